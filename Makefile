@@ -38,7 +38,7 @@ generate: check ## make spec/x from the documents, gen/ from spec/x, and the con
 		echo "xdrgen gen $$1 -> $$out"; \
 		$(xdrgen) gen -tests -o $$out -package $$(basename $$out | tr A-Z a-z | tr -cd 'a-z0-9') -I spec/x -import-root $(module)/gen $$dir*.x; \
 	done
-	@set -e; for name in dirplus nfs4 envelope; do $(xdrgen) gen -o bench/codec/$$name -package $$name bench/codec/$$name.x; done
+	@set -e; for name in dirplus nfs4 envelope; do $(xdrgen) gen -views -o bench/codec/$$name -package $$name bench/codec/$$name.x; done
 	@$(xdrgen) gen -o bench/transport/echo -package echo bench/transport/echo.x
 	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x
 	@$(xdrgen) gen -o test/linuxpeer/internal/nfs/nfs41 -package nfs41 test/linuxpeer/internal/nfs/nfs41/nfs41.x

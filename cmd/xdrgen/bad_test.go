@@ -121,6 +121,7 @@ func TestRulesCovered(t *testing.T) {
 		"include-too-deep":  "TestIncludeDepth in sema",
 		"sidecar-of-folder": "TestFolderBind in sema",
 		"import-package":    "TestImportPackage",
+		"import-views":      "TestViewsOfImport in gogen",
 		"bad-origin-map":    "TestOriginMap in sema",
 		"go-name-clash":     "TestNameClash",
 	}

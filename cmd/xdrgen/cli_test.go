@@ -185,7 +185,7 @@ func TestGen(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	args := []string{"gen", "-o", out, "-package", "u", filepath.Join(dir, "x/u/u.x")}
 	stdout, stderr, code := runCommand(t, args...)
-	if code != exitClean || stdout != filepath.ToSlash(out)+"/u_xdr.go\n"+filepath.ToSlash(out)+"/u_view_xdr.go\n" {
+	if code != exitClean || stdout != filepath.ToSlash(out)+"/u_xdr.go\n" {
 		t.Fatalf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	text, err := os.ReadFile(filepath.Join(out, "u_xdr.go"))
@@ -195,8 +195,27 @@ func TestGen(t *testing.T) {
 	if stdout, _, code = runCommand(t, args...); code != exitClean || stdout != "" {
 		t.Errorf("second run: exit code %d, stdout %q", code, stdout)
 	}
-	if entries, err := os.ReadDir(out); err != nil || len(entries) != 3 {
+	if entries, err := os.ReadDir(out); err != nil || len(entries) != 2 {
 		t.Errorf("%v: %d files", err, len(entries))
+	}
+
+	// Views come by the flag or the sidecar, and their file is stale without them.
+	views := filepath.ToSlash(out) + "/u_view_xdr.go"
+	if stdout, _, code = runCommand(t, append(args, "-views")...); code != exitClean || stdout != views+"\n" {
+		t.Errorf("-views: exit code %d, stdout %q", code, stdout)
+	}
+	if _, stderr, code = runCommand(t, args...); code != exitClean || !strings.Contains(stderr, views+" is stale") {
+		t.Errorf("without -views: exit code %d, stderr %q", code, stderr)
+	}
+	sidecar := filepath.Join(dir, "x/u/u.bind")
+	if err := os.WriteFile(sidecar, []byte("views\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, stderr, code = runCommand(t, args...); code != exitClean || stdout != "" || stderr != "" {
+		t.Errorf("line views: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if err := os.Remove(sidecar); err != nil {
+		t.Fatal(err)
 	}
 
 	// gen needs the Go package of an imported unit.

@@ -29,6 +29,7 @@ type corpusCmd struct {
 	Timeout time.Duration `name:"timeout" default:"10m"`
 	Measure bool          `name:"measure"`
 	With    []string      `name:"with"`
+	Views   bool          `name:"views"`
 	Dir     string        `arg:"" name:"dir"`
 }
 
@@ -211,7 +212,7 @@ func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
 	var files []gogen.File
 	if r.Unit != nil {
 		var more []diag.Diagnostic
-		o := gogen.Options{Package: row.dir, Tests: !c.Measure, With: withMethods(r.Bind, c.With)}
+		o := gogen.Options{Package: row.dir, Tests: !c.Measure, Views: c.Views || r.Bind.Views, With: withMethods(r.Bind, c.With)}
 		if files, more, err = gogen.Generate(r.Unit, r.Bind, o); err != nil {
 			return err
 		}

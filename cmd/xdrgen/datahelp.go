@@ -2,7 +2,7 @@ package main
 
 const helpDiff = `Show what gen would change, without writing anything.
 
-Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-tests] [-rpc] FILE.x...
+Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-views] [-tests] [-rpc] FILE.x...
 
 Examples:
   xdrgen diff -o . -package proto proto.x
@@ -25,6 +25,7 @@ exit code is 3 if there are differences.
                        equal   Equal(*T) bool, whether the encodings are equal
                        stream  EncodeTo(io.Writer) error, DecodeFrom(r io.Reader, limit int) error
                        json    MarshalJSON and UnmarshalJSON, in the form of xdrgen json
+  -views             also compare NAME_view_xdr.go, like the line "views" in the sidecar
   -tests             also compare NAME_xdr_test.go
   -rpc               also compare the clients and servers in the folder NAMErpc
 `

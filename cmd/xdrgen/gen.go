@@ -32,6 +32,7 @@ type genFlags struct {
 	ImportRoot string `name:"import-root"`
 	Tests      bool   `name:"tests"`
 	RPC        bool   `name:"rpc"`
+	Views      bool   `name:"views"`
 
 	Rename []string `name:"rename" sep:"none"`
 	With   []string `name:"with"`
@@ -106,7 +107,7 @@ func (g *genFlags) generate(env environment) ([]gogen.File, int) {
 		var err error
 		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
 			Package: g.Package, ImportPath: path, HasDoc: exists(filepath.Join(g.Out, "doc.go")), Tests: g.Tests,
-			With: withMethods(r.Bind, g.With), Stubs: stubs,
+			Views: g.Views || r.Bind.Views, With: withMethods(r.Bind, g.With), Stubs: stubs,
 		})
 		if err != nil {
 			return nil, failed(env, err)

@@ -97,7 +97,7 @@ in real files and has only one reading.
 
 const helpGen = `Write the Go package of one unit.
 
-Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-tests] [-rpc] FILE.x...
+Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-views] [-tests] [-rpc] FILE.x...
        xdrgen gen -names [-format text|json] [-I dir] [-D name=value] [-bind FILE] [-rename NAME=GoName] FILE.x...
 
 Examples:
@@ -129,6 +129,8 @@ there are errors, it writes nothing.
                        equal   Equal(*T) bool, whether the encodings are equal
                        stream  EncodeTo(io.Writer) error, DecodeFrom(r io.Reader, limit int) error
                        json    MarshalJSON and UnmarshalJSON, in the form of xdrgen json
+  -views             also write NAME_view_xdr.go: checks without decoding, views of checked bytes, and
+                     scans of lists; like the line "views" in the sidecar
   -tests             also write NAME_xdr_test.go: fuzz, truncation, agreement and allocation tests
   -rpc               also write the folder NAMErpc, a package with a client and a server for each version
                      of the programs (RFC 5531 §12), like the line "rpc" in the sidecar
@@ -140,7 +142,7 @@ there are errors, it writes nothing.
 
 const helpCorpus = `Test the compiler on every .x file of a folder: check, generate, vet, build and round-trip.
 
-Usage: xdrgen corpus [-json] [-measure] [-with NAMES] [-bind DIR] [-I dir] [-root DIR] [-timeout 10m] DIR
+Usage: xdrgen corpus [-json] [-measure] [-with NAMES] [-views] [-bind DIR] [-I dir] [-root DIR] [-timeout 10m] DIR
 
 Examples:
   xdrgen corpus vendor/x
@@ -158,6 +160,7 @@ Otherwise the exit code is 3.
   -measure           no tests: build and vet all packages again, without the build cache, and print
                      the processor time of building and vetting
   -with NAMES        optional methods of the Go types, as for gen
+  -views             checks without decoding, views and scans, too
   -bind DIR          folder of sidecars: DIR/a/b.bind for the file a/b.x
   -root DIR          checkout of this project, whose runtime packages are used (default .)
   -timeout D         time limit for the go commands together
@@ -222,6 +225,7 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
   reply    PROGRAM.VERSION.PROC field.path
                                      the argument that bounds, in bytes, the data and lists of the
                                      results that have no bound in the XDR, such as count of a READ
+  views                              checks without decoding, views of checked bytes, and scans of lists
 `
 
 const helpFormats = `Output formats.

@@ -196,16 +196,6 @@ func (v *Handle) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Handle) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Handle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -242,26 +232,6 @@ func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Handle:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Handle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Handle:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "mount3.Handle:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Handle:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Handle:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -313,16 +283,6 @@ func (v *DirPath) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *DirPath) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *DirPath) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -359,26 +319,6 @@ func (v *DirPath) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.DirPath:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *DirPath) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.DirPath:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "mount3.DirPath:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.DirPath:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.DirPath:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -424,16 +364,6 @@ func (v *Name) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Name) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Name) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -470,26 +400,6 @@ func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Name:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Name) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Name:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "mount3.Name:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Name:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Name:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -574,16 +484,6 @@ func (v *Status) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Status) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -612,19 +512,6 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "mount3.Status:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Status:")
-	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "mount3.Status:")
-	}
 	off += 4
 	return off, nil
 }
@@ -667,16 +554,6 @@ func (v *MountResOK) AppendBinary(b []byte) ([]byte, error) {
 func (v *MountResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MountResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -749,35 +626,6 @@ func (v *MountResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MountResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.MountResOK:Handle")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "mount3.MountResOK:Handle")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.MountResOK:Handle")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.MountResOK:Handle")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.MountResOK:AuthFlavors")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "mount3.MountResOK:AuthFlavors")
-	}
-	off += int(n2) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *MountResOK) ResetXDR() {
 	v.Handle = nil
@@ -825,16 +673,6 @@ func (v *MountRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *MountRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MountRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -941,47 +779,6 @@ func (v *MountRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MountRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.MountRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.MountRes:OK.Handle")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "mount3.MountRes:OK.Handle")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.MountRes:OK.Handle")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.MountRes:OK.Handle")
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.MountRes:OK.AuthFlavors")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "mount3.MountRes:OK.AuthFlavors")
-		}
-		off += int(n2) * 4
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "mount3.MountRes:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *MountRes) ResetXDR() {
 	switch v.Status {
@@ -1031,16 +828,6 @@ func (v *Mounts) AppendBinary(b []byte) ([]byte, error) {
 func (v *Mounts) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Mounts) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1141,58 +928,6 @@ func (v *Mounts) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Mounts) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Mounts:")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.Mounts:[].HostName", i)
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "mount3.Mounts:[].HostName", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Mounts:[].HostName", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Mounts:[].HostName", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.Mounts:[].Directory", i)
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n2 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 1024, "mount3.Mounts:[].Directory", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "mount3.Mounts:[].Directory", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "mount3.Mounts:[].Directory", i)
-		}
-		off += xdr.Padded(int(n2))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.Mounts:")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "mount3.Mounts:")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Mounts) ResetXDR() {
 	*v = (*v)[:0]
@@ -1233,16 +968,6 @@ func (v *Mount) AppendBinary(b []byte) ([]byte, error) {
 func (v *Mount) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Mount) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1307,41 +1032,6 @@ func (v *Mount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Mount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Mount:HostName")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "mount3.Mount:HostName")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Mount:HostName")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Mount:HostName")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Mount:Directory")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n2 > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 1024, "mount3.Mount:Directory")
-	}
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "mount3.Mount:Directory")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "mount3.Mount:Directory")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Mount) ResetXDR() {
 	v.HostName = nil
@@ -1386,16 +1076,6 @@ func (v *Groups) AppendBinary(b []byte) ([]byte, error) {
 func (v *Groups) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Groups) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1473,43 +1153,6 @@ func (v *Groups) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Groups) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Groups:")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.Groups:[]", i)
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "mount3.Groups:[]", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Groups:[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Groups:[]", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.Groups:")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "mount3.Groups:")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Groups) ResetXDR() {
 	*v = (*v)[:0]
@@ -1557,16 +1200,6 @@ func (v *Exports) AppendBinary(b []byte) ([]byte, error) {
 func (v *Exports) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Exports) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1704,75 +1337,6 @@ func (v *Exports) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Exports) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Exports:")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.Exports:[].Dir", i)
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "mount3.Exports:[].Dir", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Exports:[].Dir", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Exports:[].Dir", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.Exports:[].Groups", i)
-		}
-		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i2 := 0
-		for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "mount3.Exports:[].Groups[]", i, i2)
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n2 > 255 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "mount3.Exports:[].Groups[]", i, i2)
-			}
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "mount3.Exports:[].Groups[]", i, i2)
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "mount3.Exports:[].Groups[]", i, i2)
-			}
-			off += xdr.Padded(int(n2))
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "mount3.Exports:[].Groups", i)
-			}
-			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			i2++
-		}
-		if more2 != 0 {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "mount3.Exports:[].Groups", i)
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.Exports:")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "mount3.Exports:")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Exports) ResetXDR() {
 	*v = (*v)[:0]
@@ -1817,16 +1381,6 @@ func (v *Export) AppendBinary(b []byte) ([]byte, error) {
 func (v *Export) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Export) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1926,58 +1480,6 @@ func (v *Export) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "mount3.Export:Groups")
 	}
 	v.Groups = v.Groups[:i]
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Export) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Export:Dir")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "mount3.Export:Dir")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Export:Dir")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Export:Dir")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Export:Groups")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.Export:Groups[]", i)
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n2 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "mount3.Export:Groups[]", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "mount3.Export:Groups[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "mount3.Export:Groups[]", i)
-		}
-		off += xdr.Padded(int(n2))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.Export:Groups")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "mount3.Export:Groups")
-	}
 	return off, nil
 }
 

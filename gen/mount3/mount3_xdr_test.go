@@ -86,9 +86,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(MountResOK)
 			},
-			View: func(b []byte) any {
-				return MountResOKView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"0000002289bf30326a03861e62f4e120ac8e07d1f431f4f603033be1eba997450fb0e5c3ea18000000000003fa649bfe02eb1b1946750bd1",
@@ -100,21 +97,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: MountResAmplification,
-			Lists: []codectest.List{
-				{Path: ".OK.AuthFlavors", Method: "OKAuthFlavors"},
-			},
-			Max:  -1,
-			Min:  MountResMinSize,
-			Name: "MountRes",
+			Max:           -1,
+			Min:           MountResMinSize,
+			Name:          "MountRes",
 			New: func() codectest.Value {
 				return new(MountRes)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanMountRes(b)
-				return &s
-			},
-			View: func(b []byte) any {
-				return MountResView(b)
 			},
 			Wires: []string{
 				"00000001",
@@ -124,18 +111,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: MountsAmplification,
-			Lists: []codectest.List{
-				{Path: "", Method: "All"},
-			},
-			Max:  -1,
-			Min:  MountsMinSize,
-			Name: "Mounts",
+			Max:           -1,
+			Min:           MountsMinSize,
+			Name:          "Mounts",
 			New: func() codectest.Value {
 				return new(Mounts)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanMounts(b)
-				return &s
 			},
 			Wires: []string{
 				"00000000",
@@ -150,9 +130,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "Mount",
 			New: func() codectest.Value {
 				return new(Mount)
-			},
-			View: func(b []byte) any {
-				return MountView(b)
 			},
 			Wires: []string{
 				"0000000000000000",
@@ -181,18 +158,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ExportsAmplification,
-			Lists: []codectest.List{
-				{Path: "", Method: "All"},
-			},
-			Max:  -1,
-			Min:  ExportsMinSize,
-			Name: "Exports",
+			Max:           -1,
+			Min:           ExportsMinSize,
+			Name:          "Exports",
 			New: func() codectest.Value {
 				return new(Exports)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanExports(b)
-				return &s
 			},
 			Wires: []string{
 				"00000000",
@@ -210,9 +180,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "Export",
 			New: func() codectest.Value {
 				return new(Export)
-			},
-			View: func(b []byte) any {
-				return ExportView(b)
 			},
 			Wires: []string{
 				"0000000000000000",

@@ -1640,16 +1640,6 @@ func (v *Filename) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Filename) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Filename) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1683,23 +1673,6 @@ func (v *Filename) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Filename:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Filename) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.Filename:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.Filename:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Filename:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -1740,16 +1713,6 @@ func (v *Path) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Path) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Path) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1783,23 +1746,6 @@ func (v *Path) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Path:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Path) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.Path:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.Path:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Path:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -1849,16 +1795,6 @@ func (v *FileID) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FileID) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FileID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1880,15 +1816,6 @@ func (v *FileID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs3.FileID:")
 	}
 	*v = FileID(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FileID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.FileID:")
-	}
 	off += 8
 	return off, nil
 }
@@ -1935,16 +1862,6 @@ func (v *Cookie) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Cookie) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Cookie) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1966,15 +1883,6 @@ func (v *Cookie) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs3.Cookie:")
 	}
 	*v = Cookie(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Cookie) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.Cookie:")
-	}
 	off += 8
 	return off, nil
 }
@@ -2021,16 +1929,6 @@ func (v *CookieVerf) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CookieVerf) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CookieVerf) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2052,15 +1950,6 @@ func (v *CookieVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs3.CookieVerf:")
 	}
 	*v = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CookieVerf) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.CookieVerf:")
-	}
 	off += 8
 	return off, nil
 }
@@ -2110,16 +1999,6 @@ func (v *CreateVerf) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CreateVerf) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CreateVerf) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2141,15 +2020,6 @@ func (v *CreateVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs3.CreateVerf:")
 	}
 	*v = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CreateVerf) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.CreateVerf:")
-	}
 	off += 8
 	return off, nil
 }
@@ -2199,16 +2069,6 @@ func (v *WriteVerf) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteVerf) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WriteVerf) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2230,15 +2090,6 @@ func (v *WriteVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs3.WriteVerf:")
 	}
 	*v = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteVerf) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.WriteVerf:")
-	}
 	off += 8
 	return off, nil
 }
@@ -2282,16 +2133,6 @@ func (v *UID) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *UID) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *UID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2313,15 +2154,6 @@ func (v *UID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs3.UID:")
 	}
 	*v = UID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *UID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.UID:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2362,16 +2194,6 @@ func (v *GID) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *GID) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *GID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2393,15 +2215,6 @@ func (v *GID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs3.GID:")
 	}
 	*v = GID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *GID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.GID:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2442,16 +2255,6 @@ func (v *Size) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Size) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Size) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2473,15 +2276,6 @@ func (v *Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs3.Size:")
 	}
 	*v = Size(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Size) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.Size:")
-	}
 	off += 8
 	return off, nil
 }
@@ -2528,16 +2322,6 @@ func (v *Offset) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Offset) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Offset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2559,15 +2343,6 @@ func (v *Offset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs3.Offset:")
 	}
 	*v = Offset(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Offset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.Offset:")
-	}
 	off += 8
 	return off, nil
 }
@@ -2608,16 +2383,6 @@ func (v *Mode) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Mode) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Mode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2639,15 +2404,6 @@ func (v *Mode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs3.Mode:")
 	}
 	*v = Mode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Mode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.Mode:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2688,16 +2444,6 @@ func (v *Count) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Count) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Count) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2719,15 +2465,6 @@ func (v *Count) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs3.Count:")
 	}
 	*v = Count(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Count) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.Count:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2814,16 +2551,6 @@ func (v *Status) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Status) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2852,19 +2579,6 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.Status:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.Status:")
-	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.Status:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2942,16 +2656,6 @@ func (v *FileType) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FileType) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FileType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2980,19 +2684,6 @@ func (v *FileType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.FileType:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FileType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FileType:")
-	}
-	enum := FileType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.FileType:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3039,16 +2730,6 @@ func (v *SpecData) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SpecData) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SpecData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3074,15 +2755,6 @@ func (v *SpecData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Specdata1 = binary.BigEndian.Uint32(w[0:4])
 	v.Specdata2 = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SpecData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.SpecData:Specdata1")
-	}
 	off += 8
 	return off, nil
 }
@@ -3135,16 +2807,6 @@ func (v *Handle) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Handle) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Handle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3181,26 +2843,6 @@ func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Handle:Data")
 	}
 	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Handle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.Handle:Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.Handle:Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.Handle:Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Handle:Data")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -3244,16 +2886,6 @@ func (v *Time) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Time) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3279,15 +2911,6 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Seconds = binary.BigEndian.Uint32(w[0:4])
 	v.Nseconds = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Time) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.Time:Seconds")
-	}
 	off += 8
 	return off, nil
 }
@@ -3330,16 +2953,6 @@ func (v *Attr) AppendBinary(b []byte) ([]byte, error) {
 func (v *Attr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Attr) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3408,20 +3021,6 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Attr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 84) {
-		return 0, codec.Short(b, off, 84, "nfs3.Attr:Type")
-	}
-	w := b[off : off+84 : off+84]
-	enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.Attr:Type")
-	}
-	off += 84
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Attr) ResetXDR() {
 	v.Type = 0
@@ -3481,16 +3080,6 @@ func (v *PostOpAttr) AppendBinary(b []byte) ([]byte, error) {
 func (v *PostOpAttr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PostOpAttr) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3586,32 +3175,6 @@ func (v *PostOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PostOpAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.PostOpAttr:AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.PostOpAttr:AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.PostOpAttr:Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.PostOpAttr:Attributes.Type")
-		}
-		off += 84
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *PostOpAttr) ResetXDR() {
 	if v.AttributesFollow {
@@ -3660,16 +3223,6 @@ func (v *WccAttr) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WccAttr) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WccAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3701,15 +3254,6 @@ func (v *WccAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Mtime.Nseconds = binary.BigEndian.Uint32(w[12:16])
 	v.Ctime.Seconds = binary.BigEndian.Uint32(w[16:20])
 	v.Ctime.Nseconds = binary.BigEndian.Uint32(w[20:24])
-	off += 24
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WccAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 24) {
-		return 0, codec.Short(b, off, 24, "nfs3.WccAttr:Size")
-	}
 	off += 24
 	return off, nil
 }
@@ -3763,16 +3307,6 @@ func (v *PreOpAttr) AppendBinary(b []byte) ([]byte, error) {
 func (v *PreOpAttr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PreOpAttr) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3837,27 +3371,6 @@ func (v *PreOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PreOpAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.PreOpAttr:AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.PreOpAttr:AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs3.PreOpAttr:Attributes.Size")
-		}
-		off += 24
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *PreOpAttr) ResetXDR() {
 	if v.AttributesFollow {
@@ -3909,16 +3422,6 @@ func (v *WccData) AppendBinary(b []byte) ([]byte, error) {
 func (v *WccData) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WccData) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3991,48 +3494,6 @@ func (v *WccData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WccData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.WccData:Before.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.WccData:Before.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs3.WccData:Before.Attributes.Size")
-		}
-		off += 24
-	}
-	var kind2 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.WccData:After.AttributesFollow")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.WccData:After.AttributesFollow")
-	}
-	kind2 = word2 != 0
-	off += 4
-	if kind2 {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.WccData:After.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.WccData:After.Attributes.Type")
-		}
-		off += 84
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *WccData) ResetXDR() {
 	v.Before.ResetXDR()
@@ -4082,16 +3543,6 @@ func (v *PostOpHandle) AppendBinary(b []byte) ([]byte, error) {
 func (v *PostOpHandle) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PostOpHandle) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -4157,38 +3608,6 @@ func (v *PostOpHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.PostOpHandle:Handle.Data")
 		}
 		v.Handle.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PostOpHandle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.PostOpHandle:HandleFollows")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.PostOpHandle:HandleFollows")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.PostOpHandle:Handle.Data")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.PostOpHandle:Handle.Data")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.PostOpHandle:Handle.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.PostOpHandle:Handle.Data")
-		}
 		off += xdr.Padded(int(n))
 	}
 	return off, nil
@@ -4273,16 +3692,6 @@ func (v *TimeHow) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *TimeHow) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *TimeHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4311,19 +3720,6 @@ func (v *TimeHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.TimeHow:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *TimeHow) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.TimeHow:")
-	}
-	enum := TimeHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.TimeHow:")
-	}
 	off += 4
 	return off, nil
 }
@@ -4374,16 +3770,6 @@ func (v *SetMode) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetMode) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SetMode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4432,27 +3818,6 @@ func (v *SetMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, codec.Short(b, off, 4, "nfs3.SetMode:Mode")
 		}
 		v.Mode = Mode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetMode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetMode:SetIt")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetMode:SetIt")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetMode:Mode")
-		}
 		off += 4
 	}
 	return off, nil
@@ -4510,16 +3875,6 @@ func (v *SetUID) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetUID) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SetUID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4568,27 +3923,6 @@ func (v *SetUID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, codec.Short(b, off, 4, "nfs3.SetUID:UID")
 		}
 		v.UID = UID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetUID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetUID:SetIt")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetUID:SetIt")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetUID:UID")
-		}
 		off += 4
 	}
 	return off, nil
@@ -4646,16 +3980,6 @@ func (v *SetGID) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetGID) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SetGID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4704,27 +4028,6 @@ func (v *SetGID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, codec.Short(b, off, 4, "nfs3.SetGID:GID")
 		}
 		v.GID = GID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetGID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetGID:SetIt")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetGID:SetIt")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetGID:GID")
-		}
 		off += 4
 	}
 	return off, nil
@@ -4782,16 +4085,6 @@ func (v *SetSize) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetSize) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SetSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4840,27 +4133,6 @@ func (v *SetSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, codec.Short(b, off, 8, "nfs3.SetSize:Size")
 		}
 		v.Size = Size(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-		off += 8
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetSize:SetIt")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetSize:SetIt")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetSize:Size")
-		}
 		off += 8
 	}
 	return off, nil
@@ -4918,16 +4190,6 @@ func (v *SetAtime) AppendBinary(b []byte) ([]byte, error) {
 func (v *SetAtime) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetAtime) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -4992,27 +4254,6 @@ func (v *SetAtime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetAtime) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAtime:SetIt")
-	}
-	kind := TimeHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAtime:Atime.Seconds")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.SetAtime:SetIt")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *SetAtime) ResetXDR() {
 	switch v.SetIt {
@@ -5067,16 +4308,6 @@ func (v *SetMtime) AppendBinary(b []byte) ([]byte, error) {
 func (v *SetMtime) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetMtime) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -5135,27 +4366,6 @@ func (v *SetMtime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 8
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.SetMtime:SetIt")
-		}
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetMtime) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetMtime:SetIt")
-	}
-	kind := TimeHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetMtime:Mtime.Seconds")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.SetMtime:SetIt")
 		}
 	}
@@ -5233,16 +4443,6 @@ func (v *SetAttr) AppendBinary(b []byte) ([]byte, error) {
 func (v *SetAttr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetAttr) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -5506,107 +4706,6 @@ func (v *SetAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:Mode.SetIt")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetAttr:Mode.SetIt")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetAttr:Mode.Mode")
-		}
-		off += 4
-	}
-	var kind2 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:UID.SetIt")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.SetAttr:UID.SetIt")
-	}
-	kind2 = word2 != 0
-	off += 4
-	if kind2 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetAttr:UID.UID")
-		}
-		off += 4
-	}
-	var kind3 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:GID.SetIt")
-	}
-	word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs3.SetAttr:GID.SetIt")
-	}
-	kind3 = word3 != 0
-	off += 4
-	if kind3 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetAttr:GID.GID")
-		}
-		off += 4
-	}
-	var kind4 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:Size.SetIt")
-	}
-	word4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word4), 1, "nfs3.SetAttr:Size.SetIt")
-	}
-	kind4 = word4 != 0
-	off += 4
-	if kind4 {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAttr:Size.Size")
-		}
-		off += 8
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:Atime.SetIt")
-	}
-	kind5 := TimeHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind5 {
-	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAttr:Atime.Atime.Seconds")
-		}
-		off += 8
-	default:
-		if !kind5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs3.SetAttr:Atime.SetIt")
-		}
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:Mtime.SetIt")
-	}
-	kind6 := TimeHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind6 {
-	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAttr:Mtime.Mtime.Seconds")
-		}
-		off += 8
-	default:
-		if !kind6.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs3.SetAttr:Mtime.SetIt")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *SetAttr) ResetXDR() {
 	v.Mode.ResetXDR()
@@ -5653,16 +4752,6 @@ func (v *DirOpArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *DirOpArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *DirOpArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -5724,38 +4813,6 @@ func (v *DirOpArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *DirOpArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.DirOpArgs:Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.DirOpArgs:Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.DirOpArgs:Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.DirOpArgs:Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.DirOpArgs:Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.DirOpArgs:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.DirOpArgs:Name")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *DirOpArgs) ResetXDR() {
 	v.Dir.ResetXDR()
@@ -5804,16 +4861,6 @@ func (v *GetAttrArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *GetAttrArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *GetAttrArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -5850,26 +4897,6 @@ func (v *GetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.GetAttrArgs:Object.Data")
 	}
 	v.Object.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *GetAttrArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.GetAttrArgs:Object.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.GetAttrArgs:Object.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.GetAttrArgs:Object.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.GetAttrArgs:Object.Data")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -5917,16 +4944,6 @@ func (v *GetAttrResOK) AppendBinary(b []byte) ([]byte, error) {
 func (v *GetAttrResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *GetAttrResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -5995,20 +5012,6 @@ func (v *GetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *GetAttrResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 84) {
-		return 0, codec.Short(b, off, 84, "nfs3.GetAttrResOK:ObjAttributes.Type")
-	}
-	w := b[off : off+84 : off+84]
-	enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.GetAttrResOK:ObjAttributes.Type")
-	}
-	off += 84
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *GetAttrResOK) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
@@ -6058,16 +5061,6 @@ func (v *GetAttrRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *GetAttrRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *GetAttrRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -6169,32 +5162,6 @@ func (v *GetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *GetAttrRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.GetAttrRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.GetAttrRes:OK.ObjAttributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.GetAttrRes:OK.ObjAttributes.Type")
-		}
-		off += 84
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.GetAttrRes:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *GetAttrRes) ResetXDR() {
 	switch v.Status {
@@ -6247,16 +5214,6 @@ func (v *SetAttrGuard) AppendBinary(b []byte) ([]byte, error) {
 func (v *SetAttrGuard) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetAttrGuard) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -6315,27 +5272,6 @@ func (v *SetAttrGuard) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetAttrGuard) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttrGuard:Check")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetAttrGuard:Check")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAttrGuard:ObjCtime.Seconds")
-		}
-		off += 8
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *SetAttrGuard) ResetXDR() {
 	if v.Check {
@@ -6388,16 +5324,6 @@ func (v *SetAttrArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *SetAttrArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetAttrArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -6489,46 +5415,6 @@ func (v *SetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetAttrArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttrArgs:Object.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.SetAttrArgs:Object.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.SetAttrArgs:Object.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.SetAttrArgs:Object.Data")
-	}
-	off += xdr.Padded(int(n))
-	if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SetAttrArgs:NewAttributes")
-	}
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttrArgs:Guard.Check")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetAttrArgs:Guard.Check")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAttrArgs:Guard.ObjCtime.Seconds")
-		}
-		off += 8
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *SetAttrArgs) ResetXDR() {
 	v.Object.ResetXDR()
@@ -6578,16 +5464,6 @@ func (v *SetAttrResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetAttrResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SetAttrResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6606,15 +5482,6 @@ func (v *SetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *SetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.ObjWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SetAttrResOK:ObjWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetAttrResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.SetAttrResOK:ObjWcc")
 	}
 	return off, nil
@@ -6667,16 +5534,6 @@ func (v *SetAttrResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetAttrResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SetAttrResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6695,15 +5552,6 @@ func (v *SetAttrResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 func (v *SetAttrResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.ObjWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SetAttrResFail:ObjWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetAttrResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.SetAttrResFail:ObjWcc")
 	}
 	return off, nil
@@ -6759,16 +5607,6 @@ func (v *SetAttrRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *SetAttrRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetAttrRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -6833,30 +5671,6 @@ func (v *SetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetAttrRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttrRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.SetAttrRes:OK.ObjWcc")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.SetAttrRes:Status")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.SetAttrRes:Fail.ObjWcc")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *SetAttrRes) ResetXDR() {
 	switch v.Status {
@@ -6904,16 +5718,6 @@ func (v *LookupArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *LookupArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LookupArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -6975,38 +5779,6 @@ func (v *LookupArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LookupArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupArgs:What.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.LookupArgs:What.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.LookupArgs:What.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.LookupArgs:What.Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupArgs:What.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.LookupArgs:What.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.LookupArgs:What.Name")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *LookupArgs) ResetXDR() {
 	v.What.ResetXDR()
@@ -7054,16 +5826,6 @@ func (v *LookupResOK) AppendBinary(b []byte) ([]byte, error) {
 func (v *LookupResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LookupResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -7120,68 +5882,6 @@ func (v *LookupResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LookupResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupResOK:Object.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.LookupResOK:Object.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.LookupResOK:Object.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.LookupResOK:Object.Data")
-	}
-	off += xdr.Padded(int(n))
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupResOK:ObjAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.LookupResOK:ObjAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.LookupResOK:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.LookupResOK:ObjAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	var kind2 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupResOK:DirAttributes.AttributesFollow")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.LookupResOK:DirAttributes.AttributesFollow")
-	}
-	kind2 = word2 != 0
-	off += 4
-	if kind2 {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.LookupResOK:DirAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.LookupResOK:DirAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *LookupResOK) ResetXDR() {
 	v.Object.ResetXDR()
@@ -7231,16 +5931,6 @@ func (v *LookupResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LookupResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *LookupResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7260,32 +5950,6 @@ func (v *LookupResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.LookupResFail:DirAttributes")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LookupResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupResFail:DirAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.LookupResFail:DirAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.LookupResFail:DirAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.LookupResFail:DirAttributes.Attributes.Type")
-		}
-		off += 84
 	}
 	return off, nil
 }
@@ -7343,16 +6007,6 @@ func (v *LookupRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *LookupRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LookupRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -7450,101 +6104,6 @@ func (v *LookupRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LookupRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.LookupRes:OK.Object.Data")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.LookupRes:OK.Object.Data")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.LookupRes:OK.Object.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.LookupRes:OK.Object.Data")
-		}
-		off += xdr.Padded(int(n))
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.LookupRes:OK.ObjAttributes.AttributesFollow")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.LookupRes:OK.ObjAttributes.AttributesFollow")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.LookupRes:OK.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.LookupRes:OK.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.LookupRes:OK.DirAttributes.AttributesFollow")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.LookupRes:OK.DirAttributes.AttributesFollow")
-		}
-		kind3 = word2 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.LookupRes:OK.DirAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.LookupRes:OK.DirAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.LookupRes:Status")
-		}
-		var kind4 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.LookupRes:Fail.DirAttributes.AttributesFollow")
-		}
-		word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs3.LookupRes:Fail.DirAttributes.AttributesFollow")
-		}
-		kind4 = word3 != 0
-		off += 4
-		if kind4 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.LookupRes:Fail.DirAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum3 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs3.LookupRes:Fail.DirAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *LookupRes) ResetXDR() {
 	switch v.Status {
@@ -7598,16 +6157,6 @@ func (v *AccessArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *AccessArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AccessArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7651,30 +6200,6 @@ func (v *AccessArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs3.AccessArgs:Access")
 	}
 	v.Access = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *AccessArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.AccessArgs:Object.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.AccessArgs:Object.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.AccessArgs:Object.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.AccessArgs:Object.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.AccessArgs:Access")
-	}
 	off += 4
 	return off, nil
 }
@@ -7727,16 +6252,6 @@ func (v *AccessResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *AccessResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AccessResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7766,36 +6281,6 @@ func (v *AccessResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs3.AccessResOK:Access")
 	}
 	v.Access = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *AccessResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.AccessResOK:ObjAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.AccessResOK:ObjAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.AccessResOK:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.AccessResOK:ObjAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.AccessResOK:Access")
-	}
 	off += 4
 	return off, nil
 }
@@ -7848,16 +6333,6 @@ func (v *AccessResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *AccessResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AccessResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7877,32 +6352,6 @@ func (v *AccessResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.AccessResFail:ObjAttributes")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *AccessResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.AccessResFail:ObjAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.AccessResFail:ObjAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.AccessResFail:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.AccessResFail:ObjAttributes.Attributes.Type")
-		}
-		off += 84
 	}
 	return off, nil
 }
@@ -7958,16 +6407,6 @@ func (v *AccessRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *AccessRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *AccessRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -8042,69 +6481,6 @@ func (v *AccessRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *AccessRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.AccessRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.AccessRes:OK.ObjAttributes.AttributesFollow")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.AccessRes:OK.ObjAttributes.AttributesFollow")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.AccessRes:OK.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.AccessRes:OK.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.AccessRes:OK.Access")
-		}
-		off += 4
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.AccessRes:Status")
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.AccessRes:Fail.ObjAttributes.AttributesFollow")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.AccessRes:Fail.ObjAttributes.AttributesFollow")
-		}
-		kind3 = word2 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.AccessRes:Fail.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.AccessRes:Fail.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *AccessRes) ResetXDR() {
 	switch v.Status {
@@ -8158,16 +6534,6 @@ func (v *ReadLinkArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadLinkArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadLinkArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8204,26 +6570,6 @@ func (v *ReadLinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadLinkArgs:SymLink.Data")
 	}
 	v.SymLink.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadLinkArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadLinkArgs:SymLink.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.ReadLinkArgs:SymLink.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadLinkArgs:SymLink.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadLinkArgs:SymLink.Data")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -8288,16 +6634,6 @@ func (v *ReadLinkResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadLinkResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
@@ -8357,53 +6693,6 @@ func (v *ReadLinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadLinkResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadLinkResOK:Attributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadLinkResOK:Attributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.ReadLinkResOK:Attributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadLinkResOK:Attributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadLinkResOK:Path")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	ok := false
-	if codec.Reinserts(codec.DecoderOf(c)) {
-		var fault *xdr.Error
-		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteReadLinkResOKPath, off, int(n)); fault != nil {
-			return 0, codec.In(fault, "nfs3.ReadLinkResOK:Path")
-		}
-	}
-	if !ok {
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadLinkResOK:Path")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadLinkResOK:Path")
-		}
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadLinkResOK) ResetXDR() {
 	v.Attributes.ResetXDR()
@@ -8452,16 +6741,6 @@ func (v *ReadLinkResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadLinkResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadLinkResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8481,32 +6760,6 @@ func (v *ReadLinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	var err error
 	if off, err = v.Attributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.ReadLinkResFail:Attributes")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadLinkResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadLinkResFail:Attributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadLinkResFail:Attributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.ReadLinkResFail:Attributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadLinkResFail:Attributes.Attributes.Type")
-		}
-		off += 84
 	}
 	return off, nil
 }
@@ -8581,16 +6834,6 @@ func (v *ReadLinkRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReadLinkRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadLinkRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -8691,86 +6934,6 @@ func (v *ReadLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadLinkRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadLinkRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadLinkRes:OK.Attributes.AttributesFollow")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadLinkRes:OK.Attributes.AttributesFollow")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.ReadLinkRes:OK.Attributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadLinkRes:OK.Attributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadLinkRes:OK.Path")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		ok := false
-		if codec.Reinserts(codec.DecoderOf(c)) {
-			var fault *xdr.Error
-			if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteReadLinkResOKPath, off, int(n)); fault != nil {
-				return 0, codec.In(fault, "nfs3.ReadLinkRes:OK.Path")
-			}
-		}
-		if !ok {
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadLinkRes:OK.Path")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadLinkRes:OK.Path")
-			}
-			off += xdr.Padded(int(n))
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.ReadLinkRes:Status")
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadLinkRes:Fail.Attributes.AttributesFollow")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.ReadLinkRes:Fail.Attributes.AttributesFollow")
-		}
-		kind3 = word2 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.ReadLinkRes:Fail.Attributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.ReadLinkRes:Fail.Attributes.Attributes.Type")
-			}
-			off += 84
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadLinkRes) ResetXDR() {
 	switch v.Status {
@@ -8824,16 +6987,6 @@ func (v *ReadArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8881,30 +7034,6 @@ func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+12 : off+12]
 	v.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
 	v.Count = Count(binary.BigEndian.Uint32(w[8:12]))
-	off += 12
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadArgs:File.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.ReadArgs:File.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadArgs:File.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadArgs:File.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.ReadArgs:Offset")
-	}
 	off += 12
 	return off, nil
 }
@@ -8969,16 +7098,6 @@ func (v *ReadResOK) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReadResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9050,58 +7169,6 @@ func (v *ReadResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadResOK:FileAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadResOK:FileAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.ReadResOK:FileAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadResOK:FileAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.ReadResOK:Count")
-	}
-	w := b[off : off+12 : off+12]
-	word2 := binary.BigEndian.Uint32(w[4:8])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word2), 1, "nfs3.ReadResOK:EOF")
-	}
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	ok := false
-	if codec.Reinserts(codec.DecoderOf(c)) {
-		var fault *xdr.Error
-		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteReadResOKData, off, int(n)); fault != nil {
-			return 0, codec.In(fault, "nfs3.ReadResOK:Data")
-		}
-	}
-	if !ok {
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadResOK:Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadResOK:Data")
-		}
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadResOK) ResetXDR() {
 	v.FileAttributes.ResetXDR()
@@ -9152,16 +7219,6 @@ func (v *ReadResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -9181,32 +7238,6 @@ func (v *ReadResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.FileAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.ReadResFail:FileAttributes")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadResFail:FileAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadResFail:FileAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.ReadResFail:FileAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadResFail:FileAttributes.Attributes.Type")
-		}
-		off += 84
 	}
 	return off, nil
 }
@@ -9281,16 +7312,6 @@ func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReadRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9401,91 +7422,6 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadRes:OK.FileAttributes.AttributesFollow")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadRes:OK.FileAttributes.AttributesFollow")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.ReadRes:OK.FileAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadRes:OK.FileAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadRes:OK.Count")
-		}
-		w := b[off : off+12 : off+12]
-		word2 := binary.BigEndian.Uint32(w[4:8])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word2), 1, "nfs3.ReadRes:OK.EOF")
-		}
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		ok := false
-		if codec.Reinserts(codec.DecoderOf(c)) {
-			var fault *xdr.Error
-			if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteReadResOKData, off, int(n)); fault != nil {
-				return 0, codec.In(fault, "nfs3.ReadRes:OK.Data")
-			}
-		}
-		if !ok {
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadRes:OK.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadRes:OK.Data")
-			}
-			off += xdr.Padded(int(n))
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.ReadRes:Status")
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadRes:Fail.FileAttributes.AttributesFollow")
-		}
-		word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs3.ReadRes:Fail.FileAttributes.AttributesFollow")
-		}
-		kind3 = word3 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.ReadRes:Fail.FileAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.ReadRes:Fail.FileAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadRes) ResetXDR() {
 	switch v.Status {
@@ -9568,16 +7504,6 @@ func (v *StableHow) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *StableHow) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *StableHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -9606,19 +7532,6 @@ func (v *StableHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.StableHow:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *StableHow) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.StableHow:")
-	}
-	enum := StableHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.StableHow:")
-	}
 	off += 4
 	return off, nil
 }
@@ -9678,16 +7591,6 @@ func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *WriteArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9778,52 +7681,6 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.WriteArgs:File.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.WriteArgs:File.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.WriteArgs:File.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.WriteArgs:File.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs3.WriteArgs:Offset")
-	}
-	w := b[off : off+20 : off+20]
-	enum := StableHow(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "nfs3.WriteArgs:Stable")
-	}
-	n2 := binary.BigEndian.Uint32(w[16:20])
-	off += 20
-	ok := false
-	if codec.Reinserts(codec.DecoderOf(c)) {
-		var fault *xdr.Error
-		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteWriteArgsData, off, int(n2)); fault != nil {
-			return 0, codec.In(fault, "nfs3.WriteArgs:Data")
-		}
-	}
-	if !ok {
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.WriteArgs:Data")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.WriteArgs:Data")
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *WriteArgs) ResetXDR() {
 	v.File.ResetXDR()
@@ -9875,16 +7732,6 @@ func (v *WriteResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WriteResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -9927,24 +7774,6 @@ func (v *WriteResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	v.Committed = enum
 	v.Verf = [8]byte(w[8:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.WriteResOK:FileWcc")
-	}
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs3.WriteResOK:Count")
-	}
-	w := b[off : off+16 : off+16]
-	enum := StableHow(binary.BigEndian.Uint32(w[4:8]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs3.WriteResOK:Committed")
-	}
 	off += 16
 	return off, nil
 }
@@ -9999,16 +7828,6 @@ func (v *WriteResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WriteResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10027,15 +7846,6 @@ func (v *WriteResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *WriteResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.FileWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.WriteResFail:FileWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.WriteResFail:FileWcc")
 	}
 	return off, nil
@@ -10092,16 +7902,6 @@ func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *WriteRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -10183,39 +7983,6 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.WriteRes:Status")
 		}
 		if off, err = v.Fail.FileWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.WriteRes:Fail.FileWcc")
-		}
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.WriteRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.WriteRes:OK.FileWcc")
-		}
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs3.WriteRes:OK.Count")
-		}
-		w := b[off : off+16 : off+16]
-		enum := StableHow(binary.BigEndian.Uint32(w[4:8]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs3.WriteRes:OK.Committed")
-		}
-		off += 16
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.WriteRes:Status")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 			return 0, codec.In(err, "nfs3.WriteRes:Fail.FileWcc")
 		}
 	}
@@ -10304,16 +8071,6 @@ func (v *CreateMode) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CreateMode) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CreateMode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10342,19 +8099,6 @@ func (v *CreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.CreateMode:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CreateMode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateMode:")
-	}
-	enum := CreateMode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.CreateMode:")
-	}
 	off += 4
 	return off, nil
 }
@@ -10406,16 +8150,6 @@ func (v *CreateHow) AppendBinary(b []byte) ([]byte, error) {
 func (v *CreateHow) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CreateHow) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -10490,33 +8224,6 @@ func (v *CreateHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CreateHow) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateHow:Mode")
-	}
-	kind := CreateMode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case CreateModeUnchecked, CreateModeGuarded:
-		if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CreateHow:ObjAttributes")
-		}
-	case CreateModeExclusive:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.CreateHow:Verf")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.CreateHow:Mode")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs3.CreateHow:Mode")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CreateHow) ResetXDR() {
 	switch v.Mode {
@@ -10570,16 +8277,6 @@ func (v *CreateArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *CreateArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CreateArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -10693,60 +8390,6 @@ func (v *CreateArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CreateArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateArgs:Where.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.CreateArgs:Where.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.CreateArgs:Where.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.CreateArgs:Where.Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateArgs:Where.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.CreateArgs:Where.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.CreateArgs:Where.Name")
-	}
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateArgs:How.Mode")
-	}
-	kind := CreateMode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case CreateModeUnchecked, CreateModeGuarded:
-		if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CreateArgs:How.ObjAttributes")
-		}
-	case CreateModeExclusive:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.CreateArgs:How.Verf")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.CreateArgs:How.Mode")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs3.CreateArgs:How.Mode")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CreateArgs) ResetXDR() {
 	v.Where.ResetXDR()
@@ -10797,16 +8440,6 @@ func (v *CreateResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CreateResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CreateResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10837,63 +8470,6 @@ func (v *CreateResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.In(err, "nfs3.CreateResOK:ObjAttributes")
 	}
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.CreateResOK:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CreateResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateResOK:Obj.HandleFollows")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.CreateResOK:Obj.HandleFollows")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.CreateResOK:Obj.Handle.Data")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.CreateResOK:Obj.Handle.Data")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.CreateResOK:Obj.Handle.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.CreateResOK:Obj.Handle.Data")
-		}
-		off += xdr.Padded(int(n))
-	}
-	var kind2 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateResOK:ObjAttributes.AttributesFollow")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.CreateResOK:ObjAttributes.AttributesFollow")
-	}
-	kind2 = word2 != 0
-	off += 4
-	if kind2 {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.CreateResOK:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.CreateResOK:ObjAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.CreateResOK:DirWcc")
 	}
 	return off, nil
@@ -10948,16 +8524,6 @@ func (v *CreateResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CreateResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CreateResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10976,15 +8542,6 @@ func (v *CreateResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *CreateResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.CreateResFail:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CreateResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.CreateResFail:DirWcc")
 	}
 	return off, nil
@@ -11042,16 +8599,6 @@ func (v *CreateRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *CreateRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CreateRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -11128,78 +8675,6 @@ func (v *CreateRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CreateRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.CreateRes:OK.Obj.HandleFollows")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.CreateRes:OK.Obj.HandleFollows")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs3.CreateRes:OK.Obj.Handle.Data")
-			}
-			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n > 64 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.CreateRes:OK.Obj.Handle.Data")
-			}
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.CreateRes:OK.Obj.Handle.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.CreateRes:OK.Obj.Handle.Data")
-			}
-			off += xdr.Padded(int(n))
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.CreateRes:OK.ObjAttributes.AttributesFollow")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.CreateRes:OK.ObjAttributes.AttributesFollow")
-		}
-		kind3 = word2 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.CreateRes:OK.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.CreateRes:OK.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CreateRes:OK.DirWcc")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.CreateRes:Status")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CreateRes:Fail.DirWcc")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CreateRes) ResetXDR() {
 	switch v.Status {
@@ -11248,16 +8723,6 @@ func (v *MkDirArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *MkDirArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MkDirArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -11327,42 +8792,6 @@ func (v *MkDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MkDirArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkDirArgs:Where.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.MkDirArgs:Where.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.MkDirArgs:Where.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.MkDirArgs:Where.Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkDirArgs:Where.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.MkDirArgs:Where.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.MkDirArgs:Where.Name")
-	}
-	off += xdr.Padded(int(n2))
-	if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkDirArgs:Attributes")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *MkDirArgs) ResetXDR() {
 	v.Where.ResetXDR()
@@ -11413,16 +8842,6 @@ func (v *MkDirResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MkDirResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *MkDirResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -11453,63 +8872,6 @@ func (v *MkDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.In(err, "nfs3.MkDirResOK:ObjAttributes")
 	}
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkDirResOK:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MkDirResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkDirResOK:Obj.HandleFollows")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.MkDirResOK:Obj.HandleFollows")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.MkDirResOK:Obj.Handle.Data")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.MkDirResOK:Obj.Handle.Data")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.MkDirResOK:Obj.Handle.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.MkDirResOK:Obj.Handle.Data")
-		}
-		off += xdr.Padded(int(n))
-	}
-	var kind2 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkDirResOK:ObjAttributes.AttributesFollow")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.MkDirResOK:ObjAttributes.AttributesFollow")
-	}
-	kind2 = word2 != 0
-	off += 4
-	if kind2 {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.MkDirResOK:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.MkDirResOK:ObjAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.MkDirResOK:DirWcc")
 	}
 	return off, nil
@@ -11564,16 +8926,6 @@ func (v *MkDirResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MkDirResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *MkDirResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -11592,15 +8944,6 @@ func (v *MkDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *MkDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkDirResFail:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MkDirResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.MkDirResFail:DirWcc")
 	}
 	return off, nil
@@ -11658,16 +9001,6 @@ func (v *MkDirRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *MkDirRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MkDirRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -11744,78 +9077,6 @@ func (v *MkDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MkDirRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkDirRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.MkDirRes:OK.Obj.HandleFollows")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.MkDirRes:OK.Obj.HandleFollows")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs3.MkDirRes:OK.Obj.Handle.Data")
-			}
-			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n > 64 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.MkDirRes:OK.Obj.Handle.Data")
-			}
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.MkDirRes:OK.Obj.Handle.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.MkDirRes:OK.Obj.Handle.Data")
-			}
-			off += xdr.Padded(int(n))
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.MkDirRes:OK.ObjAttributes.AttributesFollow")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.MkDirRes:OK.ObjAttributes.AttributesFollow")
-		}
-		kind3 = word2 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.MkDirRes:OK.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.MkDirRes:OK.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkDirRes:OK.DirWcc")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.MkDirRes:Status")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkDirRes:Fail.DirWcc")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *MkDirRes) ResetXDR() {
 	switch v.Status {
@@ -11882,16 +9143,6 @@ func (v *SymLinkData) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SymLinkData) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
@@ -11946,36 +9197,6 @@ func (v *SymLinkData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.SymLinkData:Path")
 		}
 		v.Path = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SymLinkData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkData:Attributes")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkData:Path")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	ok := false
-	if codec.Reinserts(codec.DecoderOf(c)) {
-		var fault *xdr.Error
-		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteSymLinkDataPath, off, int(n)); fault != nil {
-			return 0, codec.In(fault, "nfs3.SymLinkData:Path")
-		}
-	}
-	if !ok {
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.SymLinkData:Path")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.SymLinkData:Path")
-		}
 		off += xdr.Padded(int(n))
 	}
 	return off, nil
@@ -12044,16 +9265,6 @@ func (v *SymLinkArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *SymLinkArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SymLinkArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -12159,63 +9370,6 @@ func (v *SymLinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SymLinkArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkArgs:Where.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.SymLinkArgs:Where.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.SymLinkArgs:Where.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.SymLinkArgs:Where.Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkArgs:Where.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.SymLinkArgs:Where.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.SymLinkArgs:Where.Name")
-	}
-	off += xdr.Padded(int(n2))
-	if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkArgs:SymLink.Attributes")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkArgs:SymLink.Path")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	ok := false
-	if codec.Reinserts(codec.DecoderOf(c)) {
-		var fault *xdr.Error
-		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteSymLinkDataPath, off, int(n3)); fault != nil {
-			return 0, codec.In(fault, "nfs3.SymLinkArgs:SymLink.Path")
-		}
-	}
-	if !ok {
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs3.SymLinkArgs:SymLink.Path")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs3.SymLinkArgs:SymLink.Path")
-		}
-		off += xdr.Padded(int(n3))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *SymLinkArgs) ResetXDR() {
 	v.Where.ResetXDR()
@@ -12266,16 +9420,6 @@ func (v *SymLinkResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SymLinkResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SymLinkResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -12306,63 +9450,6 @@ func (v *SymLinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.In(err, "nfs3.SymLinkResOK:ObjAttributes")
 	}
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkResOK:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SymLinkResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkResOK:Obj.HandleFollows")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SymLinkResOK:Obj.HandleFollows")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SymLinkResOK:Obj.Handle.Data")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.SymLinkResOK:Obj.Handle.Data")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.SymLinkResOK:Obj.Handle.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.SymLinkResOK:Obj.Handle.Data")
-		}
-		off += xdr.Padded(int(n))
-	}
-	var kind2 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkResOK:ObjAttributes.AttributesFollow")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.SymLinkResOK:ObjAttributes.AttributesFollow")
-	}
-	kind2 = word2 != 0
-	off += 4
-	if kind2 {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.SymLinkResOK:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.SymLinkResOK:ObjAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.SymLinkResOK:DirWcc")
 	}
 	return off, nil
@@ -12417,16 +9504,6 @@ func (v *SymLinkResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SymLinkResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SymLinkResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -12445,15 +9522,6 @@ func (v *SymLinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 func (v *SymLinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkResFail:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SymLinkResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.SymLinkResFail:DirWcc")
 	}
 	return off, nil
@@ -12511,16 +9579,6 @@ func (v *SymLinkRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *SymLinkRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SymLinkRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -12597,78 +9655,6 @@ func (v *SymLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SymLinkRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SymLinkRes:OK.Obj.HandleFollows")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SymLinkRes:OK.Obj.HandleFollows")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs3.SymLinkRes:OK.Obj.Handle.Data")
-			}
-			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n > 64 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.SymLinkRes:OK.Obj.Handle.Data")
-			}
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.SymLinkRes:OK.Obj.Handle.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.SymLinkRes:OK.Obj.Handle.Data")
-			}
-			off += xdr.Padded(int(n))
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SymLinkRes:OK.ObjAttributes.AttributesFollow")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.SymLinkRes:OK.ObjAttributes.AttributesFollow")
-		}
-		kind3 = word2 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.SymLinkRes:OK.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.SymLinkRes:OK.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.SymLinkRes:OK.DirWcc")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.SymLinkRes:Status")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.SymLinkRes:Fail.DirWcc")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *SymLinkRes) ResetXDR() {
 	switch v.Status {
@@ -12722,16 +9708,6 @@ func (v *DeviceData) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *DeviceData) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *DeviceData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -12765,19 +9741,6 @@ func (v *DeviceData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Spec.Specdata1 = binary.BigEndian.Uint32(w[0:4])
 	v.Spec.Specdata2 = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *DeviceData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.DeviceData:DevAttributes")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.DeviceData:Spec.Specdata1")
-	}
 	off += 8
 	return off, nil
 }
@@ -12835,16 +9798,6 @@ func (v *MkNodData) AppendBinary(b []byte) ([]byte, error) {
 func (v *MkNodData) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MkNodData) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -12926,35 +9879,6 @@ func (v *MkNodData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MkNodData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodData:Type")
-	}
-	kind := FileType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case FileTypeChr, FileTypeBlk:
-		if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodData:Device.DevAttributes")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.MkNodData:Device.Spec.Specdata1")
-		}
-		off += 8
-	case FileTypeSock, FileTypeFifo:
-		if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodData:PipeAttributes")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.MkNodData:Type")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *MkNodData) ResetXDR() {
 	switch v.Type {
@@ -13011,16 +9935,6 @@ func (v *MkNodArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *MkNodArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MkNodArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -13143,62 +10057,6 @@ func (v *MkNodArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MkNodArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodArgs:Where.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.MkNodArgs:Where.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.MkNodArgs:Where.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.MkNodArgs:Where.Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodArgs:Where.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.MkNodArgs:Where.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.MkNodArgs:Where.Name")
-	}
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodArgs:What.Type")
-	}
-	kind := FileType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case FileTypeChr, FileTypeBlk:
-		if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodArgs:What.Device.DevAttributes")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.MkNodArgs:What.Device.Spec.Specdata1")
-		}
-		off += 8
-	case FileTypeSock, FileTypeFifo:
-		if off, err = (*SetAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodArgs:What.PipeAttributes")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.MkNodArgs:What.Type")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *MkNodArgs) ResetXDR() {
 	v.Where.ResetXDR()
@@ -13249,16 +10107,6 @@ func (v *MkNodResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MkNodResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *MkNodResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -13289,63 +10137,6 @@ func (v *MkNodResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.In(err, "nfs3.MkNodResOK:ObjAttributes")
 	}
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkNodResOK:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MkNodResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodResOK:Obj.HandleFollows")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.MkNodResOK:Obj.HandleFollows")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.MkNodResOK:Obj.Handle.Data")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.MkNodResOK:Obj.Handle.Data")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.MkNodResOK:Obj.Handle.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.MkNodResOK:Obj.Handle.Data")
-		}
-		off += xdr.Padded(int(n))
-	}
-	var kind2 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodResOK:ObjAttributes.AttributesFollow")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.MkNodResOK:ObjAttributes.AttributesFollow")
-	}
-	kind2 = word2 != 0
-	off += 4
-	if kind2 {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.MkNodResOK:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.MkNodResOK:ObjAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.MkNodResOK:DirWcc")
 	}
 	return off, nil
@@ -13400,16 +10191,6 @@ func (v *MkNodResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MkNodResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *MkNodResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -13428,15 +10209,6 @@ func (v *MkNodResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *MkNodResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkNodResFail:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MkNodResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.MkNodResFail:DirWcc")
 	}
 	return off, nil
@@ -13494,16 +10266,6 @@ func (v *MkNodRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *MkNodRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MkNodRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -13580,78 +10342,6 @@ func (v *MkNodRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MkNodRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.MkNodRes:OK.Obj.HandleFollows")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.MkNodRes:OK.Obj.HandleFollows")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs3.MkNodRes:OK.Obj.Handle.Data")
-			}
-			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n > 64 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.MkNodRes:OK.Obj.Handle.Data")
-			}
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.MkNodRes:OK.Obj.Handle.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.MkNodRes:OK.Obj.Handle.Data")
-			}
-			off += xdr.Padded(int(n))
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.MkNodRes:OK.ObjAttributes.AttributesFollow")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.MkNodRes:OK.ObjAttributes.AttributesFollow")
-		}
-		kind3 = word2 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.MkNodRes:OK.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.MkNodRes:OK.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodRes:OK.DirWcc")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.MkNodRes:Status")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodRes:Fail.DirWcc")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *MkNodRes) ResetXDR() {
 	switch v.Status {
@@ -13699,16 +10389,6 @@ func (v *RemoveArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *RemoveArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RemoveArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -13770,38 +10450,6 @@ func (v *RemoveArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RemoveArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RemoveArgs:Object.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.RemoveArgs:Object.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.RemoveArgs:Object.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.RemoveArgs:Object.Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RemoveArgs:Object.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.RemoveArgs:Object.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.RemoveArgs:Object.Name")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *RemoveArgs) ResetXDR() {
 	v.Object.ResetXDR()
@@ -13849,16 +10497,6 @@ func (v *RemoveResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RemoveResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RemoveResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -13877,15 +10515,6 @@ func (v *RemoveResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *RemoveResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RemoveResOK:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RemoveResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.RemoveResOK:DirWcc")
 	}
 	return off, nil
@@ -13938,16 +10567,6 @@ func (v *RemoveResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RemoveResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RemoveResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -13966,15 +10585,6 @@ func (v *RemoveResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *RemoveResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RemoveResFail:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RemoveResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.RemoveResFail:DirWcc")
 	}
 	return off, nil
@@ -14030,16 +10640,6 @@ func (v *RemoveRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *RemoveRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RemoveRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -14104,30 +10704,6 @@ func (v *RemoveRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RemoveRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RemoveRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RemoveRes:OK.DirWcc")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.RemoveRes:Status")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RemoveRes:Fail.DirWcc")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *RemoveRes) ResetXDR() {
 	switch v.Status {
@@ -14175,16 +10751,6 @@ func (v *RmDirArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *RmDirArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RmDirArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -14246,38 +10812,6 @@ func (v *RmDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RmDirArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RmDirArgs:Object.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.RmDirArgs:Object.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.RmDirArgs:Object.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.RmDirArgs:Object.Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RmDirArgs:Object.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.RmDirArgs:Object.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.RmDirArgs:Object.Name")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *RmDirArgs) ResetXDR() {
 	v.Object.ResetXDR()
@@ -14325,16 +10859,6 @@ func (v *RmDirResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RmDirResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RmDirResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -14353,15 +10877,6 @@ func (v *RmDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *RmDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RmDirResOK:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RmDirResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.RmDirResOK:DirWcc")
 	}
 	return off, nil
@@ -14414,16 +10929,6 @@ func (v *RmDirResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RmDirResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RmDirResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -14442,15 +10947,6 @@ func (v *RmDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *RmDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RmDirResFail:DirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RmDirResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.RmDirResFail:DirWcc")
 	}
 	return off, nil
@@ -14506,16 +11002,6 @@ func (v *RmDirRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *RmDirRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RmDirRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -14580,30 +11066,6 @@ func (v *RmDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RmDirRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RmDirRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RmDirRes:OK.DirWcc")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.RmDirRes:Status")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RmDirRes:Fail.DirWcc")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *RmDirRes) ResetXDR() {
 	switch v.Status {
@@ -14653,16 +11115,6 @@ func (v *RenameArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *RenameArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RenameArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -14765,65 +11217,6 @@ func (v *RenameArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RenameArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RenameArgs:From.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.RenameArgs:From.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.RenameArgs:From.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.RenameArgs:From.Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RenameArgs:From.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.RenameArgs:From.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.RenameArgs:From.Name")
-	}
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RenameArgs:To.Dir.Data")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n3 > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "nfs3.RenameArgs:To.Dir.Data")
-	}
-	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs3.RenameArgs:To.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs3.RenameArgs:To.Dir.Data")
-	}
-	off += xdr.Padded(int(n3))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RenameArgs:To.Name")
-	}
-	n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs3.RenameArgs:To.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs3.RenameArgs:To.Name")
-	}
-	off += xdr.Padded(int(n4))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *RenameArgs) ResetXDR() {
 	v.From.ResetXDR()
@@ -14873,16 +11266,6 @@ func (v *RenameResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RenameResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RenameResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -14907,18 +11290,6 @@ func (v *RenameResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.In(err, "nfs3.RenameResOK:FromdirWcc")
 	}
 	if off, err = v.TodirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RenameResOK:TodirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RenameResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RenameResOK:FromdirWcc")
-	}
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.RenameResOK:TodirWcc")
 	}
 	return off, nil
@@ -14973,16 +11344,6 @@ func (v *RenameResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RenameResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RenameResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -15007,18 +11368,6 @@ func (v *RenameResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.In(err, "nfs3.RenameResFail:FromdirWcc")
 	}
 	if off, err = v.TodirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RenameResFail:TodirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RenameResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RenameResFail:FromdirWcc")
-	}
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.RenameResFail:TodirWcc")
 	}
 	return off, nil
@@ -15077,16 +11426,6 @@ func (v *RenameRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *RenameRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RenameRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -15163,36 +11502,6 @@ func (v *RenameRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RenameRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RenameRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RenameRes:OK.FromdirWcc")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RenameRes:OK.TodirWcc")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.RenameRes:Status")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RenameRes:Fail.FromdirWcc")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RenameRes:Fail.TodirWcc")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *RenameRes) ResetXDR() {
 	switch v.Status {
@@ -15241,16 +11550,6 @@ func (v *LinkArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *LinkArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LinkArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -15334,53 +11633,6 @@ func (v *LinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LinkArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LinkArgs:File.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.LinkArgs:File.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.LinkArgs:File.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.LinkArgs:File.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LinkArgs:Link.Dir.Data")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n2 > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "nfs3.LinkArgs:Link.Dir.Data")
-	}
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.LinkArgs:Link.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.LinkArgs:Link.Dir.Data")
-	}
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LinkArgs:Link.Name")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs3.LinkArgs:Link.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs3.LinkArgs:Link.Name")
-	}
-	off += xdr.Padded(int(n3))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *LinkArgs) ResetXDR() {
 	v.File.ResetXDR()
@@ -15430,16 +11682,6 @@ func (v *LinkResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LinkResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *LinkResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -15464,36 +11706,6 @@ func (v *LinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.In(err, "nfs3.LinkResOK:FileAttributes")
 	}
 	if off, err = v.LinkdirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.LinkResOK:LinkdirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LinkResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LinkResOK:FileAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.LinkResOK:FileAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.LinkResOK:FileAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.LinkResOK:FileAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.LinkResOK:LinkdirWcc")
 	}
 	return off, nil
@@ -15548,16 +11760,6 @@ func (v *LinkResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LinkResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *LinkResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -15582,36 +11784,6 @@ func (v *LinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.In(err, "nfs3.LinkResFail:FileAttributes")
 	}
 	if off, err = v.LinkdirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.LinkResFail:LinkdirWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LinkResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LinkResFail:FileAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.LinkResFail:FileAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.LinkResFail:FileAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.LinkResFail:FileAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.LinkResFail:LinkdirWcc")
 	}
 	return off, nil
@@ -15670,16 +11842,6 @@ func (v *LinkRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *LinkRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LinkRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -15756,72 +11918,6 @@ func (v *LinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LinkRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LinkRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.LinkRes:OK.FileAttributes.AttributesFollow")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.LinkRes:OK.FileAttributes.AttributesFollow")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.LinkRes:OK.FileAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.LinkRes:OK.FileAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.LinkRes:OK.LinkdirWcc")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.LinkRes:Status")
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.LinkRes:Fail.FileAttributes.AttributesFollow")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.LinkRes:Fail.FileAttributes.AttributesFollow")
-		}
-		kind3 = word2 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.LinkRes:Fail.FileAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.LinkRes:Fail.FileAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.LinkRes:Fail.LinkdirWcc")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *LinkRes) ResetXDR() {
 	switch v.Status {
@@ -15873,16 +11969,6 @@ func (v *ReadDirArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReadDirArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadDirArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -15938,30 +12024,6 @@ func (v *ReadDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadDirArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirArgs:Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.ReadDirArgs:Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirArgs:Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirArgs:Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs3.ReadDirArgs:Cookie")
-	}
-	off += 20
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadDirArgs) ResetXDR() {
 	v.Dir.ResetXDR()
@@ -15999,16 +12061,6 @@ func (v *Entry) AppendBinary(b []byte) ([]byte, error) {
 func (v *Entry) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Entry) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -16059,28 +12111,6 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.Entry:FileID")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.Entry:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Entry:Name")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.Entry:Cookie")
-	}
-	off += 8
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Entry) ResetXDR() {
 	v.FileID = 0
@@ -16126,16 +12156,6 @@ func (v *DirList) AppendBinary(b []byte) ([]byte, error) {
 func (v *DirList) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *DirList) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -16229,50 +12249,6 @@ func (v *DirList) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *DirList) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.DirList:Entries")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.DirList:Entries[].FileID", i)
-		}
-		w := b[off : off+12 : off+12]
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.DirList:Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.DirList:Entries[].Name", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.DirList:Entries[].Cookie", i)
-		}
-		w = b[off : off+12 : off+12]
-		more = binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.DirList:Entries")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.DirList:EOF")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.DirList:EOF")
-	}
-	off += 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *DirList) ResetXDR() {
 	v.Entries = v.Entries[:0]
@@ -16318,16 +12294,6 @@ func (v *ReadDirResOK) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReadDirResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadDirResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -16435,72 +12401,6 @@ func (v *ReadDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadDirResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirResOK:DirAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadDirResOK:DirAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.ReadDirResOK:DirAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadDirResOK:DirAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.ReadDirResOK:CookieVerf")
-	}
-	w := b[off : off+12 : off+12]
-	more := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadDirResOK:Reply.Entries[].FileID", i)
-		}
-		w := b[off : off+12 : off+12]
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirResOK:Reply.Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirResOK:Reply.Entries[].Name", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadDirResOK:Reply.Entries[].Cookie", i)
-		}
-		w = b[off : off+12 : off+12]
-		more = binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.ReadDirResOK:Reply.Entries")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirResOK:Reply.EOF")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.ReadDirResOK:Reply.EOF")
-	}
-	off += 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadDirResOK) ResetXDR() {
 	v.DirAttributes.ResetXDR()
@@ -16550,16 +12450,6 @@ func (v *ReadDirResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadDirResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadDirResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -16579,32 +12469,6 @@ func (v *ReadDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	var err error
 	if off, err = v.DirAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.ReadDirResFail:DirAttributes")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadDirResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirResFail:DirAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadDirResFail:DirAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.ReadDirResFail:DirAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadDirResFail:DirAttributes.Attributes.Type")
-		}
-		off += 84
 	}
 	return off, nil
 }
@@ -16659,16 +12523,6 @@ func (v *ReadDirRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReadDirRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadDirRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -16815,105 +12669,6 @@ func (v *ReadDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadDirRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirRes:OK.DirAttributes.AttributesFollow")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadDirRes:OK.DirAttributes.AttributesFollow")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.ReadDirRes:OK.DirAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadDirRes:OK.DirAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadDirRes:OK.CookieVerf")
-		}
-		w := b[off : off+12 : off+12]
-		more := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i := 0
-		for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs3.ReadDirRes:OK.Reply.Entries[].FileID", i)
-			}
-			w := b[off : off+12 : off+12]
-			n := binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirRes:OK.Reply.Entries[].Name", i)
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirRes:OK.Reply.Entries[].Name", i)
-			}
-			off += xdr.Padded(int(n))
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs3.ReadDirRes:OK.Reply.Entries[].Cookie", i)
-			}
-			w = b[off : off+12 : off+12]
-			more = binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			i++
-		}
-		if more != 0 {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.ReadDirRes:OK.Reply.Entries")
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirRes:OK.Reply.EOF")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.ReadDirRes:OK.Reply.EOF")
-		}
-		off += 4
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.ReadDirRes:Status")
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirRes:Fail.DirAttributes.AttributesFollow")
-		}
-		word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs3.ReadDirRes:Fail.DirAttributes.AttributesFollow")
-		}
-		kind3 = word3 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.ReadDirRes:Fail.DirAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.ReadDirRes:Fail.DirAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadDirRes) ResetXDR() {
 	switch v.Status {
@@ -16965,16 +12720,6 @@ func (v *ReadDirPlusArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReadDirPlusArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadDirPlusArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -17032,30 +12777,6 @@ func (v *ReadDirPlusArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadDirPlusArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusArgs:Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.ReadDirPlusArgs:Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirPlusArgs:Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirPlusArgs:Dir.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 24) {
-		return 0, codec.Short(b, off, 24, "nfs3.ReadDirPlusArgs:Cookie")
-	}
-	off += 24
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadDirPlusArgs) ResetXDR() {
 	v.Dir.ResetXDR()
@@ -17102,16 +12823,6 @@ func (v *EntryPlus) AppendBinary(b []byte) ([]byte, error) {
 func (v *EntryPlus) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *EntryPlus) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -17176,76 +12887,6 @@ func (v *EntryPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *EntryPlus) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.EntryPlus:FileID")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.EntryPlus:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.EntryPlus:Name")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.EntryPlus:Cookie")
-	}
-	off += 8
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.EntryPlus:NameAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.EntryPlus:NameAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.EntryPlus:NameAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.EntryPlus:NameAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	var kind2 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.EntryPlus:NameHandle.HandleFollows")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.EntryPlus:NameHandle.HandleFollows")
-	}
-	kind2 = word2 != 0
-	off += 4
-	if kind2 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.EntryPlus:NameHandle.Handle.Data")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n2 > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "nfs3.EntryPlus:NameHandle.Handle.Data")
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.EntryPlus:NameHandle.Handle.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.EntryPlus:NameHandle.Handle.Data")
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *EntryPlus) ResetXDR() {
 	v.FileID = 0
@@ -17295,16 +12936,6 @@ func (v *DirListPlus) AppendBinary(b []byte) ([]byte, error) {
 func (v *DirListPlus) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *DirListPlus) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -17414,101 +13045,6 @@ func (v *DirListPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *DirListPlus) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.DirListPlus:Entries")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.DirListPlus:Entries[].FileID", i)
-		}
-		w := b[off : off+12 : off+12]
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.DirListPlus:Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.DirListPlus:Entries[].Name", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.DirListPlus:Entries[].Cookie", i)
-		}
-		off += 8
-		var kind bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.DirListPlus:Entries[].NameAttributes.AttributesFollow", i)
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.DirListPlus:Entries[].NameAttributes.AttributesFollow", i)
-		}
-		kind = word != 0
-		off += 4
-		if kind {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.DirListPlus:Entries[].NameAttributes.Attributes.Type", i)
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.DirListPlus:Entries[].NameAttributes.Attributes.Type", i)
-			}
-			off += 84
-		}
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.DirListPlus:Entries[].NameHandle.HandleFollows", i)
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.DirListPlus:Entries[].NameHandle.HandleFollows", i)
-		}
-		kind2 = word2 != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs3.DirListPlus:Entries[].NameHandle.Handle.Data", i)
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n2 > 64 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "nfs3.DirListPlus:Entries[].NameHandle.Handle.Data", i)
-			}
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.DirListPlus:Entries[].NameHandle.Handle.Data", i)
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.DirListPlus:Entries[].NameHandle.Handle.Data", i)
-			}
-			off += xdr.Padded(int(n2))
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.DirListPlus:Entries")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.DirListPlus:Entries")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.DirListPlus:EOF")
-	}
-	word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs3.DirListPlus:EOF")
-	}
-	off += 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *DirListPlus) ResetXDR() {
 	v.Entries = v.Entries[:0]
@@ -17556,16 +13092,6 @@ func (v *ReadDirPlusResOK) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReadDirPlusResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadDirPlusResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -17688,123 +13214,6 @@ func (v *ReadDirPlusResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadDirPlusResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusResOK:DirAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadDirPlusResOK:DirAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.ReadDirPlusResOK:DirAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadDirPlusResOK:DirAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.ReadDirPlusResOK:CookieVerf")
-	}
-	w := b[off : off+12 : off+12]
-	more := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadDirPlusResOK:Reply.Entries[].FileID", i)
-		}
-		w := b[off : off+12 : off+12]
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirPlusResOK:Reply.Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirPlusResOK:Reply.Entries[].Name", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.ReadDirPlusResOK:Reply.Entries[].Cookie", i)
-		}
-		off += 8
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameAttributes.AttributesFollow", i)
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameAttributes.AttributesFollow", i)
-		}
-		kind2 = word2 != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameAttributes.Attributes.Type", i)
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameAttributes.Attributes.Type", i)
-			}
-			off += 84
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameHandle.HandleFollows", i)
-		}
-		word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameHandle.HandleFollows", i)
-		}
-		kind3 = word3 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameHandle.Handle.Data", i)
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n2 > 64 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameHandle.Handle.Data", i)
-			}
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.ReadDirPlusResOK:Reply.Entries[].NameHandle.Handle.Data", i)
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameHandle.Handle.Data", i)
-			}
-			off += xdr.Padded(int(n2))
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusResOK:Reply.Entries")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.ReadDirPlusResOK:Reply.Entries")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusResOK:Reply.EOF")
-	}
-	word4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word4), 1, "nfs3.ReadDirPlusResOK:Reply.EOF")
-	}
-	off += 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadDirPlusResOK) ResetXDR() {
 	v.DirAttributes.ResetXDR()
@@ -17854,16 +13263,6 @@ func (v *ReadDirPlusResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadDirPlusResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadDirPlusResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -17883,32 +13282,6 @@ func (v *ReadDirPlusResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	var err error
 	if off, err = v.DirAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.ReadDirPlusResFail:DirAttributes")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadDirPlusResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusResFail:DirAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadDirPlusResFail:DirAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.ReadDirPlusResFail:DirAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadDirPlusResFail:DirAttributes.Attributes.Type")
-		}
-		off += 84
 	}
 	return off, nil
 }
@@ -17965,16 +13338,6 @@ func (v *ReadDirPlusRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReadDirPlusRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadDirPlusRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -18136,156 +13499,6 @@ func (v *ReadDirPlusRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadDirPlusRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:OK.DirAttributes.AttributesFollow")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadDirPlusRes:OK.DirAttributes.AttributesFollow")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.ReadDirPlusRes:OK.DirAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.ReadDirPlusRes:OK.DirAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadDirPlusRes:OK.CookieVerf")
-		}
-		w := b[off : off+12 : off+12]
-		more := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i := 0
-		for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].FileID", i)
-			}
-			w := b[off : off+12 : off+12]
-			n := binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirPlusRes:OK.Reply.Entries[].Name", i)
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].Name", i)
-			}
-			off += xdr.Padded(int(n))
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].Cookie", i)
-			}
-			off += 8
-			var kind3 bool
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameAttributes.AttributesFollow", i)
-			}
-			word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameAttributes.AttributesFollow", i)
-			}
-			kind3 = word2 != 0
-			off += 4
-			if kind3 {
-				if codec.Lacks(b, off, 84) {
-					return 0, codec.Short(b, off, 84, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameAttributes.Attributes.Type", i)
-				}
-				w := b[off : off+84 : off+84]
-				enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-				if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameAttributes.Attributes.Type", i)
-				}
-				off += 84
-			}
-			var kind4 bool
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameHandle.HandleFollows", i)
-			}
-			word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameHandle.HandleFollows", i)
-			}
-			kind4 = word3 != 0
-			off += 4
-			if kind4 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameHandle.Handle.Data", i)
-				}
-				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if n2 > 64 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameHandle.Handle.Data", i)
-				}
-				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameHandle.Handle.Data", i)
-				}
-				if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameHandle.Handle.Data", i)
-				}
-				off += xdr.Padded(int(n2))
-			}
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:OK.Reply.Entries")
-			}
-			more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			i++
-		}
-		if more != 0 {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.ReadDirPlusRes:OK.Reply.Entries")
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:OK.Reply.EOF")
-		}
-		word4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word4), 1, "nfs3.ReadDirPlusRes:OK.Reply.EOF")
-		}
-		off += 4
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.ReadDirPlusRes:Status")
-		}
-		var kind5 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:Fail.DirAttributes.AttributesFollow")
-		}
-		word5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word5 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word5), 1, "nfs3.ReadDirPlusRes:Fail.DirAttributes.AttributesFollow")
-		}
-		kind5 = word5 != 0
-		off += 4
-		if kind5 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.ReadDirPlusRes:Fail.DirAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum3 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs3.ReadDirPlusRes:Fail.DirAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadDirPlusRes) ResetXDR() {
 	switch v.Status {
@@ -18339,16 +13552,6 @@ func (v *FSStatArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FSStatArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FSStatArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -18385,26 +13588,6 @@ func (v *FSStatArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.FSStatArgs:FSRoot.Data")
 	}
 	v.FSRoot.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FSStatArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSStatArgs:FSRoot.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.FSStatArgs:FSRoot.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.FSStatArgs:FSRoot.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.FSStatArgs:FSRoot.Data")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -18456,16 +13639,6 @@ func (v *FSStatResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FSStatResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FSStatResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -18509,36 +13682,6 @@ func (v *FSStatResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Ffiles = Size(binary.BigEndian.Uint64(w[32:40]))
 	v.Afiles = Size(binary.BigEndian.Uint64(w[40:48]))
 	v.Invarsec = binary.BigEndian.Uint32(w[48:52])
-	off += 52
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FSStatResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSStatResOK:ObjAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.FSStatResOK:ObjAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.FSStatResOK:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.FSStatResOK:ObjAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if codec.Lacks(b, off, 52) {
-		return 0, codec.Short(b, off, 52, "nfs3.FSStatResOK:Tbytes")
-	}
 	off += 52
 	return off, nil
 }
@@ -18597,16 +13740,6 @@ func (v *FSStatResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FSStatResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FSStatResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -18626,32 +13759,6 @@ func (v *FSStatResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSStatResFail:ObjAttributes")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FSStatResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSStatResFail:ObjAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.FSStatResFail:ObjAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.FSStatResFail:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.FSStatResFail:ObjAttributes.Attributes.Type")
-		}
-		off += 84
 	}
 	return off, nil
 }
@@ -18707,16 +13814,6 @@ func (v *FSStatRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *FSStatRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FSStatRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -18805,69 +13902,6 @@ func (v *FSStatRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FSStatRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSStatRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.FSStatRes:OK.ObjAttributes.AttributesFollow")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.FSStatRes:OK.ObjAttributes.AttributesFollow")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.FSStatRes:OK.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.FSStatRes:OK.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if codec.Lacks(b, off, 52) {
-			return 0, codec.Short(b, off, 52, "nfs3.FSStatRes:OK.Tbytes")
-		}
-		off += 52
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.FSStatRes:Status")
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.FSStatRes:Fail.ObjAttributes.AttributesFollow")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.FSStatRes:Fail.ObjAttributes.AttributesFollow")
-		}
-		kind3 = word2 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.FSStatRes:Fail.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.FSStatRes:Fail.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *FSStatRes) ResetXDR() {
 	switch v.Status {
@@ -18921,16 +13955,6 @@ func (v *FSInfoArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FSInfoArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FSInfoArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -18967,26 +13991,6 @@ func (v *FSInfoArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.FSInfoArgs:FSRoot.Data")
 	}
 	v.FSRoot.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FSInfoArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSInfoArgs:FSRoot.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.FSInfoArgs:FSRoot.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.FSInfoArgs:FSRoot.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.FSInfoArgs:FSRoot.Data")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -19036,16 +14040,6 @@ func (v *FSInfoResOK) AppendBinary(b []byte) ([]byte, error) {
 func (v *FSInfoResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FSInfoResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -19099,36 +14093,6 @@ func (v *FSInfoResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.TimeDelta.Seconds = binary.BigEndian.Uint32(w[36:40])
 	v.TimeDelta.Nseconds = binary.BigEndian.Uint32(w[40:44])
 	v.Properties = binary.BigEndian.Uint32(w[44:48])
-	off += 48
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FSInfoResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSInfoResOK:ObjAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.FSInfoResOK:ObjAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.FSInfoResOK:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.FSInfoResOK:ObjAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if codec.Lacks(b, off, 48) {
-		return 0, codec.Short(b, off, 48, "nfs3.FSInfoResOK:Rtmax")
-	}
 	off += 48
 	return off, nil
 }
@@ -19190,16 +14154,6 @@ func (v *FSInfoResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FSInfoResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FSInfoResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -19219,32 +14173,6 @@ func (v *FSInfoResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSInfoResFail:ObjAttributes")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FSInfoResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSInfoResFail:ObjAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.FSInfoResFail:ObjAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.FSInfoResFail:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.FSInfoResFail:ObjAttributes.Attributes.Type")
-		}
-		off += 84
 	}
 	return off, nil
 }
@@ -19300,16 +14228,6 @@ func (v *FSInfoRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *FSInfoRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FSInfoRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -19406,69 +14324,6 @@ func (v *FSInfoRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FSInfoRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSInfoRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.FSInfoRes:OK.ObjAttributes.AttributesFollow")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.FSInfoRes:OK.ObjAttributes.AttributesFollow")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.FSInfoRes:OK.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.FSInfoRes:OK.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if codec.Lacks(b, off, 48) {
-			return 0, codec.Short(b, off, 48, "nfs3.FSInfoRes:OK.Rtmax")
-		}
-		off += 48
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.FSInfoRes:Status")
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.FSInfoRes:Fail.ObjAttributes.AttributesFollow")
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.FSInfoRes:Fail.ObjAttributes.AttributesFollow")
-		}
-		kind3 = word2 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.FSInfoRes:Fail.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.FSInfoRes:Fail.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *FSInfoRes) ResetXDR() {
 	switch v.Status {
@@ -19522,16 +14377,6 @@ func (v *PathConfArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PathConfArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PathConfArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -19568,26 +14413,6 @@ func (v *PathConfArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.PathConfArgs:Object.Data")
 	}
 	v.Object.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PathConfArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.PathConfArgs:Object.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.PathConfArgs:Object.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.PathConfArgs:Object.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.PathConfArgs:Object.Data")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -19637,16 +14462,6 @@ func (v *PathConfResOK) AppendBinary(b []byte) ([]byte, error) {
 func (v *PathConfResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PathConfResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -19710,53 +14525,6 @@ func (v *PathConfResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PathConfResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.PathConfResOK:ObjAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.PathConfResOK:ObjAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.PathConfResOK:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.PathConfResOK:ObjAttributes.Attributes.Type")
-		}
-		off += 84
-	}
-	if codec.Lacks(b, off, 24) {
-		return 0, codec.Short(b, off, 24, "nfs3.PathConfResOK:Linkmax")
-	}
-	w := b[off : off+24 : off+24]
-	word2 := binary.BigEndian.Uint32(w[8:12])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+8, uint64(word2), 1, "nfs3.PathConfResOK:NoTrunc")
-	}
-	word3 := binary.BigEndian.Uint32(w[12:16])
-	if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+12, uint64(word3), 1, "nfs3.PathConfResOK:ChownRestricted")
-	}
-	word4 := binary.BigEndian.Uint32(w[16:20])
-	if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word4), 1, "nfs3.PathConfResOK:CaseInsensitive")
-	}
-	word5 := binary.BigEndian.Uint32(w[20:24])
-	if word5 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word5), 1, "nfs3.PathConfResOK:CasePreserving")
-	}
-	off += 24
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *PathConfResOK) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
@@ -19810,16 +14578,6 @@ func (v *PathConfResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PathConfResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PathConfResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -19839,32 +14597,6 @@ func (v *PathConfResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	var err error
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.PathConfResFail:ObjAttributes")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PathConfResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.PathConfResFail:ObjAttributes.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.PathConfResFail:ObjAttributes.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.PathConfResFail:ObjAttributes.Attributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.PathConfResFail:ObjAttributes.Attributes.Type")
-		}
-		off += 84
 	}
 	return off, nil
 }
@@ -19920,16 +14652,6 @@ func (v *PathConfRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *PathConfRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PathConfRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -20032,86 +14754,6 @@ func (v *PathConfRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PathConfRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.PathConfRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.PathConfRes:OK.ObjAttributes.AttributesFollow")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.PathConfRes:OK.ObjAttributes.AttributesFollow")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.PathConfRes:OK.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.PathConfRes:OK.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs3.PathConfRes:OK.Linkmax")
-		}
-		w := b[off : off+24 : off+24]
-		word2 := binary.BigEndian.Uint32(w[8:12])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+8, uint64(word2), 1, "nfs3.PathConfRes:OK.NoTrunc")
-		}
-		word3 := binary.BigEndian.Uint32(w[12:16])
-		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+12, uint64(word3), 1, "nfs3.PathConfRes:OK.ChownRestricted")
-		}
-		word4 := binary.BigEndian.Uint32(w[16:20])
-		if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word4), 1, "nfs3.PathConfRes:OK.CaseInsensitive")
-		}
-		word5 := binary.BigEndian.Uint32(w[20:24])
-		if word5 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word5), 1, "nfs3.PathConfRes:OK.CasePreserving")
-		}
-		off += 24
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.PathConfRes:Status")
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.PathConfRes:Fail.ObjAttributes.AttributesFollow")
-		}
-		word6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word6 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word6), 1, "nfs3.PathConfRes:Fail.ObjAttributes.AttributesFollow")
-		}
-		kind3 = word6 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "nfs3.PathConfRes:Fail.ObjAttributes.Attributes.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := FileType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs3.PathConfRes:Fail.ObjAttributes.Attributes.Type")
-			}
-			off += 84
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *PathConfRes) ResetXDR() {
 	switch v.Status {
@@ -20165,16 +14807,6 @@ func (v *CommitArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CommitArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CommitArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -20222,30 +14854,6 @@ func (v *CommitArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+12 : off+12]
 	v.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
 	v.Count = Count(binary.BigEndian.Uint32(w[8:12]))
-	off += 12
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CommitArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CommitArgs:File.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.CommitArgs:File.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.CommitArgs:File.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.CommitArgs:File.Data")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.CommitArgs:Offset")
-	}
 	off += 12
 	return off, nil
 }
@@ -20299,16 +14907,6 @@ func (v *CommitResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CommitResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CommitResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -20338,19 +14936,6 @@ func (v *CommitResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs3.CommitResOK:Verf")
 	}
 	v.Verf = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CommitResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.CommitResOK:FileWcc")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.CommitResOK:Verf")
-	}
 	off += 8
 	return off, nil
 }
@@ -20403,16 +14988,6 @@ func (v *CommitResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CommitResFail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CommitResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -20431,15 +15006,6 @@ func (v *CommitResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *CommitResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.FileWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.CommitResFail:FileWcc")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CommitResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.CommitResFail:FileWcc")
 	}
 	return off, nil
@@ -20496,16 +15062,6 @@ func (v *CommitRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *CommitRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CommitRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -20574,34 +15130,6 @@ func (v *CommitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.CommitRes:Status")
 		}
 		if off, err = v.Fail.FileWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CommitRes:Fail.FileWcc")
-		}
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CommitRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CommitRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CommitRes:OK.FileWcc")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.CommitRes:OK.Verf")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.CommitRes:Status")
-		}
-		if off, err = (*WccData)(nil).SkipXDR(c, b, off); err != nil {
 			return 0, codec.In(err, "nfs3.CommitRes:Fail.FileWcc")
 		}
 	}

@@ -270,9 +270,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(SpecData)
 			},
-			View: func(b []byte) any {
-				return SpecDataView(b)
-			},
 			Wires: []string{
 				"c161c7682f7f7774",
 				"2744cf5076e91648",
@@ -291,9 +288,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(Handle)
 			},
-			View: func(b []byte) any {
-				return HandleView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"0000001c5cd44b4451e36705f6f7dedfb45216ca5ed95d520c4a4561048be7e0",
@@ -309,9 +303,6 @@ func xdrTypes() []codectest.Type {
 			Name: "Time",
 			New: func() codectest.Value {
 				return new(Time)
-			},
-			View: func(b []byte) any {
-				return TimeView(b)
 			},
 			Wires: []string{
 				"a92d677c99ec3d82",
@@ -330,9 +321,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(Attr)
 			},
-			View: func(b []byte) any {
-				return AttrView(b)
-			},
 			Wires: []string{
 				"00000002f558f75d70d32340c3d93f5b98e62355c52b6d5eaa17d4b1d516e78f374e4d63af2a3b639d241f50344727251207419e784c11e9c2054c7eac25a66c5a317f80921b08f5e957c3944fa113dfb4a0fb8b",
 				"000000060861b9c65482d80b7c8ed661ff45e6b80a2816b381af5839811c2a879fb12c19be73688d226bb7bb1e25e3ec7971b82f61ee4d888a6a5f9a4aed31da6824488e04b79bb0c306bb2dae3a17ecbf716874",
@@ -350,9 +338,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(PostOpAttr)
 			},
-			View: func(b []byte) any {
-				return PostOpAttrView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"00000001000000012352124ae434ff08e8f4c4d5841330e28f4793b4988a6c81bc67cde0634cec097507b9e9687ed3f929f89045f1c3e57317d1f966e92049b04fa461c85afb5ee5776b4f0079b8a0d7b4ac192d4e88b6ae",
@@ -365,9 +350,6 @@ func xdrTypes() []codectest.Type {
 			Name: "WccAttr",
 			New: func() codectest.Value {
 				return new(WccAttr)
-			},
-			View: func(b []byte) any {
-				return WccAttrView(b)
 			},
 			Wires: []string{
 				"b7a67e8b62888dc41215cdf10eb67f8d4d951b5395f14e68",
@@ -386,9 +368,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(PreOpAttr)
 			},
-			View: func(b []byte) any {
-				return PreOpAttrView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"000000012c3a4f3e8d8db5e3bd12064090873efa39ca7c874ecee0de",
@@ -402,9 +381,6 @@ func xdrTypes() []codectest.Type {
 			Name: "WccData",
 			New: func() codectest.Value {
 				return new(WccData)
-			},
-			View: func(b []byte) any {
-				return WccDataView(b)
 			},
 			Wires: []string{
 				"0000000000000001000000039eba56268c017afcc18e0d58c540fde7129e325844a703dab4bee5f97bb42f50ea8b3f2d6c25fac33156bf5bb7e56950a82a0333eb28691d78aaead9e31c8125d5fb5d72f67f361a683589d6ebfe3c09",
@@ -422,9 +398,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "PostOpHandle",
 			New: func() codectest.Value {
 				return new(PostOpHandle)
-			},
-			View: func(b []byte) any {
-				return PostOpHandleView(b)
 			},
 			Wires: []string{
 				"00000000",
@@ -452,9 +425,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(SetMode)
 			},
-			View: func(b []byte) any {
-				return SetModeView(b)
-			},
 			Wires: []string{
 				"00000001c0a22d0a",
 				"00000000",
@@ -469,9 +439,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(SetUID)
 			},
-			View: func(b []byte) any {
-				return SetUIDView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"000000019d14d1cf",
@@ -483,9 +450,6 @@ func xdrTypes() []codectest.Type {
 			Name: "SetGID",
 			New: func() codectest.Value {
 				return new(SetGID)
-			},
-			View: func(b []byte) any {
-				return SetGIDView(b)
 			},
 			Wires: []string{
 				"00000001ceb904fc",
@@ -501,9 +465,6 @@ func xdrTypes() []codectest.Type {
 			Name: "SetSize",
 			New: func() codectest.Value {
 				return new(SetSize)
-			},
-			View: func(b []byte) any {
-				return SetSizeView(b)
 			},
 			Wires: []string{
 				"00000001fa7d99178a14e8a8",
@@ -521,9 +482,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(SetAtime)
 			},
-			View: func(b []byte) any {
-				return SetAtimeView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"00000002f819c2653220fbdb",
@@ -540,9 +498,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(SetMtime)
 			},
-			View: func(b []byte) any {
-				return SetMtimeView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"00000002efe5b12b820dbf20",
@@ -558,9 +513,6 @@ func xdrTypes() []codectest.Type {
 			Name: "SetAttr",
 			New: func() codectest.Value {
 				return new(SetAttr)
-			},
-			View: func(b []byte) any {
-				return SetAttrView(b)
 			},
 			Wires: []string{
 				"00000001226e834a0000000000000000000000000000000213d873af020a1dec0000000250a7bddf865d2c9c",
@@ -580,9 +532,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(DirOpArgs)
 			},
-			View: func(b []byte) any {
-				return DirOpArgsView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"00000027226bcc9a4f6ada1d00679cbeec1c367c1ddd26219642fd20aef0f5df82b82580ac844aafd589350000000007de85206745579000",
@@ -600,9 +549,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(GetAttrArgs)
 			},
-			View: func(b []byte) any {
-				return GetAttrArgsView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"000000234e88cfe5d462386d210a4f893534edf7137a3f164ff9aed23e60bb9fa0213844d16cf000",
@@ -618,9 +564,6 @@ func xdrTypes() []codectest.Type {
 			Name: "GetAttrResOK",
 			New: func() codectest.Value {
 				return new(GetAttrResOK)
-			},
-			View: func(b []byte) any {
-				return GetAttrResOKView(b)
 			},
 			Wires: []string{
 				"000000039b74ed64ce26595e9b7739023fdbea34367fa8f3790e46575e00852509edee75a3ed0705751c98eab912d8e46cd8d0d196ff3cdc7479eeadb9c5bd552885b00893e921959d50e78cbcd34860351b69aa",
@@ -639,9 +582,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(GetAttrRes)
 			},
-			View: func(b []byte) any {
-				return GetAttrResView(b)
-			},
 			Wires: []string{
 				"00000001",
 				"00000000000000058dea23a5ae922a6d8a121b39bd9cbf482d4c1573a5c988ae7954de55ed3dd8237d35ec77071a65775636379d3916f228323d5319c3274acf96742e5abde73797c6363f76fdc46da539669ad360db0adb",
@@ -655,9 +595,6 @@ func xdrTypes() []codectest.Type {
 			Name: "SetAttrGuard",
 			New: func() codectest.Value {
 				return new(SetAttrGuard)
-			},
-			View: func(b []byte) any {
-				return SetAttrGuardView(b)
 			},
 			Wires: []string{
 				"00000000",
@@ -673,9 +610,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "SetAttrArgs",
 			New: func() codectest.Value {
 				return new(SetAttrArgs)
-			},
-			View: func(b []byte) any {
-				return SetAttrArgsView(b)
 			},
 			Wires: []string{
 				"0000000000000000000000000000000000000001240d901acf966b1100000000000000028837776561f44dfc00000000",
@@ -694,9 +628,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(SetAttrResOK)
 			},
-			View: func(b []byte) any {
-				return SetAttrResOKView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"00000001549cdb327e71a56574e9578a4add8221b7a30a1d8f9218ac000000010000000328af27f78100f4edf43df5b6a539535df81fbfb09ff38b7538b281e644ecb15a815548cd1a2553797a89a2b5511cb9c0901fb443814741cd8d022616d913456f626ee6a2f5a4203d6ca23db7e9b673ae",
@@ -713,9 +644,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(SetAttrResFail)
 			},
-			View: func(b []byte) any {
-				return SetAttrResFailView(b)
-			},
 			Wires: []string{
 				"00000001930c95238b06fadc76d76bb44afeeb34c832ab4762790c7700000001000000058c3b5bd4a0299f1ef4b09e15ef72fb44ecea0ef1294bd71a1007d8db610f8d31ed425635354f303a3656483e7aea7a071a066b020e36fb410a732298ef0c217fcf5e9cd17d5ce09b8098f626e5b814e1",
 				"000000017438ca59e6a7ecb04fe47f0aecebaf40d94e6600f8f2405500000000",
@@ -730,9 +658,6 @@ func xdrTypes() []codectest.Type {
 			Name: "SetAttrRes",
 			New: func() codectest.Value {
 				return new(SetAttrRes)
-			},
-			View: func(b []byte) any {
-				return SetAttrResView(b)
 			},
 			Wires: []string{
 				"0000000100000001d64933406af7347729c9df27475eb4c2e9b42ea13e8aded600000001000000037a292f1795f8d593ecd025fa8cb02131d343866ab2e969281590947167003fae266beb9571325068e4329577e73738e93cc834415c86b8ff0564faa282e7ec2c87515897faaa511f3379e4ff3fa34fe8",
@@ -752,9 +677,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(LookupArgs)
 			},
-			View: func(b []byte) any {
-				return LookupArgsView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"000000216f69dc336ac03a8acb3571f50448564057b494decbacea91ca47f467f2b0fc49e000000000000026f79d9ed9bb84b9de6dbabff2ca32564a78b497b5cdb52a4b3cf235bbd5a791c5e772068cbd620000",
@@ -771,9 +693,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "LookupResOK",
 			New: func() codectest.Value {
 				return new(LookupResOK)
-			},
-			View: func(b []byte) any {
-				return LookupResOKView(b)
 			},
 			Wires: []string{
 				"00000000000000000000000100000005b75bc012f15edc9a05cd65749b69b11e6ca4c1821479a9e2446d047494f0a4c9c82cc42c9a664409b4c7c0ff5806acd5b610424500b03d00f9bdb4f5c65ed7ab50b4837846a8da2f4061886c10dfcca3",
@@ -792,9 +711,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(LookupResFail)
 			},
-			View: func(b []byte) any {
-				return LookupResFailView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"0000000100000001054f06a29087ad1d54e3bc0d92c21f2ade93114818fa294a9192cb58624945d03fe484299a0f5591357c82b330bb7b8ac9729d572ee4643ad80c85d1a775174970cf2961935da576aea67dc00e394c83",
@@ -808,9 +724,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "LookupRes",
 			New: func() codectest.Value {
 				return new(LookupRes)
-			},
-			View: func(b []byte) any {
-				return LookupResView(b)
 			},
 			Wires: []string{
 				"0000000100000000",
@@ -829,9 +742,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(AccessArgs)
 			},
-			View: func(b []byte) any {
-				return AccessArgsView(b)
-			},
 			Wires: []string{
 				"0000000050beff65",
 				"0000000a859d33393473e346a41700007708df10",
@@ -848,9 +758,6 @@ func xdrTypes() []codectest.Type {
 			Name: "AccessResOK",
 			New: func() codectest.Value {
 				return new(AccessResOK)
-			},
-			View: func(b []byte) any {
-				return AccessResOKView(b)
 			},
 			Wires: []string{
 				"0000000100000007de234d1cce30c737760ceb96b8fa853ad447131334c59d00883b1cc4f7d2e75ee3594958fe14d02166d0f1002a5a0646e1e6c688e71e02d7d04efda613902d3f16603e5150b0b162c6137110a3e5e43f88415a8b",
@@ -869,9 +776,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(AccessResFail)
 			},
-			View: func(b []byte) any {
-				return AccessResFailView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"000000010000000729bb71d5b4ff50da03a44c36708133f5685a85964d1c2587923a8a6ee1d934f39d0c01936c91a14a8de2685cb9998ff95e6bfc66d8fbbdb65c43e5939c66cc63d4698fe67b3170cb974e1b2527b2187a",
@@ -886,9 +790,6 @@ func xdrTypes() []codectest.Type {
 			Name: "AccessRes",
 			New: func() codectest.Value {
 				return new(AccessRes)
-			},
-			View: func(b []byte) any {
-				return AccessResView(b)
 			},
 			Wires: []string{
 				"0000000000000001000000027ae81aefb6486c66ae459ca75ee81eb5e8bf30ad1b1e121d8db1f31622404797f3ef4536bba4065edbaa8db229241499f12c105dfa76b577c29664184e0496641b6b947bdd7914488a230bb739caa3f654495e6d",
@@ -908,9 +809,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReadLinkArgs)
 			},
-			View: func(b []byte) any {
-				return ReadLinkArgsView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"000000049b314275",
@@ -928,9 +826,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReadLinkResOK)
 			},
-			View: func(b []byte) any {
-				return ReadLinkResOKView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"0000000100000005bc2dee79a143d16fad318a8e0b7a41d5ba9844c73500c2dc337e477228e806340c376e117af34c2fd3aea6d086c385ad0d32167f6a89020caaff7808bea0085196dbeecfbf0c66b46160a4b372949f3700000025d5778ea4e2e49f15cd4b2923bdc5b0dac7a1cfd7dbdc03cdf7cb1e64c58084c039bb706fae000000",
@@ -946,9 +841,6 @@ func xdrTypes() []codectest.Type {
 			Name: "ReadLinkResFail",
 			New: func() codectest.Value {
 				return new(ReadLinkResFail)
-			},
-			View: func(b []byte) any {
-				return ReadLinkResFailView(b)
 			},
 			Wires: []string{
 				"00000000",
@@ -966,9 +858,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "ReadLinkRes",
 			New: func() codectest.Value {
 				return new(ReadLinkRes)
-			},
-			View: func(b []byte) any {
-				return ReadLinkResView(b)
 			},
 			Wires: []string{
 				"000000010000000100000001315948af3c6290c2dbd1f7f351745579097a5f0f2ac4f42b5562ea8d60e3ea47c25b705ca84863aca454b183cd89bb38d4888bbfef0357e6f73496ec0832acc511f379617402e106af7c5e5e1a45bc41",
@@ -988,9 +877,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReadArgs)
 			},
-			View: func(b []byte) any {
-				return ReadArgsView(b)
-			},
 			Wires: []string{
 				"00000000414cfcbb5467dffa2d44ff4b",
 				"00000005452f2faf6d000000c6f90fb6b1d9957473805ef3",
@@ -1009,9 +895,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReadResOK)
 			},
-			View: func(b []byte) any {
-				return ReadResOKView(b)
-			},
 			Wires: []string{
 				"0000000000be7dc50000000100000000",
 				"0000000030b9e9ee00000001000000134fe556ade7ff1219a2353ce9666e21aad3312f00",
@@ -1029,9 +912,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReadResFail)
 			},
-			View: func(b []byte) any {
-				return ReadResFailView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"0000000100000006b27d5450e1469c52dd6a3f55dae1a621db3595fbb81088dbdcda74a84b3b1c4e6c23d6aacb7a497bb7be7d5f305912163e7bc34bb292031441ac12f45777440a98b5cdf7557e2af3fdc2eb3810e431a5",
@@ -1045,9 +925,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "ReadRes",
 			New: func() codectest.Value {
 				return new(ReadRes)
-			},
-			View: func(b []byte) any {
-				return ReadResView(b)
 			},
 			Wires: []string{
 				"0000000100000000",
@@ -1078,9 +955,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(WriteArgs)
 			},
-			View: func(b []byte) any {
-				return WriteArgsView(b)
-			},
 			Wires: []string{
 				"00000000ebd01cb68e1ecf38772595a40000000100000000",
 				"00000022c942dca8a86a54221a6a54cd79115799d3fbce103eb9b914fcf3cdfa42717bf89199000089bad6b4008e8602c12b842300000002000000127db3e97cfdef2a5ff7aa1ac32a9d64619f1f0000",
@@ -1097,9 +971,6 @@ func xdrTypes() []codectest.Type {
 			Name: "WriteResOK",
 			New: func() codectest.Value {
 				return new(WriteResOK)
-			},
-			View: func(b []byte) any {
-				return WriteResOKView(b)
 			},
 			Wires: []string{
 				"000000019f6b8516081ab79fb1bbe31be168ff30546dd00838b9e8010000000100000001c6a1c37bfd93b54507be022f0badad7ee43374b4febbcd126d14e2d888f2d7db047440f9e904ce725fc0dd2abd6fd759804210dc1095032c1dc98fafc53156484d7917ef959c45902b59ae552d7d013b83172e7d00000001c7a062798b6cbd0c",
@@ -1118,9 +989,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(WriteResFail)
 			},
-			View: func(b []byte) any {
-				return WriteResFailView(b)
-			},
 			Wires: []string{
 				"00000001c443358107c522c05864e0a52a816422d9590aeae1dcece400000001000000058e8f75e082de701b1de47f2f898facb44834bfaeb7954acff852aae503e5d8efdad7d7e6ae5890ad3222197f9e25268fa22884c88d4d966e727feca1afd27f0527faa090e937bde0bbb548acae4e581e",
 				"000000017f710ba2edc68b2ab8a894479b7dd508b1e218ca57fa2cc100000000",
@@ -1137,9 +1005,6 @@ func xdrTypes() []codectest.Type {
 			Name: "WriteRes",
 			New: func() codectest.Value {
 				return new(WriteRes)
-			},
-			View: func(b []byte) any {
-				return WriteResView(b)
 			},
 			Wires: []string{
 				"00000001000000013c008945c6bffead8991e720e4771fe35d1b2b761ccd3a3b00000001000000031c2834f1c5554d1f40faba64de670de898de002d1ac677d70b6a3678f50e6fe742729f8b70818aac753edab892485b4285d4f3177cc86b23a864aae197c50aa038dd4d238e4c683e69ce941d7e308627",
@@ -1171,9 +1036,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(CreateHow)
 			},
-			View: func(b []byte) any {
-				return CreateHowView(b)
-			},
 			Wires: []string{
 				"0000000100000001347f097300000001927accd900000000000000000000000000000000",
 				"000000010000000000000001b44737db0000000000000001ff2b50946e0bde4e00000002858ef7093945951800000000",
@@ -1191,9 +1053,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "CreateArgs",
 			New: func() codectest.Value {
 				return new(CreateArgs)
-			},
-			View: func(b []byte) any {
-				return CreateArgsView(b)
 			},
 			Wires: []string{
 				"00000000000000000000000000000000000000000000000000000001d11e8ec409db4c4a00000002cd795a0280714f9900000000",
@@ -1213,9 +1072,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(CreateResOK)
 			},
-			View: func(b []byte) any {
-				return CreateResOKView(b)
-			},
 			Wires: []string{
 				"000000000000000000000001ec44abf44f21c7cb305291482a410f9ac6f7c8744e059f7600000000",
 				"000000000000000000000000000000010000000367664e9f621ef8fa4a9b557349df316f3498f65e1043744acf31d873da3ce3bb523b30e138d948f12e5d0ef6aa5f0970ca04f8241ddb9b38750ea2d58ab06059e7ffeb2cd2872286bb96f8e2795e7087",
@@ -1233,9 +1089,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(CreateResFail)
 			},
-			View: func(b []byte) any {
-				return CreateResFailView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"00000001062c0a8b7e73ca1d102bb781a046b8b93e7b19db26b59f2e0000000100000002f0c49838feb3b95b9f29529b57f45e2c5ae906efd6c67585ed787b6a27e7153a06310f7818ffce6c1ad6433323c275b4984b2aa8d2cf0df502d08f797742e4f8a70087d9be3de1850b3f2595fa095a5e",
@@ -1252,9 +1105,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "CreateRes",
 			New: func() codectest.Value {
 				return new(CreateRes)
-			},
-			View: func(b []byte) any {
-				return CreateResView(b)
 			},
 			Wires: []string{
 				"0000000100000001a248c11ea62fc03feead59e685ed17abf81233657bbbf6750000000100000001765f697ce9a807824e57bbe1587addf2f3e612d99471f9e2a6ffa014623087c98ab36e3d0a6a46fa32a77e8841a8faa9ccb65749f625715c7cfada768b20b9919bcf2c0892aff2f6441abaa386931e31",
@@ -1274,9 +1124,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(MkDirArgs)
 			},
-			View: func(b []byte) any {
-				return MkDirArgsView(b)
-			},
 			Wires: []string{
 				"0000000000000000000000000000000000000000000000000000000000000000",
 				"0000001041ffd1897534dbc36abb5cf3223477980000001252dcfeac1d2e055cf7a6b566a9e12baca9d20000000000011170044d00000000000000017e99c217000000000000000258ad6fc7423148b200000000",
@@ -1295,9 +1142,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(MkDirResOK)
 			},
-			View: func(b []byte) any {
-				return MkDirResOKView(b)
-			},
 			Wires: []string{
 				"000000000000000100000006a0372b1aeea3f8b8beb6b0bb0d760a8c4cae2da751a3faa0dda657b9a6dbedbe8495efc05a030f93747974f531777ee2c47a426c8afc6264f5e09aa6000a35983c1e2d33889ee847d6c872fbe7044a6a000000000000000100000006f0f2cafea56e8ee35cb00a523bb683cd7018db75511601275d3c10373e1185565fe8e415d41ed9323d9ced046d60f4681b441531d60fe955ac16e1ee90cc1b3d51aa228cc235cf228d3ca695a8934eec",
 				"0000000000000000000000015541b6a4b807074b02b456813bd0295e1b8f206dc71023da000000010000000758cbc56351be72e73b62371e8e6c7126403670e6910cb9bc4ebf34d77145caddefeb1434e7277ad3e17bc3d0dffe13d69756a5895e0761d43292f03c1cc27c9404054b4eef0e226bad74bae1ebc8ebe2",
@@ -1314,9 +1158,6 @@ func xdrTypes() []codectest.Type {
 			Name: "MkDirResFail",
 			New: func() codectest.Value {
 				return new(MkDirResFail)
-			},
-			View: func(b []byte) any {
-				return MkDirResFailView(b)
 			},
 			Wires: []string{
 				"0000000188d23c0e6c9461d95c9a5faa039aea11d9e46b03e724707b00000000",
@@ -1336,9 +1177,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(MkDirRes)
 			},
-			View: func(b []byte) any {
-				return MkDirResView(b)
-			},
 			Wires: []string{
 				"00000001000000019303b3da927c87905b8e41c6aa81d1d9385295b7b7244e240000000100000007026b38d69295611797c1b94c4e76d1c786adcd3fda7abcc9d098795483767e743228b30f96d2bf6bacd5ade530f2cb4f8e3696f30f676a3f5385114194006396e49bed29c9e7732ecd3160f9d3d32340",
 				"00000000000000000000000000000001d0876ff5a47396bbf384fbae4778b1511cee83f03330007a00000000",
@@ -1356,9 +1194,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "SymLinkData",
 			New: func() codectest.Value {
 				return new(SymLinkData)
-			},
-			View: func(b []byte) any {
-				return SymLinkDataView(b)
 			},
 			Wires: []string{
 				"000000000000000162bc4d2a000000015fccc03d00000000000000000000000000000000",
@@ -1378,9 +1213,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(SymLinkArgs)
 			},
-			View: func(b []byte) any {
-				return SymLinkArgsView(b)
-			},
 			Wires: []string{
 				"0000000000000000000000000000000000000001f87a20c20000000000000002ee598bc625753c1c0000000000000000",
 				"000000188e875ee6cbb904f2c6a6a217562530ef00031ec5f6b7661a00000001540000000000000000000001ac5bce7100000000000000013d2f77ddca0db9a100000002cc1b40ff9b29c71f00000002ab57e69511b52a1c0000000723ab02b919b67d00",
@@ -1399,9 +1231,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(SymLinkResOK)
 			},
-			View: func(b []byte) any {
-				return SymLinkResOKView(b)
-			},
 			Wires: []string{
 				"0000000100000000000000000000000000000000",
 				"0000000000000001000000069c4f9921fbc2bcc54e5395a71fba5dd72988dc66d3be037e8cf2205c34fae456189c850f5190f6ca08639685bbed1ff112b2ea865d317e225d7f84c1757b0871db976c2457c4cccdd2fb6969602caec70000000000000001000000057fbdbc7f7f5bc79fe13b1b343cb70e15b0ad06d0f72be0ab81243da007dee8a84fbf51529adde5d5de4dd90ea7977f343857d34a58f13fa12a8aebe1237e4ac9fa5bb8dfe2668ac193860361a9a4afb0",
@@ -1418,9 +1247,6 @@ func xdrTypes() []codectest.Type {
 			Name: "SymLinkResFail",
 			New: func() codectest.Value {
 				return new(SymLinkResFail)
-			},
-			View: func(b []byte) any {
-				return SymLinkResFailView(b)
 			},
 			Wires: []string{
 				"0000000000000001000000052fa8ca8db02fb65c1c9df16235927f0d9b9c7eb1998bbfbf24eec88d7dcc479b0592366fbb3bc0e4f167b81525da67aa08f7a9e79fc0a15ce0f9a9653b0451535850d9ca5e58908d2c453cf76005c0f3",
@@ -1439,9 +1265,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(SymLinkRes)
 			},
-			View: func(b []byte) any {
-				return SymLinkResView(b)
-			},
 			Wires: []string{
 				"000000010000000000000001000000058b74a8ceb5cb5d3a1373244d4c027adf56c31695c7897c4484527b5d27b63aa8fdedf06eda0ded48fabf78990b8b00646c515a1ac5e4a69125562446b514a28a70bd7fb0d5d7f410093a70b434f5e634",
 				"000000010000000000000000",
@@ -1456,9 +1279,6 @@ func xdrTypes() []codectest.Type {
 			Name: "DeviceData",
 			New: func() codectest.Value {
 				return new(DeviceData)
-			},
-			View: func(b []byte) any {
-				return DeviceDataView(b)
 			},
 			Wires: []string{
 				"00000001e8f4a172000000013ad70d4500000000000000011cc25189b7cc3e14000000000000000070805a43876dd9f9",
@@ -1476,9 +1296,6 @@ func xdrTypes() []codectest.Type {
 			Name: "MkNodData",
 			New: func() codectest.Value {
 				return new(MkNodData)
-			},
-			View: func(b []byte) any {
-				return MkNodDataView(b)
 			},
 			Wires: []string{
 				"00000003000000000000000000000000000000000000000265157963964e975900000002bf5bcc90d22b7cb8797d1a5378faa8e4",
@@ -1498,9 +1315,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(MkNodArgs)
 			},
-			View: func(b []byte) any {
-				return MkNodArgsView(b)
-			},
 			Wires: []string{
 				"00000000000000000000000300000001253e56d10000000000000000000000000000000000000000d626e854983d391e",
 				"0000001b754849dedc9e6fe7e91d2a000c144c6db6287d5d8eaf00edf200df000000000d6956b306bde1c442180c8d3bff0000000000000700000000000000017b300a520000000000000001cd31b13c176e09b6000000024977a47eb86fcc16000000028232a7dfc9dd1eb0",
@@ -1519,9 +1333,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(MkNodResOK)
 			},
-			View: func(b []byte) any {
-				return MkNodResOKView(b)
-			},
 			Wires: []string{
 				"0000000000000000000000000000000100000004d98282a07af0d3b651d0c0216434536e0515370142b4a5cff161747da5e480e14a52811d73d427eead33ae6e2148e99c1114b322b1e37c3e472cd9282bd6a131ec7b910e532abfe5c9fd1cdc4ee68011",
 				"0000000000000001000000074024c6dc9f4da89933fbe2a83a51bdc1b9cd4f4af65267d24bfaa7f1ea8992b2872725931a03b0f95aba31db01366cdec521ea8a1e6fc8632c0bee193cbd3fb28fea32db3fcba672dfe88bf19d95ba980000000000000000",
@@ -1538,9 +1349,6 @@ func xdrTypes() []codectest.Type {
 			Name: "MkNodResFail",
 			New: func() codectest.Value {
 				return new(MkNodResFail)
-			},
-			View: func(b []byte) any {
-				return MkNodResFailView(b)
 			},
 			Wires: []string{
 				"00000001eb2f53e55d17aa6a952e2acf451e3ac0ea9ccecec9211faa00000000",
@@ -1560,9 +1368,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(MkNodRes)
 			},
-			View: func(b []byte) any {
-				return MkNodResView(b)
-			},
 			Wires: []string{
 				"00000001000000000000000100000004528fe7c857ff70f4992316b4c837fa1e38617d2f0602c4fc573ce606a58ee33e225442c4cf0239401931e0499445ebc5c1db9ddc3d4cf4bba33229bbe29e7c3494036187bf97f396031d0fa4868c08bc",
 				"000000010000000196c65360586f0c1253e2eb96fdab00acd58ba7630cb20a170000000100000004e9dc955039c2cced77f640012e97c2edd12992106e03240d436ce2c91351617923a04babb996f35cf474a73b9f84fb200859acd4a12e8fbf2f712488feac87bf2db80178e22fe3e64beb55af3ec83178",
@@ -1578,9 +1383,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "RemoveArgs",
 			New: func() codectest.Value {
 				return new(RemoveArgs)
-			},
-			View: func(b []byte) any {
-				return RemoveArgsView(b)
 			},
 			Wires: []string{
 				"0000000000000000",
@@ -1598,9 +1400,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(RemoveResOK)
 			},
-			View: func(b []byte) any {
-				return RemoveResOKView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"00000001686f5dd4606451f307aecb49435f35b7a5bd8ec8b13e569600000001000000018fe11d2b5dce2c66c47edaae46940fd6a848b8f2245ec94ea7c888d99137fc5c02fa3082aee2088d5d97c331828bd2ee861ab1fd4c64df637e1ac58e99cd69799bef5cb3f332007c2030b824df066c34",
@@ -1615,9 +1414,6 @@ func xdrTypes() []codectest.Type {
 			Name: "RemoveResFail",
 			New: func() codectest.Value {
 				return new(RemoveResFail)
-			},
-			View: func(b []byte) any {
-				return RemoveResFailView(b)
 			},
 			Wires: []string{
 				"0000000000000000",
@@ -1634,9 +1430,6 @@ func xdrTypes() []codectest.Type {
 			Name: "RemoveRes",
 			New: func() codectest.Value {
 				return new(RemoveRes)
-			},
-			View: func(b []byte) any {
-				return RemoveResView(b)
 			},
 			Wires: []string{
 				"000000000000000190c7ddb7e1408d18062b54fde50df9e73c0b73b52620c39c00000000",
@@ -1656,9 +1449,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(RmDirArgs)
 			},
-			View: func(b []byte) any {
-				return RmDirArgsView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"000000281736be6f01cad476f7d512c735a0e3c23b2ccc0cfe70f7f77e47a5dfcdf5936000cb47128dab771000000017a3ea19bdc172f3fbf1206aad91ee2260d426dcff8decbb00",
@@ -1674,9 +1464,6 @@ func xdrTypes() []codectest.Type {
 			Name: "RmDirResOK",
 			New: func() codectest.Value {
 				return new(RmDirResOK)
-			},
-			View: func(b []byte) any {
-				return RmDirResOKView(b)
 			},
 			Wires: []string{
 				"000000000000000100000006fffaae561a0a10f7d26142aef081df84f48717303eac95d17d377693ad6513971f1f20eb7bc9c2a2e2a91b72893bb7215060297657381db0d2be362e81244e6b8c0ce1b3794fb5bf3c56218c76796131",
@@ -1695,9 +1482,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(RmDirResFail)
 			},
-			View: func(b []byte) any {
-				return RmDirResFailView(b)
-			},
 			Wires: []string{
 				"000000000000000100000003910bfffeb351c44d4f560950caec9c857aa29f63e3debafe450bd220430bd6d928d7433610d8d967e815f5c1aed3f83b7bde774ebc23c5c1f513bb9accf7c7d249e5bc1d5a37fec8d0c440edd82903b1",
 				"000000000000000100000004fdc4770b3d91127ea48e30c896e5f6cb571824eee8925aec9da98be695295fe9533b5c0c7c40536034849422b61a2c410df0aff252accf501ed56056cca88d6d743712a28048986dec915070e6bd3e8f",
@@ -1714,9 +1498,6 @@ func xdrTypes() []codectest.Type {
 			Name: "RmDirRes",
 			New: func() codectest.Value {
 				return new(RmDirRes)
-			},
-			View: func(b []byte) any {
-				return RmDirResView(b)
 			},
 			Wires: []string{
 				"00000000000000012a97647084675da60cd1d6947b6e0fdb2675659551d64c4f0000000100000005ce3f78098a49f6feace8205055b5369369b1e484daed83df562886af60853c3314fb160e02fa282e70332e4dcc4514706b790aeafe2c1a4d2165783a4758dd92224f989f7edd5455175e734acaad00bc",
@@ -1735,9 +1516,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(RenameArgs)
 			},
-			View: func(b []byte) any {
-				return RenameArgsView(b)
-			},
 			Wires: []string{
 				"00000000000000000000000000000000",
 				"00000026b61d1bb491fa51a20df3cf53bebb6b7ba961206dae8659b9ea4154bfde278e3eff3e896e5a9d00000000001bc65f1d752fe54adb68f96394b36318753bc3b8db4c81cae0bd30b30000000019a282ee729eebc874457d83145e5c10a32e10a799447e97dac40000000000000aa5a4e34fae38b074e1940000",
@@ -1753,9 +1531,6 @@ func xdrTypes() []codectest.Type {
 			Name: "RenameResOK",
 			New: func() codectest.Value {
 				return new(RenameResOK)
-			},
-			View: func(b []byte) any {
-				return RenameResOKView(b)
 			},
 			Wires: []string{
 				"000000014af85f66239bf58ca9af0aa88db0999283eaeeeb877455b2000000000000000193d4c409e90950b51dbfd940b9c82ee9e2e09645c5ee8323000000010000000390298adbccbebc6d88d09d009757182752ed3bea7b0ba420ead52ffdaa9c099fff1c824c34ce62ed0b65d41c2bd03b4eb0680dea2bc489d09d6bb097bffbcf2567b1c829e6366152c220bbce56584cb7",
@@ -1774,9 +1549,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(RenameResFail)
 			},
-			View: func(b []byte) any {
-				return RenameResFailView(b)
-			},
 			Wires: []string{
 				"0000000000000000000000018c9fd2d614cf3406bca5d7b41cd3e97ebd40d84d2bb6467100000000",
 				"000000000000000000000001cdfaa5d996efb063a1ae38cd26ad88224578a10e31c2a6de00000001000000068267986b280d55a8222f6bc49d15cd5641fbb068621d43ce577dcbde220060fc8b25d689e7fde760a870b4c51b59ef9c374473c8546700fbcdaaca0525cd07b83209530949a29e6a487e078e98e74320",
@@ -1793,9 +1565,6 @@ func xdrTypes() []codectest.Type {
 			Name: "RenameRes",
 			New: func() codectest.Value {
 				return new(RenameRes)
-			},
-			View: func(b []byte) any {
-				return RenameResView(b)
 			},
 			Wires: []string{
 				"0000000100000000000000000000000000000001000000074c2a31f9a73dcb956de3e1f74faac1f7de7480c77c762e526b4ddc41f59bb8c93646c5c4261fd93478446edbb41d221dc96a923678a4441800c9f15e892feeb8836f321e4587ae5cfbdaa8738861f1f9",
@@ -1815,9 +1584,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(LinkArgs)
 			},
-			View: func(b []byte) any {
-				return LinkArgsView(b)
-			},
 			Wires: []string{
 				"000000000000000000000000",
 				"000000246d1af325dfcecba4139e54bee9ca422f711a66d9c1b34fad3c739497443322b2c5c592e20000001c24dcff657c202ba095775e2b3f3a2263e9964c754018f5135a78005500000020600625387f6f14fa3b56b71f7cf09b3f3d4997254d2330aed852803d2ec94032",
@@ -1833,9 +1599,6 @@ func xdrTypes() []codectest.Type {
 			Name: "LinkResOK",
 			New: func() codectest.Value {
 				return new(LinkResOK)
-			},
-			View: func(b []byte) any {
-				return LinkResOKView(b)
 			},
 			Wires: []string{
 				"000000000000000104f1a57ac1ab7da084af94efde9f8c8018667fa14a75092800000000",
@@ -1854,9 +1617,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(LinkResFail)
 			},
-			View: func(b []byte) any {
-				return LinkResFailView(b)
-			},
 			Wires: []string{
 				"00000001000000043a179dd81c2ee2c3152b3033a8409eae12a90d577e748729e231078379e57dd66b1ab411a32f24c6e7202742733e7428e0ef6ae25273ab3aa853ffbf4844a15dfa36275bdef398cf4521dc21a73a51f70000000000000001000000030ae7b25533fdd06f94fa61919d50ed4145acaeeba53a92600b8be14eefc2b3c739dcbc3687567e6fc536aca66f81e79c3c0acd2f8d607a24c6018d6e5a9f4346a714353a6acb725a581d9574def053ca",
 				"00000000000000011d2aabbde94b60e7927b440f00139f84c257ae918cf610d100000000",
@@ -1873,9 +1633,6 @@ func xdrTypes() []codectest.Type {
 			Name: "LinkRes",
 			New: func() codectest.Value {
 				return new(LinkRes)
-			},
-			View: func(b []byte) any {
-				return LinkResView(b)
 			},
 			Wires: []string{
 				"0000000100000000000000000000000100000003949bbfbfc91ae9ef924458bdb5758cfa531db8c1efed4d65cdce76a910d30cda63a15a4d5daabdc9fe97312e8d16a40b3abd0f6b54833311752eb5cf3e77193c47a9a175ecd35b35cf6365c4d87fd296",
@@ -1895,9 +1652,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReadDirArgs)
 			},
-			View: func(b []byte) any {
-				return ReadDirArgsView(b)
-			},
 			Wires: []string{
 				"000000000382bc14c22390a058cf4491444be23a78bb029e",
 				"0000000e57273d126ed3b63554da753f22d100003c6ccf7095933fa38550d5e94b0f893eed0ac924",
@@ -1915,9 +1669,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "Entry",
 			New: func() codectest.Value {
 				return new(Entry)
-			},
-			View: func(b []byte) any {
-				return EntryView(b)
 			},
 			Wires: []string{
 				"d5dd26166d7f0342000000009496af6356dc061d",
@@ -1937,9 +1688,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(DirList)
 			},
-			View: func(b []byte) any {
-				return DirListView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"00000001c0e0eef84afe1b6d000000006b3be586079c52a50000000000000001",
@@ -1956,9 +1704,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "ReadDirResOK",
 			New: func() codectest.Value {
 				return new(ReadDirResOK)
-			},
-			View: func(b []byte) any {
-				return ReadDirResOKView(b)
 			},
 			Wires: []string{
 				"0000000100000001b9b80bd9757682e38987589dd6c1e46a6e6210d7183856cc05783a5683562b50c838db2662ae00293e2aa162440c513b4a501138e8f078f9b0c116c8e40f077096fe6bb190aeb0ce21c86f6737d8084f3ab6e9edd5be10be0000000000000001",
@@ -1977,9 +1722,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReadDirResFail)
 			},
-			View: func(b []byte) any {
-				return ReadDirResFailView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"00000001000000040b931f76161e594965886b3e0adc0699e34fb9894c15a128897afa2bcfb3fb7ea54734160eb68e21a77898e6fc814448eedcba699f04dee28514d5894d0ff5d5b7fd13556b187ed2200c526c3e448a7e",
@@ -1990,21 +1732,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ReadDirResAmplification,
-			Lists: []codectest.List{
-				{Path: ".OK.Reply.Entries", Method: "OKReplyEntries"},
-			},
-			Max:  -1,
-			Min:  ReadDirResMinSize,
-			Name: "ReadDirRes",
+			Max:           -1,
+			Min:           ReadDirResMinSize,
+			Name:          "ReadDirRes",
 			New: func() codectest.Value {
 				return new(ReadDirRes)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanReadDirRes(b)
-				return &s
-			},
-			View: func(b []byte) any {
-				return ReadDirResView(b)
 			},
 			Wires: []string{
 				"000000010000000100000007e532156dbe6779be7e59835cf073bbe34e5f6bd92e3649cb4a3f499babd87d8bb381928b39f46873fdfa9a3c326041ffa9db583f4e90339de9e34e6ebb59b6da845839271ee2417a7a40127909d8ccdc",
@@ -2021,9 +1753,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "ReadDirPlusArgs",
 			New: func() codectest.Value {
 				return new(ReadDirPlusArgs)
-			},
-			View: func(b []byte) any {
-				return ReadDirPlusArgsView(b)
 			},
 			Wires: []string{
 				"000000004358fe8fa936a0f3138f1064a34e42c9aabad78c4406f249",
@@ -2043,9 +1772,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(EntryPlus)
 			},
-			View: func(b []byte) any {
-				return EntryPlusView(b)
-			},
 			Wires: []string{
 				"b001b5999da10fee000000007875f3d8554a4d9e00000001000000024e34ab43983f18725f54a1968fec182fdfa1ce5cf22ebc8343c481d911ee9300007e6a8eca2e395a1c2775534dbcbf8bf0fc4550cd0ba155f553cbf7e96233b0972cbb679718b11ca98a996980f6410f00000000",
 				"de5fae00521d46b70000000cb297316e529e6cdd20440d8ba7ace612cfbd32dd00000001000000060b30e9b6ece6d4d89a646b50af1227697278da09ddb1f3f5b5439accb3c5846be2ffa14f596e5784741125ea92e2c77f219829ffb0a56c6dc10e71f94a4847a5a24c5e6277ff5e52270fc3f8adb19f850000000100000000",
@@ -2064,9 +1790,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(DirListPlus)
 			},
-			View: func(b []byte) any {
-				return DirListPlusView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"0000000000000001",
@@ -2082,9 +1805,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "ReadDirPlusResOK",
 			New: func() codectest.Value {
 				return new(ReadDirPlusResOK)
-			},
-			View: func(b []byte) any {
-				return ReadDirPlusResOKView(b)
 			},
 			Wires: []string{
 				"00000001000000043ace4c6c9e747a2d93be82aa5feaf7bc28fa02d748b231b29b9de12343675af14f1f95341ca682cf0815eee19785eb91a100ab7a9221a332ac3ff30b1ba838f1e0a75b3048af9473819afae9017e65d3c3dd6b89508678620000000000000001",
@@ -2103,9 +1823,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReadDirPlusResFail)
 			},
-			View: func(b []byte) any {
-				return ReadDirPlusResFailView(b)
-			},
 			Wires: []string{
 				"0000000100000001f6fe6c2fc532c1dbd3a2d2389ef71278948c85a1906ce4b2ce88d26e485fd1a9db8d6ac193f25f3a89fa259284bb8c14f454516066560e44bf1366dc10b776ab72721092d0d937fc4f7a27358945a08e",
 				"00000000",
@@ -2116,21 +1833,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ReadDirPlusResAmplification,
-			Lists: []codectest.List{
-				{Path: ".OK.Reply.Entries", Method: "OKReplyEntries"},
-			},
-			Max:  -1,
-			Min:  ReadDirPlusResMinSize,
-			Name: "ReadDirPlusRes",
+			Max:           -1,
+			Min:           ReadDirPlusResMinSize,
+			Name:          "ReadDirPlusRes",
 			New: func() codectest.Value {
 				return new(ReadDirPlusRes)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanReadDirPlusRes(b)
-				return &s
-			},
-			View: func(b []byte) any {
-				return ReadDirPlusResView(b)
 			},
 			Wires: []string{
 				"0000000100000000",
@@ -2150,9 +1857,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(FSStatArgs)
 			},
-			View: func(b []byte) any {
-				return FSStatArgsView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"00000013d6c9ac0c4b01e876ee581b2b4f73410e79253c00",
@@ -2168,9 +1872,6 @@ func xdrTypes() []codectest.Type {
 			Name: "FSStatResOK",
 			New: func() codectest.Value {
 				return new(FSStatResOK)
-			},
-			View: func(b []byte) any {
-				return FSStatResOKView(b)
 			},
 			Wires: []string{
 				"00000001000000065a993cd77dcfe208ce836e2ce8b9c152df59e9b8d2da303a7c45202168082ebe9a046de8f77855267361120957ce99f8036c4e599207cc5c332bda761d973b2e332f373db3a2f7dc0fa1e4e15ffbc82298cfb79bbb07de040f988866b7e9ea3a28f304a0d2406f05d7225af4fc17facbbf87d20fa3530c9eec65382301b1a017bc7d654c",
@@ -2189,9 +1890,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(FSStatResFail)
 			},
-			View: func(b []byte) any {
-				return FSStatResFailView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"000000010000000632a3b50a74fcb6bd299f3cf867ecb6b518b0a19d45b4fdeefd88a261bfce203afaefc31061263e3ec06695819ec36895d817b44f7ec361ae266d9c6f8a41e96de8b10d793ad1b09d8419ea985d7103c5",
@@ -2205,9 +1903,6 @@ func xdrTypes() []codectest.Type {
 			Name: "FSStatRes",
 			New: func() codectest.Value {
 				return new(FSStatRes)
-			},
-			View: func(b []byte) any {
-				return FSStatResView(b)
 			},
 			Wires: []string{
 				"0000000000000001000000057df9044cb4dbaf75f3604b23f32f30365eec3fb77b9384f5f4ef9bf188129a7a63328c3cf1617b132d549baf7180cc6b9cc60ac13bcbbbe3f90005fa30d8a5d8f1dd628dc861837449ed8272fd6b0269cb2e1f17a81ca78781434964c52f781b395e9f578ca0a6598eb99d07ead89f7779174cdc9924aff6c972ee811ea37ff48e8d46d7",
@@ -2225,9 +1920,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(FSInfoArgs)
 			},
-			View: func(b []byte) any {
-				return FSInfoArgsView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"0000000a1310aa602f7abcfe7c410000",
@@ -2243,9 +1935,6 @@ func xdrTypes() []codectest.Type {
 			Name: "FSInfoResOK",
 			New: func() codectest.Value {
 				return new(FSInfoResOK)
-			},
-			View: func(b []byte) any {
-				return FSInfoResOKView(b)
 			},
 			Wires: []string{
 				"000000007548e0c4d37469359e988686d3707e6519c0775a529cd88ccd7cfa5493717694d6787b4336e259926149af3c63dfb115",
@@ -2264,9 +1953,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(FSInfoResFail)
 			},
-			View: func(b []byte) any {
-				return FSInfoResFailView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"00000001000000048e7352a900aa6bf0f1a16d425c6b65d34d9d7ff034ddfa92ae9460eefc8ff9133f47950d6795cd2006b81e099622a1a8549173904431f0f502a0af3cfffa1c30a6604f18c7e061cdb2433fc544029833",
@@ -2279,9 +1965,6 @@ func xdrTypes() []codectest.Type {
 			Name: "FSInfoRes",
 			New: func() codectest.Value {
 				return new(FSInfoRes)
-			},
-			View: func(b []byte) any {
-				return FSInfoResView(b)
 			},
 			Wires: []string{
 				"000000010000000100000001bd8cce893ab5d40503a14353cbaada43bd1294cf0f668663d9aaf8b1c73a4a0d2bfa7b9bdf25baf47591a2cb2f755a4c1f3f43e9a0a39683b4843a802eee1f4aa6e43a37035cd9f4dd21997774cfe0ee",
@@ -2296,9 +1979,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "PathConfArgs",
 			New: func() codectest.Value {
 				return new(PathConfArgs)
-			},
-			View: func(b []byte) any {
-				return PathConfArgsView(b)
 			},
 			Wires: []string{
 				"00000000",
@@ -2315,9 +1995,6 @@ func xdrTypes() []codectest.Type {
 			Name: "PathConfResOK",
 			New: func() codectest.Value {
 				return new(PathConfResOK)
-			},
-			View: func(b []byte) any {
-				return PathConfResOKView(b)
 			},
 			Wires: []string{
 				"00000000d784d81913c0621200000001000000000000000100000000",
@@ -2336,9 +2013,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(PathConfResFail)
 			},
-			View: func(b []byte) any {
-				return PathConfResFailView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"000000010000000618e68e85afc9cdede7c890b147ed0748b1b8787f33bd0fa87ac55b5a79e6bdf6a0e889c31c04410e50607bb0fe712668df40b3d48493f3ced361f2002688520db118870365c9183d4c5d33ba2c64cd21",
@@ -2354,9 +2028,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(PathConfRes)
 			},
-			View: func(b []byte) any {
-				return PathConfResView(b)
-			},
 			Wires: []string{
 				"00000000000000007f85be8cdbd1e56500000001000000000000000100000000",
 				"0000000100000000",
@@ -2371,9 +2042,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "CommitArgs",
 			New: func() codectest.Value {
 				return new(CommitArgs)
-			},
-			View: func(b []byte) any {
-				return CommitArgsView(b)
 			},
 			Wires: []string{
 				"000000006e6150c21df4446377b01a23",
@@ -2392,9 +2060,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(CommitResOK)
 			},
-			View: func(b []byte) any {
-				return CommitResOKView(b)
-			},
 			Wires: []string{
 				"0000000199ecaf5423f9974172c84727a6087b960bd0b2968eeddd9500000000c0687894e4dac1ab",
 				"000000000000000100000006d5b220e501506429648fba2d0f038c2fe17ba2e0df4a11de51b1eea5bde3e41fa09efaecc1f30b2ef7e64e3cd86a5578d46391b08ff936e5f4c88c807d04625fe4d059cb682c1da22e53388cc4151a59c805374443353d50",
@@ -2412,9 +2077,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(CommitResFail)
 			},
-			View: func(b []byte) any {
-				return CommitResFailView(b)
-			},
 			Wires: []string{
 				"0000000000000000",
 				"00000000000000010000000260b2de54ad47fef07a82d87d0f37baa37999c8d9e81cb40e2f93f0686563ce68b59b0a726e5ca1e29ec679ecee77401a06d5092294b13b63582387a14b0e639ae538b92aa88b6506273c5a64fffd9b29",
@@ -2429,9 +2091,6 @@ func xdrTypes() []codectest.Type {
 			Name: "CommitRes",
 			New: func() codectest.Value {
 				return new(CommitRes)
-			},
-			View: func(b []byte) any {
-				return CommitResView(b)
 			},
 			Wires: []string{
 				"0000000100000001af82402f4c9a3a97b3e6f3591ef5494f798e49806de3641100000001000000040c5dc743b438855b9eccd62346c86749ff936a6b7a58b9d331397c189944389c93cff8056e1ddca0150335addcd1c0aa7236f3d88a71857bfb24e72e6a6a8cf8e1b45c5aaeeffb98dc93f3357272c6d1",

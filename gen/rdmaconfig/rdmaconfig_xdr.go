@@ -69,16 +69,6 @@ func (v *Req) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Req) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -106,15 +96,6 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.MaxCallSendSize = binary.BigEndian.Uint32(w[0:4])
 	v.MaxReplySendSize = binary.BigEndian.Uint32(w[4:8])
 	v.MaxRDMARead = binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
-	}
 	off += 12
 	return off, nil
 }
@@ -160,16 +141,6 @@ func (v *Reply) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Reply) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Reply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -197,15 +168,6 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.MaxCallSendSize = binary.BigEndian.Uint32(w[0:4])
 	v.Align = binary.BigEndian.Uint32(w[4:8])
 	v.MaxRDMARead = binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
-	}
 	off += 12
 	return off, nil
 }

@@ -19,9 +19,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(Req)
 			},
-			View: func(b []byte) any {
-				return ReqView(b)
-			},
 			Wires: []string{
 				"c4f5a5869dcec3adc8d04605",
 				"cbedc0dc3bf987980a8c6d7f",
@@ -38,9 +35,6 @@ func xdrTypes() []codectest.Type {
 			Name: "Reply",
 			New: func() codectest.Value {
 				return new(Reply)
-			},
-			View: func(b []byte) any {
-				return ReplyView(b)
 			},
 			Wires: []string{
 				"a3f6e4a33511c6f6058912aa",

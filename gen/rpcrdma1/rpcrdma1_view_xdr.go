@@ -7,8 +7,28 @@ import (
 	"encoding/binary"
 	"iter"
 
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Segment) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma1.Segment:Handle")
+	}
+	off += 16
+	return off, nil
+}
 
 // SegmentView reads the fields of Segment from its encoding. Convert only bytes that
 // begin with a checked Segment; see package xdr.
@@ -29,6 +49,25 @@ func (v SegmentView) Offset() uint64 {
 	return codec.Uint64(v, 8)
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ReadChunk) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ReadChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
+	}
+	off += 20
+	return off, nil
+}
+
 // ReadChunkView reads the fields of ReadChunk from its encoding. Convert only bytes that
 // begin with a checked ReadChunk; see package xdr.
 type ReadChunkView []byte
@@ -41,6 +80,30 @@ func (v ReadChunkView) Position() uint32 {
 // Target returns field target.
 func (v ReadChunkView) Target() SegmentView {
 	return SegmentView(v[4:20:20])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*16 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
+	}
+	off += int(n) * 16
+	return off, nil
 }
 
 // WriteChunkView reads the fields of WriteChunk from its encoding. Convert only bytes that
@@ -58,6 +121,107 @@ func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 			}
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Proc) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Proc:")
+	}
+	enum := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Header) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reads")
+	}
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	i := 0
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma1.Header:Reads[].Position", i)
+		}
+		w := b[off : off+24 : off+24]
+		more = binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Writes")
+	}
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	i2 := 0
+	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Writes[].Target", i2)
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n)*16 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
+		}
+		off += int(n) * 16
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Writes")
+		}
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i2++
+	}
+	if more2 != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reply")
+	}
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
+	}
+	if more3 != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n2)*16 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
+		}
+		off += int(n2) * 16
+	}
+	return off, nil
 }
 
 // HeaderView reads the fields of Header from its encoding. Convert only bytes that
@@ -108,6 +272,84 @@ func (v HeaderView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *HeaderNomsg) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
+	}
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	i := 0
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma1.HeaderNomsg:Reads[].Position", i)
+		}
+		w := b[off : off+24 : off+24]
+		more = binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
+	}
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	i2 := 0
+	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n)*16 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+		}
+		off += int(n) * 16
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
+		}
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i2++
+	}
+	if more2 != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
+	}
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
+	}
+	if more3 != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n2)*16 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
+		}
+		off += int(n2) * 16
+	}
+	return off, nil
+}
+
 // HeaderNomsgView reads the fields of HeaderNomsg from its encoding. Convert only bytes that
 // begin with a checked HeaderNomsg; see package xdr.
 type HeaderNomsgView []byte
@@ -154,6 +396,85 @@ func (v HeaderNomsgView) Reply() (x WriteChunkView, ok bool) {
 		return x, false
 	}
 	return WriteChunkView(v[off+4:]), true
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *HeaderPadded) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
+	}
+	w := b[off : off+12 : off+12]
+	more := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	i := 0
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma1.HeaderPadded:Reads[].Position", i)
+		}
+		w := b[off : off+24 : off+24]
+		more = binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
+	}
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	i2 := 0
+	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n)*16 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+		}
+		off += int(n) * 16
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
+		}
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i2++
+	}
+	if more2 != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
+	}
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
+	}
+	if more3 != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n2)*16 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
+		}
+		off += int(n2) * 16
+	}
+	return off, nil
 }
 
 // HeaderPaddedView reads the fields of HeaderPadded from its encoding. Convert only bytes that
@@ -214,6 +535,44 @@ func (v HeaderPaddedView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.ErrCode:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:Low")
+	}
+	off += 8
+	return off, nil
+}
+
 // VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that
 // begin with a checked VersionRange; see package xdr.
 type VersionRangeView []byte
@@ -226,6 +585,36 @@ func (v VersionRangeView) Low() uint32 {
 // High returns field rdma_vers_high.
 func (v VersionRangeView) High() uint32 {
 	return codec.Uint32(v, 4)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Error) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind ErrCode
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Error:Err")
+	}
+	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case ErrVers:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma1.Error:Vrange.Low")
+		}
+		off += 8
+	case ErrChunk:
+	default:
+	}
+	return off, nil
 }
 
 // ErrorView reads the fields of Error from its encoding. Convert only bytes that
@@ -244,6 +633,243 @@ func (v ErrorView) Vrange() (x VersionRangeView, ok bool) {
 		return VersionRangeView(v[4:12:12]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Body) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Proc")
+	}
+	kind := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case ProcMsg:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
+		}
+		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i := 0
+		for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Body:Msg.Reads[].Position", i)
+			}
+			w := b[off : off+24 : off+24]
+			more = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i++
+		}
+		if more != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
+		}
+		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i2 := 0
+		for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+			}
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+			}
+			off += int(n) * 16
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
+			}
+			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			i2++
+		}
+		if more2 != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
+		}
+		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
+		}
+		if more3 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
+			}
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n2)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
+			}
+			off += int(n2) * 16
+		}
+	case ProcNomsg:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
+		}
+		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i3 := 0
+		for more4 == 1 || more4 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Body:Nomsg.Reads[].Position", i3)
+			}
+			w := b[off : off+24 : off+24]
+			more4 = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i3++
+		}
+		if more4 != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
+		}
+		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i4 := 0
+		for more5 == 1 || more5 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
+			}
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n3)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
+			}
+			off += int(n3) * 16
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
+			}
+			more5 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			i4++
+		}
+		if more5 != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
+		}
+		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more6 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
+		}
+		if more6 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
+			}
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n4)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
+			}
+			off += int(n4) * 16
+		}
+	case ProcMsgp:
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
+		}
+		w := b[off : off+12 : off+12]
+		more7 := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		i5 := 0
+		for more7 == 1 || more7 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Body:Msgp.Reads[].Position", i5)
+			}
+			w := b[off : off+24 : off+24]
+			more7 = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i5++
+		}
+		if more7 != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
+		}
+		more8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i6 := 0
+		for more8 == 1 || more8 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
+			}
+			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n5)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
+			}
+			off += int(n5) * 16
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
+			}
+			more8 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			i6++
+		}
+		if more8 != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
+		}
+		more9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more9 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
+		}
+		if more9 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
+			}
+			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n6)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
+			}
+			off += int(n6) * 16
+		}
+	case ProcDone:
+	case ProcError:
+		var kind2 ErrCode
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
+		}
+		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case ErrVers:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.Low")
+			}
+			off += 8
+		case ErrChunk:
+		default:
+		}
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
+	}
+	return off, nil
 }
 
 // BodyView reads the fields of Body from its encoding. Convert only bytes that
@@ -289,6 +915,244 @@ func (v BodyView) Error() (x ErrorView, ok bool) {
 		return ErrorView(v[4:]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Message) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma1.Message:XID")
+	}
+	w := b[off : off+16 : off+16]
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
+	off += 16
+	switch kind {
+	case ProcMsg:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
+		}
+		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i := 0
+		for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
+			}
+			w := b[off : off+24 : off+24]
+			more = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i++
+		}
+		if more != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+		}
+		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i2 := 0
+		for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+			}
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+			}
+			off += int(n) * 16
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+			}
+			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			i2++
+		}
+		if more2 != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
+		}
+		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
+		}
+		if more3 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			}
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n2)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			}
+			off += int(n2) * 16
+		}
+	case ProcNomsg:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
+		}
+		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i3 := 0
+		for more4 == 1 || more4 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i3)
+			}
+			w := b[off : off+24 : off+24]
+			more4 = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i3++
+		}
+		if more4 != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+		}
+		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i4 := 0
+		for more5 == 1 || more5 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
+			}
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n3)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
+			}
+			off += int(n3) * 16
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+			}
+			more5 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			i4++
+		}
+		if more5 != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
+		}
+		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more6 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
+		}
+		if more6 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			}
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n4)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			}
+			off += int(n4) * 16
+		}
+	case ProcMsgp:
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
+		}
+		w := b[off : off+12 : off+12]
+		more7 := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		i5 := 0
+		for more7 == 1 || more7 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i5)
+			}
+			w := b[off : off+24 : off+24]
+			more7 = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i5++
+		}
+		if more7 != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+		}
+		more8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i6 := 0
+		for more8 == 1 || more8 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
+			}
+			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n5)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
+			}
+			off += int(n5) * 16
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+			}
+			more8 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			i6++
+		}
+		if more8 != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
+		}
+		more9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more9 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
+		}
+		if more9 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			}
+			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n6)*16 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			}
+			off += int(n6) * 16
+		}
+	case ProcDone:
+	case ProcError:
+		var kind2 ErrCode
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
+		}
+		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case ErrVers:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.Low")
+			}
+			off += 8
+		case ErrChunk:
+		default:
+		}
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+	}
+	return off, nil
 }
 
 // MessageView reads the fields of Message from its encoding. Convert only bytes that

@@ -13,9 +13,10 @@ import (
 func xdrTypes() []codectest.Type {
 	return []codectest.Type{
 		{
-			Max:  SegmentFixedSize,
-			Min:  SegmentFixedSize,
-			Name: "Segment",
+			Check: (*Segment)(nil),
+			Max:   SegmentFixedSize,
+			Min:   SegmentFixedSize,
+			Name:  "Segment",
 			New: func() codectest.Value {
 				return new(Segment)
 			},
@@ -33,9 +34,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  ReadChunkFixedSize,
-			Min:  ReadChunkFixedSize,
-			Name: "ReadChunk",
+			Check: (*ReadChunk)(nil),
+			Max:   ReadChunkFixedSize,
+			Min:   ReadChunkFixedSize,
+			Name:  "ReadChunk",
 			New: func() codectest.Value {
 				return new(ReadChunk)
 			},
@@ -54,6 +56,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: WriteChunkAmplification,
+			Check:         (*WriteChunk)(nil),
 			Max:           -1,
 			Min:           WriteChunkMinSize,
 			Name:          "WriteChunk",
@@ -72,9 +75,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  ProcFixedSize,
-			Min:  ProcFixedSize,
-			Name: "Proc",
+			Check: (*Proc)(nil),
+			Max:   ProcFixedSize,
+			Min:   ProcFixedSize,
+			Name:  "Proc",
 			New: func() codectest.Value {
 				return new(Proc)
 			},
@@ -88,6 +92,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: HeaderAmplification,
+			Check:         (*Header)(nil),
 			Max:           -1,
 			Min:           HeaderMinSize,
 			Name:          "Header",
@@ -108,6 +113,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: HeaderNomsgAmplification,
+			Check:         (*HeaderNomsg)(nil),
 			Max:           -1,
 			Min:           HeaderNomsgMinSize,
 			Name:          "HeaderNomsg",
@@ -128,6 +134,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: HeaderPaddedAmplification,
+			Check:         (*HeaderPadded)(nil),
 			Max:           -1,
 			Min:           HeaderPaddedMinSize,
 			Name:          "HeaderPadded",
@@ -148,9 +155,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  ErrCodeFixedSize,
-			Min:  ErrCodeFixedSize,
-			Name: "ErrCode",
+			Check: (*ErrCode)(nil),
+			Max:   ErrCodeFixedSize,
+			Min:   ErrCodeFixedSize,
+			Name:  "ErrCode",
 			New: func() codectest.Value {
 				return new(ErrCode)
 			},
@@ -160,9 +168,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  VersionRangeFixedSize,
-			Min:  VersionRangeFixedSize,
-			Name: "VersionRange",
+			Check: (*VersionRange)(nil),
+			Max:   VersionRangeFixedSize,
+			Min:   VersionRangeFixedSize,
+			Name:  "VersionRange",
 			New: func() codectest.Value {
 				return new(VersionRange)
 			},
@@ -180,9 +189,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  ErrorMaxSize,
-			Min:  ErrorMinSize,
-			Name: "Error",
+			Check: (*Error)(nil),
+			Max:   ErrorMaxSize,
+			Min:   ErrorMinSize,
+			Name:  "Error",
 			New: func() codectest.Value {
 				return new(Error)
 			},
@@ -199,6 +209,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: BodyAmplification,
+			Check:         (*Body)(nil),
 			Max:           -1,
 			Min:           BodyMinSize,
 			Name:          "Body",
@@ -220,6 +231,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: MessageAmplification,
+			Check:         (*Message)(nil),
 			Lists: []codectest.List{
 				{Path: ".Body.Msg.Reads", Method: "BodyMsgReads"},
 				{Path: ".Body.Msg.Writes", Method: "BodyMsgWrites"},

@@ -32,8 +32,28 @@ import (
 	"encoding/binary"
 	"iter"
 
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Msg) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Msg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
+		return 0, codec.In(err, "rpcrdma2.Msg:Chunks")
+	}
+	return off, nil
+}
 
 // MsgView reads the fields of Msg from its encoding. Convert only bytes that
 // begin with a checked Msg; see package xdr.
@@ -44,6 +64,25 @@ func (v MsgView) Chunks() ChunkListsView {
 	return ChunkListsView(v[0:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Nomsg) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
+		return 0, codec.In(err, "rpcrdma2.Nomsg:Chunks")
+	}
+	return off, nil
+}
+
 // NomsgView reads the fields of Nomsg from its encoding. Convert only bytes that
 // begin with a checked Nomsg; see package xdr.
 type NomsgView []byte
@@ -51,6 +90,44 @@ type NomsgView []byte
 // Chunks returns field rdma_chunks.
 func (v NomsgView) Chunks() ChunkListsView {
 	return ChunkListsView(v[0:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.VersionRange:Low")
+	}
+	off += 8
+	return off, nil
 }
 
 // VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that
@@ -67,6 +144,25 @@ func (v VersionRangeView) High() uint32 {
 	return codec.Uint32(v, 4)
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *WriteShortage) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *WriteShortage) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
+	}
+	off += 8
+	return off, nil
+}
+
 // WriteShortageView reads the fields of WriteShortage from its encoding. Convert only bytes that
 // begin with a checked WriteShortage; see package xdr.
 type WriteShortageView []byte
@@ -79,6 +175,60 @@ func (v WriteShortageView) ChunkIndex() uint32 {
 // LengthNeeded returns field rdma_length_needed.
 func (v WriteShortageView) LengthNeeded() uint32 {
 	return codec.Uint32(v, 4)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Error) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind ErrCode
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.Error:Err")
+	}
+	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case ErrVers:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.Error:Versions.Low")
+		}
+		off += 8
+	case ErrReadChunks:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
+		}
+		off += 4
+	case ErrWriteChunks:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
+		}
+		off += 4
+	case ErrSegments:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
+		}
+		off += 4
+	case ErrWriteResource:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.Error:WriteResource.ChunkIndex")
+		}
+		off += 8
+	case ErrReplyResource:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
+		}
+		off += 4
+	default:
+	}
+	return off, nil
 }
 
 // ErrorView reads the fields of Error from its encoding. Convert only bytes that
@@ -144,6 +294,44 @@ func (v ErrorView) ReplyLengthNeeded() (x uint32, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.ConnProp:Props[].Which", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
 // ConnPropView reads the fields of ConnProp from its encoding. Convert only bytes that
 // begin with a checked ConnProp; see package xdr.
 type ConnPropView []byte
@@ -159,6 +347,25 @@ func (v ConnPropView) Props() iter.Seq2[int, PropValView] {
 			off = codec.SkipOpaque(v, off+4)
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Common) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Common) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma2.Common:XID")
+	}
+	off += 16
+	return off, nil
 }
 
 // CommonView reads the fields of Common from its encoding. Convert only bytes that
@@ -185,6 +392,25 @@ func (v CommonView) Htype() uint32 {
 	return codec.Uint32(v, 12)
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *HeaderPrefix) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
+	}
+	off += 20
+	return off, nil
+}
+
 // HeaderPrefixView reads the fields of HeaderPrefix from its encoding. Convert only bytes that
 // begin with a checked HeaderPrefix; see package xdr.
 type HeaderPrefixView []byte
@@ -197,6 +423,25 @@ func (v HeaderPrefixView) Start() CommonView {
 // Flags returns field rdma_flags.
 func (v HeaderPrefixView) Flags() uint32 {
 	return codec.Uint32(v, 16)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Segment) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma2.Segment:Handle")
+	}
+	off += 16
+	return off, nil
 }
 
 // SegmentView reads the fields of Segment from its encoding. Convert only bytes that
@@ -218,6 +463,25 @@ func (v SegmentView) Offset() uint64 {
 	return codec.Uint64(v, 8)
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ReadSegment) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ReadSegment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
+	}
+	off += 20
+	return off, nil
+}
+
 // ReadSegmentView reads the fields of ReadSegment from its encoding. Convert only bytes that
 // begin with a checked ReadSegment; see package xdr.
 type ReadSegmentView []byte
@@ -230,6 +494,30 @@ func (v ReadSegmentView) Position() uint32 {
 // Target returns field rdma_target.
 func (v ReadSegmentView) Target() SegmentView {
 	return SegmentView(v[4:20:20])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*16 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
+	}
+	off += int(n) * 16
+	return off, nil
 }
 
 // WriteChunkView reads the fields of WriteChunk from its encoding. Convert only bytes that
@@ -247,6 +535,85 @@ func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 			}
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ChunkLists) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
+	}
+	w := b[off : off+8 : off+8]
+	more := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	i := 0
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma2.ChunkLists:Reads[].Position", i)
+		}
+		w := b[off : off+24 : off+24]
+		more = binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
+	}
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	i2 := 0
+	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n)*16 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+		}
+		off += int(n) * 16
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
+		}
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i2++
+	}
+	if more2 != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
+	}
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
+	}
+	if more3 != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n2)*16 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
+		}
+		off += int(n2) * 16
+	}
+	return off, nil
 }
 
 // ChunkListsView reads the fields of ChunkLists from its encoding. Convert only bytes that
@@ -302,6 +669,53 @@ func (v ChunkListsView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PropID) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PropVal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.PropVal:Which")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // PropValView reads the fields of PropVal from its encoding. Convert only bytes that
 // begin with a checked PropVal; see package xdr.
 type PropValView []byte
@@ -314,6 +728,190 @@ func (v PropValView) Which() PropID {
 // Data returns field rdma_data.
 func (v PropValView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSet:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.PropSet:[].Which", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.PropSet:[].Data", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.PropSet:[].Data", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSubset:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
+	}
+	off += int(n) * 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PropMaxSendSize) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PropMaxSendSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PropReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PropReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PropMaxSegmentSize) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PropMaxSegmentSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PropMaxSegmentCount) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PropMaxSegmentCount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PropReverseSupport) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PropReverseSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
 }
 
 // MsgScan reads the lists of Msg in one pass, in their order on the wire, and

@@ -323,16 +323,6 @@ func (v *Msg) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Msg) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Msg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -351,15 +341,6 @@ func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "rpcrdma2.Msg:Chunks")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Msg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.Msg:Chunks")
 	}
 	return off, nil
@@ -401,16 +382,6 @@ func (v *Nomsg) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Nomsg) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -429,15 +400,6 @@ func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "rpcrdma2.Nomsg:Chunks")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.Nomsg:Chunks")
 	}
 	return off, nil
@@ -488,16 +450,6 @@ func (v *ErrCode) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -519,15 +471,6 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
 	}
 	*v = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
-	}
 	off += 4
 	return off, nil
 }
@@ -574,16 +517,6 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -609,15 +542,6 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Low = binary.BigEndian.Uint32(w[0:4])
 	v.High = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2.VersionRange:Low")
-	}
 	off += 8
 	return off, nil
 }
@@ -668,16 +592,6 @@ func (v *WriteShortage) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteShortage) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -703,15 +617,6 @@ func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.ChunkIndex = binary.BigEndian.Uint32(w[0:4])
 	v.LengthNeeded = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteShortage) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
-	}
 	off += 8
 	return off, nil
 }
@@ -770,16 +675,6 @@ func (v *Error) AppendBinary(b []byte) ([]byte, error) {
 func (v *Error) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Error) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -922,50 +817,6 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind ErrCode
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.Error:Err")
-	}
-	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case ErrVers:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma2.Error:Versions.Low")
-		}
-		off += 8
-	case ErrReadChunks:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
-		}
-		off += 4
-	case ErrWriteChunks:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
-		}
-		off += 4
-	case ErrSegments:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
-		}
-		off += 4
-	case ErrWriteResource:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma2.Error:WriteResource.ChunkIndex")
-		}
-		off += 8
-	case ErrReplyResource:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
-		}
-		off += 4
-	default:
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Error) ResetXDR() {
 	switch v.Err {
@@ -1024,16 +875,6 @@ func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
 func (v *ConnProp) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1105,34 +946,6 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
-	}
-	for i := range int(n) {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma2.ConnProp:Props[].Which", i)
-		}
-		w := b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ConnProp) ResetXDR() {
 	v.Props = v.Props[:0]
@@ -1178,16 +991,6 @@ func (v *Common) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Common) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1217,15 +1020,6 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Vers = binary.BigEndian.Uint32(w[4:8])
 	v.Credit = binary.BigEndian.Uint32(w[8:12])
 	v.Htype = binary.BigEndian.Uint32(w[12:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Common) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "rpcrdma2.Common:XID")
-	}
 	off += 16
 	return off, nil
 }
@@ -1278,16 +1072,6 @@ func (v *HeaderPrefix) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *HeaderPrefix) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1319,15 +1103,6 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Start.Credit = binary.BigEndian.Uint32(w[8:12])
 	v.Start.Htype = binary.BigEndian.Uint32(w[12:16])
 	v.Flags = binary.BigEndian.Uint32(w[16:20])
-	off += 20
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
-	}
 	off += 20
 	return off, nil
 }
@@ -1378,16 +1153,6 @@ func (v *Segment) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Segment) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1415,15 +1180,6 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
 	v.Length = binary.BigEndian.Uint32(w[4:8])
 	v.Offset = binary.BigEndian.Uint64(w[8:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "rpcrdma2.Segment:Handle")
-	}
 	off += 16
 	return off, nil
 }
@@ -1475,16 +1231,6 @@ func (v *ReadSegment) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadSegment) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1514,15 +1260,6 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Target.Handle = binary.BigEndian.Uint32(w[4:8])
 	v.Target.Length = binary.BigEndian.Uint32(w[8:12])
 	v.Target.Offset = binary.BigEndian.Uint64(w[12:20])
-	off += 20
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadSegment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
-	}
 	off += 20
 	return off, nil
 }
@@ -1568,16 +1305,6 @@ func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
 func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1636,20 +1363,6 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
-	}
-	off += int(n) * 16
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *WriteChunk) ResetXDR() {
 	v.Target = v.Target[:0]
@@ -1698,16 +1411,6 @@ func (v *ChunkLists) AppendBinary(b []byte) ([]byte, error) {
 func (v *ChunkLists) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ChunkLists) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1916,75 +1619,6 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
-	}
-	w := b[off : off+8 : off+8]
-	more := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "rpcrdma2.ChunkLists:Reads[].Position", i)
-		}
-		w := b[off : off+24 : off+24]
-		more = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
-	}
-	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i2 := 0
-	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes[].Target", i2)
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
-		}
-		off += int(n) * 16
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
-		}
-		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i2++
-	}
-	if more2 != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
-	}
-	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
-	}
-	if more3 != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
-		}
-		off += int(n2) * 16
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ChunkLists) ResetXDR() {
 	v.InvHandle = 0
@@ -2036,16 +1670,6 @@ func (v *PropID) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropID) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2067,15 +1691,6 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
 	}
 	*v = PropID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2119,16 +1734,6 @@ func (v *PropVal) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2166,24 +1771,6 @@ func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
 	}
 	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropVal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2.PropVal:Which")
-	}
-	w := b[off : off+8 : off+8]
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -2232,16 +1819,6 @@ func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
 func (v *PropSet) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2313,34 +1890,6 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSet:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
-	}
-	for i := range int(n) {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma2.PropSet:[].Which", i)
-		}
-		w := b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.PropSet:[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.PropSet:[].Data", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropSet) ResetXDR() {
 	*v = (*v)[:0]
@@ -2381,16 +1930,6 @@ func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
 func (v *PropSubset) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2441,20 +1980,6 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSubset:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
-	}
-	off += int(n) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropSubset) ResetXDR() {
 	*v = (*v)[:0]
@@ -2500,16 +2025,6 @@ func (v *PropMaxSendSize) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropMaxSendSize) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2531,15 +2046,6 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
 	}
 	*v = PropMaxSendSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropMaxSendSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2586,16 +2092,6 @@ func (v *PropReceiveBufferSize) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2617,15 +2113,6 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
 	}
 	*v = PropReceiveBufferSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2672,16 +2159,6 @@ func (v *PropMaxSegmentSize) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropMaxSegmentSize) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2703,15 +2180,6 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
 	}
 	*v = PropMaxSegmentSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropMaxSegmentSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2758,16 +2226,6 @@ func (v *PropMaxSegmentCount) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropMaxSegmentCount) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2789,15 +2247,6 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
 	}
 	*v = PropMaxSegmentCount(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropMaxSegmentCount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2844,16 +2293,6 @@ func (v *PropReverseSupport) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropReverseSupport) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2875,15 +2314,6 @@ func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
 	}
 	*v = PropReverseSupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropReverseSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2927,16 +2357,6 @@ func (v *PropHostAuth) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2970,23 +2390,6 @@ func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }

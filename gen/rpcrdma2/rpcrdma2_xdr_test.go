@@ -39,6 +39,7 @@ func xdrTypes() []codectest.Type {
 	return []codectest.Type{
 		{
 			Amplification: MsgAmplification,
+			Check:         (*Msg)(nil),
 			Lists: []codectest.List{
 				{Path: ".Chunks.Reads", Method: "ChunksReads"},
 				{Path: ".Chunks.Writes", Method: "ChunksWrites"},
@@ -69,6 +70,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: NomsgAmplification,
+			Check:         (*Nomsg)(nil),
 			Lists: []codectest.List{
 				{Path: ".Chunks.Reads", Method: "ChunksReads"},
 				{Path: ".Chunks.Writes", Method: "ChunksWrites"},
@@ -98,9 +100,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  ErrCodeFixedSize,
-			Min:  ErrCodeFixedSize,
-			Name: "ErrCode",
+			Check: (*ErrCode)(nil),
+			Max:   ErrCodeFixedSize,
+			Min:   ErrCodeFixedSize,
+			Name:  "ErrCode",
 			New: func() codectest.Value {
 				return new(ErrCode)
 			},
@@ -115,9 +118,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  VersionRangeFixedSize,
-			Min:  VersionRangeFixedSize,
-			Name: "VersionRange",
+			Check: (*VersionRange)(nil),
+			Max:   VersionRangeFixedSize,
+			Min:   VersionRangeFixedSize,
+			Name:  "VersionRange",
 			New: func() codectest.Value {
 				return new(VersionRange)
 			},
@@ -135,9 +139,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  WriteShortageFixedSize,
-			Min:  WriteShortageFixedSize,
-			Name: "WriteShortage",
+			Check: (*WriteShortage)(nil),
+			Max:   WriteShortageFixedSize,
+			Min:   WriteShortageFixedSize,
+			Name:  "WriteShortage",
 			New: func() codectest.Value {
 				return new(WriteShortage)
 			},
@@ -155,9 +160,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  ErrorMaxSize,
-			Min:  ErrorMinSize,
-			Name: "Error",
+			Check: (*Error)(nil),
+			Max:   ErrorMaxSize,
+			Min:   ErrorMinSize,
+			Name:  "Error",
 			New: func() codectest.Value {
 				return new(Error)
 			},
@@ -176,6 +182,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ConnPropAmplification,
+			Check:         (*ConnProp)(nil),
 			Lists: []codectest.List{
 				{Path: ".Props", Method: "Props"},
 			},
@@ -201,9 +208,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  CommonFixedSize,
-			Min:  CommonFixedSize,
-			Name: "Common",
+			Check: (*Common)(nil),
+			Max:   CommonFixedSize,
+			Min:   CommonFixedSize,
+			Name:  "Common",
 			New: func() codectest.Value {
 				return new(Common)
 			},
@@ -221,9 +229,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  HeaderPrefixFixedSize,
-			Min:  HeaderPrefixFixedSize,
-			Name: "HeaderPrefix",
+			Check: (*HeaderPrefix)(nil),
+			Max:   HeaderPrefixFixedSize,
+			Min:   HeaderPrefixFixedSize,
+			Name:  "HeaderPrefix",
 			New: func() codectest.Value {
 				return new(HeaderPrefix)
 			},
@@ -241,9 +250,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  SegmentFixedSize,
-			Min:  SegmentFixedSize,
-			Name: "Segment",
+			Check: (*Segment)(nil),
+			Max:   SegmentFixedSize,
+			Min:   SegmentFixedSize,
+			Name:  "Segment",
 			New: func() codectest.Value {
 				return new(Segment)
 			},
@@ -261,9 +271,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  ReadSegmentFixedSize,
-			Min:  ReadSegmentFixedSize,
-			Name: "ReadSegment",
+			Check: (*ReadSegment)(nil),
+			Max:   ReadSegmentFixedSize,
+			Min:   ReadSegmentFixedSize,
+			Name:  "ReadSegment",
 			New: func() codectest.Value {
 				return new(ReadSegment)
 			},
@@ -282,6 +293,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: WriteChunkAmplification,
+			Check:         (*WriteChunk)(nil),
 			Max:           -1,
 			Min:           WriteChunkMinSize,
 			Name:          "WriteChunk",
@@ -302,6 +314,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ChunkListsAmplification,
+			Check:         (*ChunkLists)(nil),
 			Max:           -1,
 			Min:           ChunkListsMinSize,
 			Name:          "ChunkLists",
@@ -322,9 +335,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  PropIDFixedSize,
-			Min:  PropIDFixedSize,
-			Name: "PropID",
+			Check: (*PropID)(nil),
+			Max:   PropIDFixedSize,
+			Min:   PropIDFixedSize,
+			Name:  "PropID",
 			New: func() codectest.Value {
 				return new(PropID)
 			},
@@ -340,6 +354,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: PropValAmplification,
+			Check:         (*PropVal)(nil),
 			Max:           -1,
 			Min:           PropValMinSize,
 			Name:          "PropVal",
@@ -361,6 +376,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: PropSetAmplification,
+			Check:         (*PropSet)(nil),
 			Max:           -1,
 			Min:           PropSetMinSize,
 			Name:          "PropSet",
@@ -377,6 +393,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: PropSubsetAmplification,
+			Check:         (*PropSubset)(nil),
 			Lists: []codectest.List{
 				{Path: "", Method: "All"},
 			},
@@ -400,9 +417,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  PropMaxSendSizeFixedSize,
-			Min:  PropMaxSendSizeFixedSize,
-			Name: "PropMaxSendSize",
+			Check: (*PropMaxSendSize)(nil),
+			Max:   PropMaxSendSizeFixedSize,
+			Min:   PropMaxSendSizeFixedSize,
+			Name:  "PropMaxSendSize",
 			New: func() codectest.Value {
 				return new(PropMaxSendSize)
 			},
@@ -417,9 +435,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  PropReceiveBufferSizeFixedSize,
-			Min:  PropReceiveBufferSizeFixedSize,
-			Name: "PropReceiveBufferSize",
+			Check: (*PropReceiveBufferSize)(nil),
+			Max:   PropReceiveBufferSizeFixedSize,
+			Min:   PropReceiveBufferSizeFixedSize,
+			Name:  "PropReceiveBufferSize",
 			New: func() codectest.Value {
 				return new(PropReceiveBufferSize)
 			},
@@ -434,9 +453,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  PropMaxSegmentSizeFixedSize,
-			Min:  PropMaxSegmentSizeFixedSize,
-			Name: "PropMaxSegmentSize",
+			Check: (*PropMaxSegmentSize)(nil),
+			Max:   PropMaxSegmentSizeFixedSize,
+			Min:   PropMaxSegmentSizeFixedSize,
+			Name:  "PropMaxSegmentSize",
 			New: func() codectest.Value {
 				return new(PropMaxSegmentSize)
 			},
@@ -451,9 +471,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  PropMaxSegmentCountFixedSize,
-			Min:  PropMaxSegmentCountFixedSize,
-			Name: "PropMaxSegmentCount",
+			Check: (*PropMaxSegmentCount)(nil),
+			Max:   PropMaxSegmentCountFixedSize,
+			Min:   PropMaxSegmentCountFixedSize,
+			Name:  "PropMaxSegmentCount",
 			New: func() codectest.Value {
 				return new(PropMaxSegmentCount)
 			},
@@ -468,9 +489,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  PropReverseSupportFixedSize,
-			Min:  PropReverseSupportFixedSize,
-			Name: "PropReverseSupport",
+			Check: (*PropReverseSupport)(nil),
+			Max:   PropReverseSupportFixedSize,
+			Min:   PropReverseSupportFixedSize,
+			Name:  "PropReverseSupport",
 			New: func() codectest.Value {
 				return new(PropReverseSupport)
 			},
@@ -486,6 +508,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: PropHostAuthAmplification,
+			Check:         (*PropHostAuth)(nil),
 			Max:           -1,
 			Min:           PropHostAuthMinSize,
 			Name:          "PropHostAuth",

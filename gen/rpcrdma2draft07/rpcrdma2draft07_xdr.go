@@ -380,16 +380,6 @@ func (v *ErrCode) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -411,15 +401,6 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ErrCode:")
 	}
 	*v = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ErrCode:")
-	}
 	off += 4
 	return off, nil
 }
@@ -466,16 +447,6 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -501,15 +472,6 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Low = binary.BigEndian.Uint32(w[0:4])
 	v.High = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.VersionRange:Low")
-	}
 	off += 8
 	return off, nil
 }
@@ -560,16 +522,6 @@ func (v *WriteShortage) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteShortage) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -595,15 +547,6 @@ func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.ChunkIndex = binary.BigEndian.Uint32(w[0:4])
 	v.LengthNeeded = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteShortage) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.WriteShortage:ChunkIndex")
-	}
 	off += 8
 	return off, nil
 }
@@ -662,16 +605,6 @@ func (v *Error) AppendBinary(b []byte) ([]byte, error) {
 func (v *Error) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Error) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -814,50 +747,6 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind ErrCode
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.Error:Err")
-	}
-	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case ErrVers:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma2draft07.Error:Versions.Low")
-		}
-		off += 8
-	case ErrReadChunks:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.Error:MaxReadChunks")
-		}
-		off += 4
-	case ErrWriteChunks:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.Error:MaxWriteChunks")
-		}
-		off += 4
-	case ErrSegments:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.Error:MaxSegments")
-		}
-		off += 4
-	case ErrWriteResource:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma2draft07.Error:WriteResource.ChunkIndex")
-		}
-		off += 8
-	case ErrReplyResource:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.Error:ReplyLengthNeeded")
-		}
-		off += 4
-	default:
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Error) ResetXDR() {
 	switch v.Err {
@@ -916,16 +805,6 @@ func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
 func (v *ConnProp) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -997,34 +876,6 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ConnProp:Props")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2draft07.ConnProp:Props")
-	}
-	for i := range int(n) {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma2draft07.ConnProp:Props[].Which", i)
-		}
-		w := b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2draft07.ConnProp:Props[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2draft07.ConnProp:Props[].Data", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ConnProp) ResetXDR() {
 	v.Props = v.Props[:0]
@@ -1074,16 +925,6 @@ func (v *CallExternal) AppendBinary(b []byte) ([]byte, error) {
 func (v *CallExternal) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CallExternal) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1340,93 +1181,6 @@ func (v *CallExternal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CallExternal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.CallExternal:InvHandle")
-	}
-	w := b[off : off+8 : off+8]
-	more := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "rpcrdma2draft07.CallExternal:Call[].Position", i)
-		}
-		w := b[off : off+24 : off+24]
-		more = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2draft07.CallExternal:Call")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallExternal:Reads")
-	}
-	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i2 := 0
-	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "rpcrdma2draft07.CallExternal:Reads[].Position", i2)
-		}
-		w := b[off : off+24 : off+24]
-		more2 = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		i2++
-	}
-	if more2 != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2draft07.CallExternal:Reads")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallExternal:ProvisionalWrites")
-	}
-	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i3 := 0
-	for more3 == 1 || more3 > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallExternal:ProvisionalWrites[].Target", i3)
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2draft07.CallExternal:ProvisionalWrites[].Target", i3)
-		}
-		off += int(n) * 16
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallExternal:ProvisionalWrites")
-		}
-		more3 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i3++
-	}
-	if more3 != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2draft07.CallExternal:ProvisionalWrites")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallExternal:ProvisionalReply")
-	}
-	more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma2draft07.CallExternal:ProvisionalReply")
-	}
-	if more4 != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallExternal:ProvisionalReply.Target")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2draft07.CallExternal:ProvisionalReply.Target")
-		}
-		off += int(n2) * 16
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CallExternal) ResetXDR() {
 	v.InvHandle = 0
@@ -1479,16 +1233,6 @@ func (v *CallMiddle) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CallMiddle) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CallMiddle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1510,15 +1254,6 @@ func (v *CallMiddle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallMiddle:Remaining")
 	}
 	v.Remaining = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CallMiddle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallMiddle:Remaining")
-	}
 	off += 4
 	return off, nil
 }
@@ -1571,16 +1306,6 @@ func (v *CallInline) AppendBinary(b []byte) ([]byte, error) {
 func (v *CallInline) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CallInline) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1789,75 +1514,6 @@ func (v *CallInline) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CallInline) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.CallInline:InvHandle")
-	}
-	w := b[off : off+8 : off+8]
-	more := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "rpcrdma2draft07.CallInline:Reads[].Position", i)
-		}
-		w := b[off : off+24 : off+24]
-		more = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2draft07.CallInline:Reads")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallInline:ProvisionalWrites")
-	}
-	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i2 := 0
-	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallInline:ProvisionalWrites[].Target", i2)
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2draft07.CallInline:ProvisionalWrites[].Target", i2)
-		}
-		off += int(n) * 16
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallInline:ProvisionalWrites")
-		}
-		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i2++
-	}
-	if more2 != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2draft07.CallInline:ProvisionalWrites")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallInline:ProvisionalReply")
-	}
-	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2draft07.CallInline:ProvisionalReply")
-	}
-	if more3 != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallInline:ProvisionalReply.Target")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2draft07.CallInline:ProvisionalReply.Target")
-		}
-		off += int(n2) * 16
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CallInline) ResetXDR() {
 	v.InvHandle = 0
@@ -1911,16 +1567,6 @@ func (v *ReplyExternal) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReplyExternal) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReplyExternal) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2074,56 +1720,6 @@ func (v *ReplyExternal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReplyExternal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyExternal:Writes")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyExternal:Writes[].Target", i)
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2draft07.ReplyExternal:Writes[].Target", i)
-		}
-		off += int(n) * 16
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyExternal:Writes")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2draft07.ReplyExternal:Writes")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyExternal:Reply")
-	}
-	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2draft07.ReplyExternal:Reply")
-	}
-	if more2 != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyExternal:Reply.Target")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2draft07.ReplyExternal:Reply.Target")
-		}
-		off += int(n2) * 16
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReplyExternal) ResetXDR() {
 	v.Writes = v.Writes[:0]
@@ -2173,16 +1769,6 @@ func (v *ReplyMiddle) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReplyMiddle) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReplyMiddle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2204,15 +1790,6 @@ func (v *ReplyMiddle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyMiddle:Remaining")
 	}
 	v.Remaining = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReplyMiddle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyMiddle:Remaining")
-	}
 	off += 4
 	return off, nil
 }
@@ -2260,16 +1837,6 @@ func (v *ReplyInline) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReplyInline) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReplyInline) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2363,37 +1930,6 @@ func (v *ReplyInline) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReplyInline) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyInline:Writes")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyInline:Writes[].Target", i)
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2draft07.ReplyInline:Writes[].Target", i)
-		}
-		off += int(n) * 16
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyInline:Writes")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2draft07.ReplyInline:Writes")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReplyInline) ResetXDR() {
 	v.Writes = v.Writes[:0]
@@ -2439,16 +1975,6 @@ func (v *Common) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Common) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2478,15 +2004,6 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Vers = binary.BigEndian.Uint32(w[4:8])
 	v.Credit = binary.BigEndian.Uint32(w[8:12])
 	v.Htype = binary.BigEndian.Uint32(w[12:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Common) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "rpcrdma2draft07.Common:XID")
-	}
 	off += 16
 	return off, nil
 }
@@ -2539,16 +2056,6 @@ func (v *HeaderPrefix) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *HeaderPrefix) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2578,15 +2085,6 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Start.Vers = binary.BigEndian.Uint32(w[4:8])
 	v.Start.Credit = binary.BigEndian.Uint32(w[8:12])
 	v.Start.Htype = binary.BigEndian.Uint32(w[12:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "rpcrdma2draft07.HeaderPrefix:Start.XID")
-	}
 	off += 16
 	return off, nil
 }
@@ -2636,16 +2134,6 @@ func (v *Segment) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Segment) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2673,15 +2161,6 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
 	v.Length = binary.BigEndian.Uint32(w[4:8])
 	v.Offset = binary.BigEndian.Uint64(w[8:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "rpcrdma2draft07.Segment:Handle")
-	}
 	off += 16
 	return off, nil
 }
@@ -2733,16 +2212,6 @@ func (v *ReadSegment) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadSegment) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2772,15 +2241,6 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Target.Handle = binary.BigEndian.Uint32(w[4:8])
 	v.Target.Length = binary.BigEndian.Uint32(w[8:12])
 	v.Target.Offset = binary.BigEndian.Uint64(w[12:20])
-	off += 20
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadSegment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "rpcrdma2draft07.ReadSegment:Position")
-	}
 	off += 20
 	return off, nil
 }
@@ -2826,16 +2286,6 @@ func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
 func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2894,20 +2344,6 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.WriteChunk:Target")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2draft07.WriteChunk:Target")
-	}
-	off += int(n) * 16
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *WriteChunk) ResetXDR() {
 	v.Target = v.Target[:0]
@@ -2953,16 +2389,6 @@ func (v *PropID) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropID) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2984,15 +2410,6 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropID:")
 	}
 	*v = PropID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropID:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3036,16 +2453,6 @@ func (v *PropVal) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3083,24 +2490,6 @@ func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2draft07.PropVal:Data")
 	}
 	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropVal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.PropVal:Which")
-	}
-	w := b[off : off+8 : off+8]
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2draft07.PropVal:Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2draft07.PropVal:Data")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -3149,16 +2538,6 @@ func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
 func (v *PropSet) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3230,34 +2609,6 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropSet:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2draft07.PropSet:")
-	}
-	for i := range int(n) {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma2draft07.PropSet:[].Which", i)
-		}
-		w := b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2draft07.PropSet:[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2draft07.PropSet:[].Data", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropSet) ResetXDR() {
 	*v = (*v)[:0]
@@ -3298,16 +2649,6 @@ func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
 func (v *PropSubset) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3358,20 +2699,6 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropSubset:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2draft07.PropSubset:")
-	}
-	off += int(n) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropSubset) ResetXDR() {
 	*v = (*v)[:0]
@@ -3417,16 +2744,6 @@ func (v *PropMaxSendSize) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropMaxSendSize) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3448,15 +2765,6 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropMaxSendSize:")
 	}
 	*v = PropMaxSendSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropMaxSendSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropMaxSendSize:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3503,16 +2811,6 @@ func (v *PropReceiveBufferSize) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3534,15 +2832,6 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropReceiveBufferSize:")
 	}
 	*v = PropReceiveBufferSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropReceiveBufferSize:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3589,16 +2878,6 @@ func (v *PropMaxSegmentSize) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropMaxSegmentSize) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3620,15 +2899,6 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropMaxSegmentSize:")
 	}
 	*v = PropMaxSegmentSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropMaxSegmentSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropMaxSegmentSize:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3675,16 +2945,6 @@ func (v *PropMaxSegmentCount) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropMaxSegmentCount) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3706,15 +2966,6 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropMaxSegmentCount:")
 	}
 	*v = PropMaxSegmentCount(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropMaxSegmentCount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropMaxSegmentCount:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3761,16 +3012,6 @@ func (v *PropReverseSupport) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropReverseSupport) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3792,15 +3033,6 @@ func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropReverseSupport:")
 	}
 	*v = PropReverseSupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropReverseSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropReverseSupport:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3844,16 +3076,6 @@ func (v *PropHostAuth) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3887,23 +3109,6 @@ func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2draft07.PropHostAuth:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropHostAuth:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2draft07.PropHostAuth:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2draft07.PropHostAuth:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }

@@ -77,9 +77,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(VersionRange)
 			},
-			View: func(b []byte) any {
-				return VersionRangeView(b)
-			},
 			Wires: []string{
 				"730ad26221ff2330",
 				"2f0901a1a9735a3c",
@@ -96,9 +93,6 @@ func xdrTypes() []codectest.Type {
 			Name: "WriteShortage",
 			New: func() codectest.Value {
 				return new(WriteShortage)
-			},
-			View: func(b []byte) any {
-				return WriteShortageView(b)
 			},
 			Wires: []string{
 				"a3f6e4a33511c6f6",
@@ -117,9 +111,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(Error)
 			},
-			View: func(b []byte) any {
-				return ErrorView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"00000009612255cae746b537",
@@ -132,21 +123,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ConnPropAmplification,
-			Lists: []codectest.List{
-				{Path: ".Props", Method: "Props"},
-			},
-			Max:  -1,
-			Min:  ConnPropMinSize,
-			Name: "ConnProp",
+			Max:           -1,
+			Min:           ConnPropMinSize,
+			Name:          "ConnProp",
 			New: func() codectest.Value {
 				return new(ConnProp)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanConnProp(b)
-				return &s
-			},
-			View: func(b []byte) any {
-				return ConnPropView(b)
 			},
 			Wires: []string{
 				"00000000",
@@ -159,24 +140,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: CallExternalAmplification,
-			Lists: []codectest.List{
-				{Path: ".Call", Method: "Call"},
-				{Path: ".Reads", Method: "Reads"},
-				{Path: ".ProvisionalWrites", Method: "ProvisionalWrites"},
-				{Path: ".ProvisionalReply.Target", Method: "ProvisionalReplyTarget"},
-			},
-			Max:  -1,
-			Min:  CallExternalMinSize,
-			Name: "CallExternal",
+			Max:           -1,
+			Min:           CallExternalMinSize,
+			Name:          "CallExternal",
 			New: func() codectest.Value {
 				return new(CallExternal)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanCallExternal(b)
-				return &s
-			},
-			View: func(b []byte) any {
-				return CallExternalView(b)
 			},
 			Wires: []string{
 				"bb69ee8600000000000000000000000000000000",
@@ -195,9 +163,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(CallMiddle)
 			},
-			View: func(b []byte) any {
-				return CallMiddleView(b)
-			},
 			Wires: []string{
 				"f9edd5df",
 				"0806d8b4",
@@ -210,23 +175,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: CallInlineAmplification,
-			Lists: []codectest.List{
-				{Path: ".Reads", Method: "Reads"},
-				{Path: ".ProvisionalWrites", Method: "ProvisionalWrites"},
-				{Path: ".ProvisionalReply.Target", Method: "ProvisionalReplyTarget"},
-			},
-			Max:  -1,
-			Min:  CallInlineMinSize,
-			Name: "CallInline",
+			Max:           -1,
+			Min:           CallInlineMinSize,
+			Name:          "CallInline",
 			New: func() codectest.Value {
 				return new(CallInline)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanCallInline(b)
-				return &s
-			},
-			View: func(b []byte) any {
-				return CallInlineView(b)
 			},
 			Wires: []string{
 				"9329065d000000000000000000000000",
@@ -240,22 +193,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ReplyExternalAmplification,
-			Lists: []codectest.List{
-				{Path: ".Writes", Method: "Writes"},
-				{Path: ".Reply.Target", Method: "ReplyTarget"},
-			},
-			Max:  -1,
-			Min:  ReplyExternalMinSize,
-			Name: "ReplyExternal",
+			Max:           -1,
+			Min:           ReplyExternalMinSize,
+			Name:          "ReplyExternal",
 			New: func() codectest.Value {
 				return new(ReplyExternal)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanReplyExternal(b)
-				return &s
-			},
-			View: func(b []byte) any {
-				return ReplyExternalView(b)
 			},
 			Wires: []string{
 				"0000000000000000",
@@ -273,9 +215,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReplyMiddle)
 			},
-			View: func(b []byte) any {
-				return ReplyMiddleView(b)
-			},
 			Wires: []string{
 				"2ae63c98",
 				"a7832854",
@@ -288,21 +227,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ReplyInlineAmplification,
-			Lists: []codectest.List{
-				{Path: ".Writes", Method: "Writes"},
-			},
-			Max:  -1,
-			Min:  ReplyInlineMinSize,
-			Name: "ReplyInline",
+			Max:           -1,
+			Min:           ReplyInlineMinSize,
+			Name:          "ReplyInline",
 			New: func() codectest.Value {
 				return new(ReplyInline)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanReplyInline(b)
-				return &s
-			},
-			View: func(b []byte) any {
-				return ReplyInlineView(b)
 			},
 			Wires: []string{
 				"00000000",
@@ -318,9 +247,6 @@ func xdrTypes() []codectest.Type {
 			Name: "Common",
 			New: func() codectest.Value {
 				return new(Common)
-			},
-			View: func(b []byte) any {
-				return CommonView(b)
 			},
 			Wires: []string{
 				"4fa461c85afb5ee5776b4f0079b8a0d7",
@@ -339,9 +265,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(HeaderPrefix)
 			},
-			View: func(b []byte) any {
-				return HeaderPrefixView(b)
-			},
 			Wires: []string{
 				"4d951b5395f14e68535b72b5d865e067",
 				"bbff9d3757de266bc92f372cee530f72",
@@ -358,9 +281,6 @@ func xdrTypes() []codectest.Type {
 			Name: "Segment",
 			New: func() codectest.Value {
 				return new(Segment)
-			},
-			View: func(b []byte) any {
-				return SegmentView(b)
 			},
 			Wires: []string{
 				"22bde3685b7d83bd4d54ef75e7672989",
@@ -379,9 +299,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReadSegment)
 			},
-			View: func(b []byte) any {
-				return ReadSegmentView(b)
-			},
 			Wires: []string{
 				"e4a3997d71cbf610f6561be0de05b1827f989cd8",
 				"6b0c4701354a84866cee7706a8cedd1272de0751",
@@ -399,9 +316,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "WriteChunk",
 			New: func() codectest.Value {
 				return new(WriteChunk)
-			},
-			View: func(b []byte) any {
-				return WriteChunkView(b)
 			},
 			Wires: []string{
 				"00000000",
@@ -436,9 +350,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(PropVal)
 			},
-			View: func(b []byte) any {
-				return PropValView(b)
-			},
 			Wires: []string{
 				"5e24bfa900000000",
 				"f07d30e200000000",
@@ -466,18 +377,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: PropSubsetAmplification,
-			Lists: []codectest.List{
-				{Path: "", Method: "All"},
-			},
-			Max:  -1,
-			Min:  PropSubsetMinSize,
-			Name: "PropSubset",
+			Max:           -1,
+			Min:           PropSubsetMinSize,
+			Name:          "PropSubset",
 			New: func() codectest.Value {
 				return new(PropSubset)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanPropSubset(b)
-				return &s
 			},
 			Wires: []string{
 				"00000000",

@@ -43,10 +43,59 @@
 package xchar
 
 import (
+	"encoding/binary"
 	"iter"
 
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ID) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.ID:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Value) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Value) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "xchar.Value:Which")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
 
 // ValueView reads the fields of Value from its encoding. Convert only bytes that
 // begin with a checked Value; see package xdr.
@@ -60,6 +109,180 @@ func (v ValueView) Which() ID {
 // Data returns field xchv_data.
 func (v ValueView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Spec) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Spec:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "xchar.Spec:[].Which", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Spec:[].Data", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Spec:[].Data", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Subset) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Subset:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
+	}
+	off += int(n) * 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *BackwardSupport) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *BackwardSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.BackwardSupport:")
+	}
+	enum := BackwardSupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.ReceiveBufferSize:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *RemoteInvalidation) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *RemoteInvalidation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.RemoteInvalidation:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Init) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Init:Start")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "xchar.Init:Start[].Which", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Init:NoChange")
+	}
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n3)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
+	}
+	off += int(n3) * 4
+	return off, nil
 }
 
 // InitView reads the fields of Init from its encoding. Convert only bytes that
@@ -95,6 +318,44 @@ func (v InitView) NoChange() iter.Seq2[int, uint32] {
 	}
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Req) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Req:Want")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "xchar.Req:Want[].Which", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
 // ReqView reads the fields of Req from its encoding. Convert only bytes that
 // begin with a checked Req; see package xdr.
 type ReqView []byte
@@ -110,6 +371,48 @@ func (v ReqView) Want() iter.Seq2[int, ValueView] {
 			off = codec.SkipOpaque(v, off+4)
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Resp) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Resp:Done")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
+	}
+	off += int(n) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Resp:Rejected")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n2)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
+	}
+	off += int(n2) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Resp:Pending")
+	}
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n3)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
+	}
+	off += int(n3) * 4
+	return off, nil
 }
 
 // RespView reads the fields of Resp from its encoding. Convert only bytes that
@@ -156,6 +459,42 @@ func (v RespView) Pending() iter.Seq2[int, uint32] {
 			}
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Upd) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Upd) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "xchar.Upd:Now.Which")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Upd:PendClear")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
+	}
+	off += 4
+	return off, nil
 }
 
 // UpdView reads the fields of Upd from its encoding. Convert only bytes that

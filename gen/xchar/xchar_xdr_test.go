@@ -52,9 +52,10 @@ import (
 func xdrTypes() []codectest.Type {
 	return []codectest.Type{
 		{
-			Max:  IDFixedSize,
-			Min:  IDFixedSize,
-			Name: "ID",
+			Check: (*ID)(nil),
+			Max:   IDFixedSize,
+			Min:   IDFixedSize,
+			Name:  "ID",
 			New: func() codectest.Value {
 				return new(ID)
 			},
@@ -70,6 +71,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ValueAmplification,
+			Check:         (*Value)(nil),
 			Max:           -1,
 			Min:           ValueMinSize,
 			Name:          "Value",
@@ -91,6 +93,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: SpecAmplification,
+			Check:         (*Spec)(nil),
 			Max:           -1,
 			Min:           SpecMinSize,
 			Name:          "Spec",
@@ -107,6 +110,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: SubsetAmplification,
+			Check:         (*Subset)(nil),
 			Max:           -1,
 			Min:           SubsetMinSize,
 			Name:          "Subset",
@@ -122,9 +126,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  BackwardSupportFixedSize,
-			Min:  BackwardSupportFixedSize,
-			Name: "BackwardSupport",
+			Check: (*BackwardSupport)(nil),
+			Max:   BackwardSupportFixedSize,
+			Min:   BackwardSupportFixedSize,
+			Name:  "BackwardSupport",
 			New: func() codectest.Value {
 				return new(BackwardSupport)
 			},
@@ -136,9 +141,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  ReceiveBufferSizeFixedSize,
-			Min:  ReceiveBufferSizeFixedSize,
-			Name: "ReceiveBufferSize",
+			Check: (*ReceiveBufferSize)(nil),
+			Max:   ReceiveBufferSizeFixedSize,
+			Min:   ReceiveBufferSizeFixedSize,
+			Name:  "ReceiveBufferSize",
 			New: func() codectest.Value {
 				return new(ReceiveBufferSize)
 			},
@@ -153,9 +159,10 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Max:  RemoteInvalidationFixedSize,
-			Min:  RemoteInvalidationFixedSize,
-			Name: "RemoteInvalidation",
+			Check: (*RemoteInvalidation)(nil),
+			Max:   RemoteInvalidationFixedSize,
+			Min:   RemoteInvalidationFixedSize,
+			Name:  "RemoteInvalidation",
 			New: func() codectest.Value {
 				return new(RemoteInvalidation)
 			},
@@ -166,6 +173,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: InitAmplification,
+			Check:         (*Init)(nil),
 			Lists: []codectest.List{
 				{Path: ".Start", Method: "Start"},
 				{Path: ".NoChange", Method: "NoChange"},
@@ -194,6 +202,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ReqAmplification,
+			Check:         (*Req)(nil),
 			Lists: []codectest.List{
 				{Path: ".Want", Method: "Want"},
 			},
@@ -221,6 +230,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: RespAmplification,
+			Check:         (*Resp)(nil),
 			Lists: []codectest.List{
 				{Path: ".Done", Method: "Done"},
 				{Path: ".Rejected", Method: "Rejected"},
@@ -250,6 +260,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: UpdAmplification,
+			Check:         (*Upd)(nil),
 			Max:           -1,
 			Min:           UpdMinSize,
 			Name:          "Upd",

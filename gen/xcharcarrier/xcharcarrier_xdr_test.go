@@ -32,9 +32,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(Optional)
 			},
-			View: func(b []byte) any {
-				return OptionalView(b)
-			},
 			Wires: []string{
 				"0000000021ff233000000000",
 				"00000000a9735a3c000000127796da768f640748d1a3f6aaba40044b98750000",

@@ -18,6 +18,10 @@ type Codec[T any] interface {
 	encoding.BinaryAppender
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
+}
+
+// checker has the methods of a pointer to a type that was generated with views.
+type checker interface {
 	xdr.Checkable
 	CheckXDR([]byte) (int, error)
 }

@@ -311,16 +311,6 @@ func (v *Flavor) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Flavor) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Flavor) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -342,15 +332,6 @@ func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "oncrpc.Flavor:")
 	}
 	*v = Flavor(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Flavor) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.Flavor:")
-	}
 	off += 4
 	return off, nil
 }
@@ -399,16 +380,6 @@ func (v *OpaqueAuth) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpaqueAuth) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpaqueAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -449,27 +420,6 @@ func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
 	}
 	v.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpaqueAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
-	}
-	w := b[off : off+8 : off+8]
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if n > 400 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -551,16 +501,6 @@ func (v *MsgType) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MsgType) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *MsgType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -589,19 +529,6 @@ func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MsgType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.MsgType:")
-	}
-	enum := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
-	}
 	off += 4
 	return off, nil
 }
@@ -679,16 +606,6 @@ func (v *ReplyStat) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReplyStat) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReplyStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -717,19 +634,6 @@ func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReplyStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.ReplyStat:")
-	}
-	enum := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
-	}
 	off += 4
 	return off, nil
 }
@@ -807,16 +711,6 @@ func (v *AcceptStat) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *AcceptStat) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AcceptStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -845,19 +739,6 @@ func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *AcceptStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.AcceptStat:")
-	}
-	enum := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
-	}
 	off += 4
 	return off, nil
 }
@@ -935,16 +816,6 @@ func (v *RejectStat) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RejectStat) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RejectStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -973,19 +844,6 @@ func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RejectStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.RejectStat:")
-	}
-	enum := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
-	}
 	off += 4
 	return off, nil
 }
@@ -1066,16 +924,6 @@ func (v *AuthStat) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *AuthStat) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AuthStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1097,15 +945,6 @@ func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "oncrpc.AuthStat:")
 	}
 	*v = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *AuthStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.AuthStat:")
-	}
 	off += 4
 	return off, nil
 }
@@ -1152,16 +991,6 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1187,15 +1016,6 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Low = binary.BigEndian.Uint32(w[0:4])
 	v.High = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "oncrpc.VersionRange:Low")
-	}
 	off += 8
 	return off, nil
 }
@@ -1247,16 +1067,6 @@ func (v *CallBody) AppendBinary(b []byte) ([]byte, error) {
 func (v *CallBody) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CallBody) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1337,43 +1147,6 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CallBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 24) {
-		return 0, codec.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
-	}
-	w := b[off : off+24 : off+24]
-	n := binary.BigEndian.Uint32(w[20:24])
-	off += 24
-	if n > 400 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
-	}
-	w = b[off : off+8 : off+8]
-	n2 := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if n2 > 400 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
-	}
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CallBody) ResetXDR() {
 	v.RPCVers = 0
@@ -1429,16 +1202,6 @@ func (v *ReplyData) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReplyData) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReplyData) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1511,28 +1274,6 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.ReplyData:Stat")
-	}
-	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Success:
-	case ProgMismatch:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyData:Stat")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReplyData) ResetXDR() {
 	switch v.Stat {
@@ -1590,16 +1331,6 @@ func (v *AcceptedReply) AppendBinary(b []byte) ([]byte, error) {
 func (v *AcceptedReply) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *AcceptedReply) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1692,44 +1423,6 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
-	}
-	w := b[off : off+8 : off+8]
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if n > 400 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
-	}
-	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Success:
-	case ProgMismatch:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.AcceptedReply:Data.Stat")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *AcceptedReply) ResetXDR() {
 	v.Verf.ResetXDR()
@@ -1781,16 +1474,6 @@ func (v *RejectedReply) AppendBinary(b []byte) ([]byte, error) {
 func (v *RejectedReply) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RejectedReply) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1867,33 +1550,6 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RejectedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
-	}
-	kind := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case RPCMismatch:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
-		}
-		off += 8
-	case AuthError:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
-		}
-		off += 4
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *RejectedReply) ResetXDR() {
 	switch v.Stat {
@@ -1963,16 +1619,6 @@ func (v *ReplyBody) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReplyBody) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReplyBody) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2161,80 +1807,6 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
-	}
-	kind := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Accepted:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
-		}
-		w := b[off : off+8 : off+8]
-		n := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if n > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
-		}
-		kind2 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case Success:
-		case ProgMismatch:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
-			}
-			off += 8
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
-			}
-		}
-	case Denied:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
-		}
-		kind3 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind3 {
-		case RPCMismatch:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
-			}
-			off += 8
-		case AuthError:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
-			}
-			off += 4
-		default:
-			if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReplyBody) ResetXDR() {
 	switch v.Stat {
@@ -2306,16 +1878,6 @@ func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 func (v *Body) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Body) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2602,126 +2164,6 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "oncrpc.Body:Type")
-	}
-	kind := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case MsgCall:
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "oncrpc.Body:Call.RPCVers")
-		}
-		w := b[off : off+24 : off+24]
-		n := binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		if n > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
-		}
-		w = b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if n2 > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
-		}
-		off += xdr.Padded(int(n2))
-	case MsgReply:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
-		}
-		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case Accepted:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
-			}
-			w := b[off : off+8 : off+8]
-			n3 := binary.BigEndian.Uint32(w[4:8])
-			off += 8
-			if n3 > 400 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
-			}
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
-			}
-			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
-			}
-			off += xdr.Padded(int(n3))
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
-			}
-			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-			switch kind3 {
-			case Success:
-			case ProgMismatch:
-				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
-				}
-				off += 8
-			default:
-				if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
-				}
-			}
-		case Denied:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
-			}
-			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-			switch kind4 {
-			case RPCMismatch:
-				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
-				}
-				off += 8
-			case AuthError:
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
-				}
-				off += 4
-			default:
-				if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
-				}
-				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
-			}
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Body) ResetXDR() {
 	switch v.Type {
@@ -2799,16 +2241,6 @@ func (v *Header) AppendBinary(b []byte) ([]byte, error) {
 func (v *Header) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Header) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3101,127 +2533,6 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "oncrpc.Header:XID")
-	}
-	w := b[off : off+8 : off+8]
-	kind := MsgType(binary.BigEndian.Uint32(w[4:8]))
-	off += 8
-	switch kind {
-	case MsgCall:
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "oncrpc.Header:Body.Call.RPCVers")
-		}
-		w := b[off : off+24 : off+24]
-		n := binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		if n > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Header:Body.Call.Cred.Body")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Header:Body.Call.Cred.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Header:Body.Call.Cred.Body")
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Call.Verf.Flavor")
-		}
-		w = b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if n2 > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Header:Body.Call.Verf.Body")
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Header:Body.Call.Verf.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Header:Body.Call.Verf.Body")
-		}
-		off += xdr.Padded(int(n2))
-	case MsgReply:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Stat")
-		}
-		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case Accepted:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Reply.Accepted.Verf.Flavor")
-			}
-			w := b[off : off+8 : off+8]
-			n3 := binary.BigEndian.Uint32(w[4:8])
-			off += 8
-			if n3 > 400 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
-			}
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
-			}
-			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
-			}
-			off += xdr.Padded(int(n3))
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Accepted.Data.Stat")
-			}
-			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-			switch kind3 {
-			case Success:
-			case ProgMismatch:
-				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Reply.Accepted.Data.MismatchInfo.Low")
-				}
-				off += 8
-			default:
-				if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Header:Body.Reply.Accepted.Data.Stat")
-				}
-			}
-		case Denied:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Rejected.Stat")
-			}
-			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-			switch kind4 {
-			case RPCMismatch:
-				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Reply.Rejected.MismatchInfo.Low")
-				}
-				off += 8
-			case AuthError:
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Rejected.AuthStat")
-				}
-				off += 4
-			default:
-				if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Header:Body.Reply.Rejected.Stat")
-				}
-				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Header:Body.Reply.Rejected.Stat")
-			}
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Header:Body.Reply.Stat")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Header:Body.Reply.Stat")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Header:Body.Type")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Header:Body.Type")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Header) ResetXDR() {
 	v.XID = 0
@@ -3269,16 +2580,6 @@ func (v *AuthSysParms) AppendBinary(b []byte) ([]byte, error) {
 func (v *AuthSysParms) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *AuthSysParms) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3361,40 +2662,6 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *AuthSysParms) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
-	}
-	w := b[off : off+8 : off+8]
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
-	}
-	w = b[off : off+12 : off+12]
-	n2 := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n2 > 16 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
-	}
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
-	}
-	off += int(n2) * 4
 	return off, nil
 }
 

@@ -34,9 +34,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(OpaqueAuth)
 			},
-			View: func(b []byte) any {
-				return OpaqueAuthView(b)
-			},
 			Wires: []string{
 				"0000000200000000",
 				"00000000000000073ca07796da768f00",
@@ -119,9 +116,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(VersionRange)
 			},
-			View: func(b []byte) any {
-				return VersionRangeView(b)
-			},
 			Wires: []string{
 				"181580fe05a43ef8",
 				"50414048fe8d7191",
@@ -140,9 +134,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(CallBody)
 			},
-			View: func(b []byte) any {
-				return CallBodyView(b)
-			},
 			Wires: []string{
 				"a0828b7e74dbf494f010ea4d1399447800000003000000000000000100000000",
 				"8a0cb9dbd99ba494a18da374900bdf8e000000000000001c8ac010d7ef79d6ac57b4899bc7fa922f87c7d91f8c012b9c23a1bdce00000001000000196f4681c98ab7c31dc4799a2091b3a106f24b419c2db50b37de000000",
@@ -160,9 +151,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(ReplyData)
 			},
-			View: func(b []byte) any {
-				return ReplyDataView(b)
-			},
 			Wires: []string{
 				"00000000",
 				"00000001",
@@ -175,9 +163,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "AcceptedReply",
 			New: func() codectest.Value {
 				return new(AcceptedReply)
-			},
-			View: func(b []byte) any {
-				return AcceptedReplyView(b)
 			},
 			Wires: []string{
 				"000000060000000000000000",
@@ -195,9 +180,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(RejectedReply)
 			},
-			View: func(b []byte) any {
-				return RejectedReplyView(b)
-			},
 			Wires: []string{
 				"00000000bde74c217f87504b",
 				"0000000100000006",
@@ -213,9 +195,6 @@ func xdrTypes() []codectest.Type {
 			Name:          "ReplyBody",
 			New: func() codectest.Value {
 				return new(ReplyBody)
-			},
-			View: func(b []byte) any {
-				return ReplyBodyView(b)
 			},
 			Wires: []string{
 				"00000001000000006e0423cd75de344e",
@@ -235,9 +214,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(Body)
 			},
-			View: func(b []byte) any {
-				return BodyView(b)
-			},
 			Wires: []string{
 				"0000000100000001000000007b9aa4c471256e3f",
 				"00000000a035e349284c48c3e4a975df0836955100000003000000015a0000000000000200000026154a22be6e8cb2b23f719b9dcd305ffb8b4a08d5e2b4e0e9f94566c8e500d72dae52ef46aa730000",
@@ -256,9 +232,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(Header)
 			},
-			View: func(b []byte) any {
-				return HeaderView(b)
-			},
 			Wires: []string{
 				"126a70a7000000000358860a01a23db60fabc7ef4e98179500000006000000000000000200000000",
 				"352da6360000000100000000000000000000001fac831caaa17917604429bfe2431a187504b097106de861d5cf93b3fe9d247f0000000002eb046af9800a08f6",
@@ -271,21 +244,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: AuthSysParmsAmplification,
-			Lists: []codectest.List{
-				{Path: ".Gids", Method: "Gids"},
-			},
-			Max:  AuthSysParmsMaxSize,
-			Min:  AuthSysParmsMinSize,
-			Name: "AuthSysParms",
+			Max:           AuthSysParmsMaxSize,
+			Min:           AuthSysParmsMinSize,
+			Name:          "AuthSysParms",
 			New: func() codectest.Value {
 				return new(AuthSysParms)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanAuthSysParms(b)
-				return &s
-			},
-			View: func(b []byte) any {
-				return AuthSysParmsView(b)
 			},
 			Wires: []string{
 				"2848957a000000001c204fc9d41dce1800000000",

@@ -19,8 +19,8 @@ type Lenient struct {
 // [Decoder.Check] instead.
 type Checker struct{ checkerState }
 
-// Checkable is implemented by the pointer to every generated type. SkipXDR does not use its
-// receiver, which may be nil.
+// Checkable is implemented by the pointer to every type that was generated with views. SkipXDR
+// does not use its receiver, which may be nil.
 type Checkable interface {
 	SkipXDR(c *Checker, b []byte, off int) (int, *Error)
 }

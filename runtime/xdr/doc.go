@@ -13,11 +13,14 @@
 //	AppendBinary([]byte) ([]byte, error)   // encoding.BinaryAppender
 //	MarshalBinary() ([]byte, error)        // encoding.BinaryMarshaler
 //	UnmarshalBinary([]byte) error          // encoding.BinaryUnmarshaler; refuses trailing bytes
-//	CheckXDR([]byte) (int, error)          // checks the value at the front, returns its size
 //	ResetXDR()                             // empties the value, keeps the capacity of its slices
 //
 // By default, types have the method String too, on T: text for logs, see package text. Types of
 // strings return the string; types of more than 16 KiB have the method on *T.
+//
+// With xdrgen gen -views, they also have
+//
+//	CheckXDR([]byte) (int, error)          // checks the value at the front, returns its size
 //
 // The methods PutXDR, GetXDR and SkipXDR are for other generated code. They take a buffer and
 // an offset and return the next offset.
@@ -28,8 +31,8 @@
 //
 // # Three ways to read
 //
-// All three refuse the same input with the same error, except that only decoding can exceed the
-// memory budget:
+// The second and third need types that were generated with views. All three refuse the same input
+// with the same error, except that only decoding can exceed the memory budget:
 //
 //   - DecodeXDR decodes into a value, which may be reused.
 //   - CheckXDR checks the input and allocates nothing. Decoder.Check does so for other rules

@@ -27,7 +27,11 @@ func (o *Optional[T]) Get() *T {
 
 // Value is implemented by the pointer to every generated type.
 type Value interface {
+	// EncodeXDR appends the value to the output of an Encoder.
 	EncodeXDR(*Encoder) error
+	// DecodeXDR reads the value from the input of a Decoder. After an error, the value is
+	// unspecified.
 	DecodeXDR(*Decoder) error
+	// XDRSize returns the size of the value on the wire, in bytes.
 	XDRSize() int
 }

@@ -257,16 +257,6 @@ func (v *Status) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Status) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -295,19 +285,6 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.Status:")
-	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
-	}
 	off += 4
 	return off, nil
 }
@@ -379,16 +356,6 @@ func (v *Type) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Type) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Type) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -417,19 +384,6 @@ func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Type) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.Type:")
-	}
-	enum := Type(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
-	}
 	off += 4
 	return off, nil
 }
@@ -476,16 +430,6 @@ func (v *Device) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Device) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Device) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -511,15 +455,6 @@ func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.MajorNo = binary.BigEndian.Uint32(w[0:4])
 	v.MinorNo = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Device) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "dirplus.Device:MajorNo")
-	}
 	off += 8
 	return off, nil
 }
@@ -564,16 +499,6 @@ func (v *Time) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Time) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -599,15 +524,6 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Seconds = binary.BigEndian.Uint32(w[0:4])
 	v.Nanoseconds = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Time) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "dirplus.Time:Seconds")
-	}
 	off += 8
 	return off, nil
 }
@@ -650,16 +566,6 @@ func (v *Attr) AppendBinary(b []byte) ([]byte, error) {
 func (v *Attr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Attr) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -728,20 +634,6 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Attr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 84) {
-		return 0, codec.Short(b, off, 84, "dirplus.Attr:Type")
-	}
-	w := b[off : off+84 : off+84]
-	enum := Type(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
-	}
-	off += 84
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Attr) ResetXDR() {
 	v.Type = 0
@@ -801,16 +693,6 @@ func (v *OptAttr) AppendBinary(b []byte) ([]byte, error) {
 func (v *OptAttr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OptAttr) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -906,32 +788,6 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OptAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.OptAttr:Present")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := Type(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
-		}
-		off += 84
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OptAttr) ResetXDR() {
 	if v.Present {
@@ -982,16 +838,6 @@ func (v *Handle) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Handle) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Handle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1028,26 +874,6 @@ func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Handle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.Handle:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -1100,16 +926,6 @@ func (v *OptHandle) AppendBinary(b []byte) ([]byte, error) {
 func (v *OptHandle) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OptHandle) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1180,38 +996,6 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OptHandle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.OptHandle:Present")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "dirplus.OptHandle:Handle")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
-		}
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OptHandle) ResetXDR() {
 	if v.Present {
@@ -1259,16 +1043,6 @@ func (v *Entry) AppendBinary(b []byte) ([]byte, error) {
 func (v *Entry) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Entry) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1383,79 +1157,6 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "dirplus.Entry:ID")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "dirplus.Entry:Cookie")
-	}
-	off += 8
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.Entry:Attr.Present")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Attr.Present")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "dirplus.Entry:Attr.Attr.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := Type(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Entry:Attr.Attr.Type")
-		}
-		off += 84
-	}
-	var kind2 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.Entry:Handle.Present")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Entry:Handle.Present")
-	}
-	kind2 = word2 != 0
-	off += 4
-	if kind2 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n2 > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Entry) ResetXDR() {
 	v.ID = 0
@@ -1509,16 +1210,6 @@ func (v *Listing) AppendBinary(b []byte) ([]byte, error) {
 func (v *Listing) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Listing) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1691,126 +1382,6 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.Listing:DirAttr.Present")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Listing:DirAttr.Present")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "dirplus.Listing:DirAttr.Attr.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := Type(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Listing:DirAttr.Attr.Type")
-		}
-		off += 84
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "dirplus.Listing:Verifier")
-	}
-	w := b[off : off+12 : off+12]
-	more := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "dirplus.Listing:Entries[].ID", i)
-		}
-		w := b[off : off+12 : off+12]
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Listing:Entries[].Name", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Listing:Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Listing:Entries[].Name", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "dirplus.Listing:Entries[].Cookie", i)
-		}
-		off += 8
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries[].Attr.Present", i)
-		}
-		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:Entries[].Attr.Present", i)
-		}
-		kind2 = word2 != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "dirplus.Listing:Entries[].Attr.Attr.Type", i)
-			}
-			w := b[off : off+84 : off+84]
-			enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Listing:Entries[].Attr.Attr.Type", i)
-			}
-			off += 84
-		}
-		var kind3 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Present", i)
-		}
-		word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "dirplus.Listing:Entries[].Handle.Present", i)
-		}
-		kind3 = word3 != 0
-		off += 4
-		if kind3 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Handle", i)
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n2 > 64 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
-			}
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "dirplus.Listing:Entries[].Handle.Handle", i)
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "dirplus.Listing:Entries[].Handle.Handle", i)
-			}
-			off += xdr.Padded(int(n2))
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.Listing:EOF")
-	}
-	word4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Listing:EOF")
-	}
-	off += 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Listing) ResetXDR() {
 	v.DirAttr.ResetXDR()
@@ -1863,16 +1434,6 @@ func (v *Reply) AppendBinary(b []byte) ([]byte, error) {
 func (v *Reply) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Reply) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2084,159 +1645,6 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.Reply:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.DirAttr.Present")
-		}
-		kind2 = word != 0
-		off += 4
-		if kind2 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := Type(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
-			}
-			off += 84
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
-		}
-		w := b[off : off+12 : off+12]
-		more := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i := 0
-		for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "dirplus.Reply:Listing.Entries[].ID", i)
-			}
-			w := b[off : off+12 : off+12]
-			n := binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			if n > 255 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Reply:Listing.Entries[].Name", i)
-			}
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Reply:Listing.Entries[].Name", i)
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Reply:Listing.Entries[].Name", i)
-			}
-			off += xdr.Padded(int(n))
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "dirplus.Reply:Listing.Entries[].Cookie", i)
-			}
-			off += 8
-			var kind3 bool
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
-			}
-			word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
-			}
-			kind3 = word2 != 0
-			off += 4
-			if kind3 {
-				if codec.Lacks(b, off, 84) {
-					return 0, codec.Short(b, off, 84, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
-				}
-				w := b[off : off+84 : off+84]
-				enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
-				if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
-				}
-				off += 84
-			}
-			var kind4 bool
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
-			}
-			word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
-			}
-			kind4 = word3 != 0
-			off += 4
-			if kind4 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
-				}
-				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if n2 > 64 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
-				}
-				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n2)), "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
-				}
-				if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
-				}
-				off += xdr.Padded(int(n2))
-			}
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
-			}
-			more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			i++
-		}
-		if more != 0 {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
-		}
-		word4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Reply:Listing.EOF")
-		}
-		off += 4
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "dirplus.Reply:Status")
-		}
-		var kind5 bool
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "dirplus.Reply:DirAttr.Present")
-		}
-		word5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word5 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word5), 1, "dirplus.Reply:DirAttr.Present")
-		}
-		kind5 = word5 != 0
-		off += 4
-		if kind5 {
-			if codec.Lacks(b, off, 84) {
-				return 0, codec.Short(b, off, 84, "dirplus.Reply:DirAttr.Attr.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum3 := Type(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "dirplus.Reply:DirAttr.Attr.Type")
-			}
-			off += 84
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Reply) ResetXDR() {
 	switch v.Status {
@@ -2279,16 +1687,6 @@ func (v *Blob) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Blob) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Blob) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2322,23 +1720,6 @@ func (v *Blob) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Blob) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "dirplus.Blob:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }

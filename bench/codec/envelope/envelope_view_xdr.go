@@ -11,6 +11,146 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Hash) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Hash) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 32) {
+		return 0, codec.Short(b, off, 32, "envelope.Hash:")
+	}
+	off += 32
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Signature) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Signature) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signature:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if n > 64 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Signature:")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Signature:")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Signature:")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Text) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Text) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Text:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if n > 28 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Text:")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Text:")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Text:")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Amount) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Amount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Amount:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *KeyKind) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *KeyKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.KeyKind:")
+	}
+	enum := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *TaggedKey) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *TaggedKey) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 40) {
+		return 0, codec.Short(b, off, 40, "envelope.TaggedKey:Tag")
+	}
+	off += 40
+	return off, nil
+}
+
 // TaggedKeyView reads the fields of TaggedKey from its encoding. Convert only bytes that
 // begin with a checked TaggedKey; see package xdr.
 type TaggedKeyView []byte
@@ -23,6 +163,48 @@ func (v TaggedKeyView) Tag() uint64 {
 // Key returns field key.
 func (v TaggedKeyView) Key() Hash {
 	return Hash(v[8:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Account) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Account) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Account:Kind")
+	}
+	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case KeyKindPlain:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Account:Key")
+		}
+		off += 32
+	case KeyKindHashed:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Account:Digest")
+		}
+		off += 32
+	case KeyKindTagged:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Account:Tagged.Tag")
+		}
+		off += 40
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
+	}
+	return off, nil
 }
 
 // AccountView reads the fields of Account from its encoding. Convert only bytes that
@@ -61,6 +243,75 @@ func (v AccountView) Tagged() (x TaggedKeyView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *AssetKind) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *AssetKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.AssetKind:")
+	}
+	enum := AssetKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ShortAsset) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ShortAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.ShortAsset:Code")
+	}
+	off += 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.ShortAsset:Issuer.Kind")
+	}
+	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case KeyKindPlain:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.ShortAsset:Issuer.Key")
+		}
+		off += 32
+	case KeyKindHashed:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.ShortAsset:Issuer.Digest")
+		}
+		off += 32
+	case KeyKindTagged:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.ShortAsset:Issuer.Tagged.Tag")
+		}
+		off += 40
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
+	}
+	return off, nil
+}
+
 // ShortAssetView reads the fields of ShortAsset from its encoding. Convert only bytes that
 // begin with a checked ShortAsset; see package xdr.
 type ShortAssetView []byte
@@ -75,6 +326,52 @@ func (v ShortAssetView) Issuer() AccountView {
 	return AccountView(v[4:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *LongAsset) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *LongAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "envelope.LongAsset:Code")
+	}
+	off += 12
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.LongAsset:Issuer.Kind")
+	}
+	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case KeyKindPlain:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.LongAsset:Issuer.Key")
+		}
+		off += 32
+	case KeyKindHashed:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.LongAsset:Issuer.Digest")
+		}
+		off += 32
+	case KeyKindTagged:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.LongAsset:Issuer.Tagged.Tag")
+		}
+		off += 40
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
+	}
+	return off, nil
+}
+
 // LongAssetView reads the fields of LongAsset from its encoding. Convert only bytes that
 // begin with a checked LongAsset; see package xdr.
 type LongAssetView []byte
@@ -87,6 +384,98 @@ func (v LongAssetView) Code() [12]byte {
 // Issuer returns field issuer.
 func (v LongAssetView) Issuer() AccountView {
 	return AccountView(v[12:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Asset) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Asset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Asset:Kind")
+	}
+	kind := AssetKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case AssetKindNative:
+	case AssetKindShort:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Asset:Small.Code")
+		}
+		off += 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Asset:Small.Issuer.Kind")
+		}
+		kind2 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case KeyKindPlain:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Asset:Small.Issuer.Key")
+			}
+			off += 32
+		case KeyKindHashed:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Asset:Small.Issuer.Digest")
+			}
+			off += 32
+		case KeyKindTagged:
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Asset:Small.Issuer.Tagged.Tag")
+			}
+			off += 40
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
+		}
+	case AssetKindLong:
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "envelope.Asset:Large.Code")
+		}
+		off += 12
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Asset:Large.Issuer.Kind")
+		}
+		kind3 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind3 {
+		case KeyKindPlain:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Asset:Large.Issuer.Key")
+			}
+			off += 32
+		case KeyKindHashed:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Asset:Large.Issuer.Digest")
+			}
+			off += 32
+		case KeyKindTagged:
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Asset:Large.Issuer.Tagged.Tag")
+			}
+			off += 40
+		default:
+			if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
+		}
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
+	}
+	return off, nil
 }
 
 // AssetView reads the fields of Asset from its encoding. Convert only bytes that
@@ -116,6 +505,25 @@ func (v AssetView) Large() (x LongAssetView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Price) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Price) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Price:Numerator")
+	}
+	off += 8
+	return off, nil
+}
+
 // PriceView reads the fields of Price from its encoding. Convert only bytes that
 // begin with a checked Price; see package xdr.
 type PriceView []byte
@@ -128,6 +536,56 @@ func (v PriceView) Numerator() int32 {
 // Denominator returns field denominator.
 func (v PriceView) Denominator() int32 {
 	return int32(codec.Uint32(v, 4))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Payment) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Payment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Payment:Destination.Kind")
+	}
+	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case KeyKindPlain:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Payment:Destination.Key")
+		}
+		off += 32
+	case KeyKindHashed:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Payment:Destination.Digest")
+		}
+		off += 32
+	case KeyKindTagged:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Payment:Destination.Tagged.Tag")
+		}
+		off += 40
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
+	}
+	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+		return 0, codec.In(err, "envelope.Payment:Asset")
+	}
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Payment:Amount")
+	}
+	off += 8
+	return off, nil
 }
 
 // PaymentView reads the fields of Payment from its encoding. Convert only bytes that
@@ -150,6 +608,76 @@ func (v PaymentView) Amount() Amount {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
 	return Amount(codec.Uint64(v, off))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *PathPayment) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *PathPayment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+		return 0, codec.In(err, "envelope.PathPayment:Send")
+	}
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.PathPayment:Most")
+	}
+	off += 8
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.PathPayment:Destination.Kind")
+	}
+	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case KeyKindPlain:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.PathPayment:Destination.Key")
+		}
+		off += 32
+	case KeyKindHashed:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.PathPayment:Destination.Digest")
+		}
+		off += 32
+	case KeyKindTagged:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.PathPayment:Destination.Tagged.Tag")
+		}
+		off += 40
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
+	}
+	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+		return 0, codec.In(err, "envelope.PathPayment:Receive")
+	}
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "envelope.PathPayment:Amount")
+	}
+	w := b[off : off+12 : off+12]
+	n := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	if n > 5 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.PathPayment:Path")
+	}
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.PathPayment:Path")
+	}
+	for i := range int(n) {
+		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "envelope.PathPayment:Path[]", i)
+		}
+	}
+	return off, nil
 }
 
 // PathPaymentView reads the fields of PathPayment from its encoding. Convert only bytes that
@@ -204,6 +732,32 @@ func (v PathPaymentView) Path() iter.Seq2[int, AssetView] {
 	}
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Offer) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Offer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+		return 0, codec.In(err, "envelope.Offer:Selling")
+	}
+	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+		return 0, codec.In(err, "envelope.Offer:Buying")
+	}
+	if codec.Lacks(b, off, 24) {
+		return 0, codec.Short(b, off, 24, "envelope.Offer:Amount")
+	}
+	off += 24
+	return off, nil
+}
+
 // OfferView reads the fields of Offer from its encoding. Convert only bytes that
 // begin with a checked Offer; see package xdr.
 type OfferView []byte
@@ -240,6 +794,52 @@ func (v OfferView) ID() int64 {
 	return int64(codec.Uint64(v, off+16))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Signer) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Signer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signer:Key.Kind")
+	}
+	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case KeyKindPlain:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Signer:Key.Key")
+		}
+		off += 32
+	case KeyKindHashed:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Signer:Key.Digest")
+		}
+		off += 32
+	case KeyKindTagged:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Signer:Key.Tagged.Tag")
+		}
+		off += 40
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signer:Weight")
+	}
+	off += 4
+	return off, nil
+}
+
 // SignerView reads the fields of Signer from its encoding. Convert only bytes that
 // begin with a checked Signer; see package xdr.
 type SignerView []byte
@@ -253,6 +853,152 @@ func (v SignerView) Key() AccountView {
 func (v SignerView) Weight() uint32 {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return codec.Uint32(v, off)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Options) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Options) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:Inflation")
+	}
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
+	}
+	if more != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:Inflation.Kind")
+		}
+		kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind {
+		case KeyKindPlain:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Options:Inflation.Key")
+			}
+			off += 32
+		case KeyKindHashed:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Options:Inflation.Digest")
+			}
+			off += 32
+		case KeyKindTagged:
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Options:Inflation.Tagged.Tag")
+			}
+			off += 40
+		default:
+			if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
+		}
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:ClearFlags")
+	}
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Options:ClearFlags")
+	}
+	if more2 != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:ClearFlags")
+		}
+		off += 4
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:SetFlags")
+	}
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Options:SetFlags")
+	}
+	if more3 != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:SetFlags")
+		}
+		off += 4
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:Home")
+	}
+	more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more4 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Options:Home")
+	}
+	if more4 != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:Home")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n > 28 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Options:Home")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Options:Home")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Options:Home")
+		}
+		off += xdr.Padded(int(n))
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:Signer")
+	}
+	more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more5 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
+	}
+	if more5 != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:Signer.Key.Kind")
+		}
+		kind2 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case KeyKindPlain:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Options:Signer.Key.Key")
+			}
+			off += 32
+		case KeyKindHashed:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Options:Signer.Key.Digest")
+			}
+			off += 32
+		case KeyKindTagged:
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Options:Signer.Key.Tagged.Tag")
+			}
+			off += 40
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:Signer.Weight")
+		}
+		off += 4
+	}
+	return off, nil
 }
 
 // OptionsView reads the fields of Options from its encoding. Convert only bytes that
@@ -329,6 +1075,61 @@ func (v OptionsView) Signer() (x SignerView, ok bool) {
 	return SignerView(v[off+4:]), true
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Data) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Data) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Data:Name")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if n > 64 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Data:Name")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Data:Name")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Data:Name")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Data:Value")
+	}
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Data:Value")
+	}
+	if more != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Data:Value")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n2 > 64 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Data:Value")
+		}
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Data:Value")
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Data:Value")
+		}
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
 // DataView reads the fields of Data from its encoding. Convert only bytes that
 // begin with a checked Data; see package xdr.
 type DataView []byte
@@ -347,6 +1148,75 @@ func (v DataView) Value() (x Signature, ok bool) {
 	return Signature(codec.ViewOpaque(v, off+4)), true
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OperationKind) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OperationKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.OperationKind:")
+	}
+	enum := OperationKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Create) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Create) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Create:Destination.Kind")
+	}
+	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case KeyKindPlain:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Create:Destination.Key")
+		}
+		off += 32
+	case KeyKindHashed:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Create:Destination.Digest")
+		}
+		off += 32
+	case KeyKindTagged:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Create:Destination.Tagged.Tag")
+		}
+		off += 40
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
+	}
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Create:Balance")
+	}
+	off += 8
+	return off, nil
+}
+
 // CreateView reads the fields of Create from its encoding. Convert only bytes that
 // begin with a checked Create; see package xdr.
 type CreateView []byte
@@ -360,6 +1230,373 @@ func (v CreateView) Destination() AccountView {
 func (v CreateView) Balance() Amount {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return Amount(codec.Uint64(v, off))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Body) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Body:Kind")
+	}
+	kind := OperationKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case OperationKindCreate:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Create.Destination.Kind")
+		}
+		kind2 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case KeyKindPlain:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:Create.Destination.Key")
+			}
+			off += 32
+		case KeyKindHashed:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:Create.Destination.Digest")
+			}
+			off += 32
+		case KeyKindTagged:
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Body:Create.Destination.Tagged.Tag")
+			}
+			off += 40
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
+		}
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:Create.Balance")
+		}
+		off += 8
+	case OperationKindPayment:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Payment.Destination.Kind")
+		}
+		kind3 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind3 {
+		case KeyKindPlain:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:Payment.Destination.Key")
+			}
+			off += 32
+		case KeyKindHashed:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:Payment.Destination.Digest")
+			}
+			off += 32
+		case KeyKindTagged:
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Body:Payment.Destination.Tagged.Tag")
+			}
+			off += 40
+		default:
+			if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
+		}
+		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:Payment.Asset")
+		}
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:Payment.Amount")
+		}
+		off += 8
+	case OperationKindPathPayment:
+		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:PathPayment.Send")
+		}
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:PathPayment.Most")
+		}
+		off += 8
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:PathPayment.Destination.Kind")
+		}
+		kind4 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind4 {
+		case KeyKindPlain:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Key")
+			}
+			off += 32
+		case KeyKindHashed:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Digest")
+			}
+			off += 32
+		case KeyKindTagged:
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Body:PathPayment.Destination.Tagged.Tag")
+			}
+			off += 40
+		default:
+			if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
+		}
+		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:PathPayment.Receive")
+		}
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "envelope.Body:PathPayment.Amount")
+		}
+		w := b[off : off+12 : off+12]
+		n := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		if n > 5 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.Body:PathPayment.Path")
+		}
+		if uint64(n)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.Body:PathPayment.Path")
+		}
+		for i := range int(n) {
+			if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+				return 0, codec.In(err, "envelope.Body:PathPayment.Path[]", i)
+			}
+		}
+	case OperationKindOffer:
+		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:Offer.Selling")
+		}
+		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:Offer.Buying")
+		}
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "envelope.Body:Offer.Amount")
+		}
+		off += 24
+	case OperationKindOptions:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Inflation")
+		}
+		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
+		}
+		if more != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Inflation.Kind")
+			}
+			kind5 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			off += 4
+			switch kind5 {
+			case KeyKindPlain:
+				if codec.Lacks(b, off, 32) {
+					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Inflation.Key")
+				}
+				off += 32
+			case KeyKindHashed:
+				if codec.Lacks(b, off, 32) {
+					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Inflation.Digest")
+				}
+				off += 32
+			case KeyKindTagged:
+				if codec.Lacks(b, off, 40) {
+					return 0, codec.Short(b, off, 40, "envelope.Body:Options.Inflation.Tagged.Tag")
+				}
+				off += 40
+			default:
+				if !kind5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
+				}
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
+			}
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
+		}
+		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Body:Options.ClearFlags")
+		}
+		if more2 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
+			}
+			off += 4
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.SetFlags")
+		}
+		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Body:Options.SetFlags")
+		}
+		if more3 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.SetFlags")
+			}
+			off += 4
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Home")
+		}
+		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more4 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Body:Options.Home")
+		}
+		if more4 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Home")
+			}
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if n2 > 28 {
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 28, "envelope.Body:Options.Home")
+			}
+			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Body:Options.Home")
+			}
+			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Body:Options.Home")
+			}
+			off += xdr.Padded(int(n2))
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer")
+		}
+		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more5 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
+		}
+		if more5 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer.Key.Kind")
+			}
+			kind6 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			off += 4
+			switch kind6 {
+			case KeyKindPlain:
+				if codec.Lacks(b, off, 32) {
+					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Key")
+				}
+				off += 32
+			case KeyKindHashed:
+				if codec.Lacks(b, off, 32) {
+					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Digest")
+				}
+				off += 32
+			case KeyKindTagged:
+				if codec.Lacks(b, off, 40) {
+					return 0, codec.Short(b, off, 40, "envelope.Body:Options.Signer.Key.Tagged.Tag")
+				}
+				off += 40
+			default:
+				if !kind6.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
+				}
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
+			}
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer.Weight")
+			}
+			off += 4
+		}
+	case OperationKindMerge:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:MergeInto.Kind")
+		}
+		kind7 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind7 {
+		case KeyKindPlain:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:MergeInto.Key")
+			}
+			off += 32
+		case KeyKindHashed:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:MergeInto.Digest")
+			}
+			off += 32
+		case KeyKindTagged:
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Body:MergeInto.Tagged.Tag")
+			}
+			off += 40
+		default:
+			if !kind7.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
+		}
+	case OperationKindData:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Data.Name")
+		}
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n3 > 64 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "envelope.Body:Data.Name")
+		}
+		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "envelope.Body:Data.Name")
+		}
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "envelope.Body:Data.Name")
+		}
+		off += xdr.Padded(int(n3))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Data.Value")
+		}
+		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if more6 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "envelope.Body:Data.Value")
+		}
+		if more6 != 0 {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Data.Value")
+			}
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if n4 > 64 {
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 64, "envelope.Body:Data.Value")
+			}
+			if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n4)), "envelope.Body:Data.Value")
+			}
+			if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "envelope.Body:Data.Value")
+			}
+			off += xdr.Padded(int(n4))
+		}
+	case OperationKindBump:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:Sequence")
+		}
+		off += 8
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
+	}
+	return off, nil
 }
 
 // BodyView reads the fields of Body from its encoding. Convert only bytes that
@@ -443,6 +1680,62 @@ func (v BodyView) Sequence() (x int64, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Operation) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Operation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Operation:Source")
+	}
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
+	}
+	if more != 0 {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Operation:Source.Kind")
+		}
+		kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind {
+		case KeyKindPlain:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Operation:Source.Key")
+			}
+			off += 32
+		case KeyKindHashed:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Operation:Source.Digest")
+			}
+			off += 32
+		case KeyKindTagged:
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Operation:Source.Tagged.Tag")
+			}
+			off += 40
+		default:
+			if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
+		}
+	}
+	if off, err = (*Body)(nil).SkipXDR(c, b, off); err != nil {
+		return 0, codec.In(err, "envelope.Operation:Body")
+	}
+	return off, nil
+}
+
 // OperationView reads the fields of Operation from its encoding. Convert only bytes that
 // begin with a checked Operation; see package xdr.
 type OperationView []byte
@@ -461,6 +1754,83 @@ func (v OperationView) Body() BodyView {
 		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
 	})
 	return BodyView(v[off:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *MemoKind) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *MemoKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.MemoKind:")
+	}
+	enum := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Memo) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Memo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Memo:Kind")
+	}
+	kind := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case MemoKindNone:
+	case MemoKindText:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Memo:Text")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n > 28 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Memo:Text")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Memo:Text")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Memo:Text")
+		}
+		off += xdr.Padded(int(n))
+	case MemoKindID:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Memo:ID")
+		}
+		off += 8
+	case MemoKindHash:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Memo:Hash")
+		}
+		off += 32
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
+	}
+	return off, nil
 }
 
 // MemoView reads the fields of Memo from its encoding. Convert only bytes that
@@ -499,6 +1869,36 @@ func (v MemoView) Hash() (x Hash, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Bounds) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Bounds) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "envelope.Bounds:Earliest")
+	}
+	w := b[off : off+20 : off+20]
+	more := binary.BigEndian.Uint32(w[16:20])
+	off += 20
+	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Bounds:Ledger")
+	}
+	if more != 0 {
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Bounds:Ledger")
+		}
+		off += 8
+	}
+	return off, nil
+}
+
 // BoundsView reads the fields of Bounds from its encoding. Convert only bytes that
 // begin with a checked Bounds; see package xdr.
 type BoundsView []byte
@@ -519,6 +1919,130 @@ func (v BoundsView) Ledger() (x int64, ok bool) {
 		return x, false
 	}
 	return int64(codec.Uint64(v, 20)), true
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Transaction) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Transaction) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Transaction:Source.Kind")
+	}
+	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case KeyKindPlain:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Transaction:Source.Key")
+		}
+		off += 32
+	case KeyKindHashed:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Transaction:Source.Digest")
+		}
+		off += 32
+	case KeyKindTagged:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Transaction:Source.Tagged.Tag")
+		}
+		off += 40
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
+	}
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "envelope.Transaction:Fee")
+	}
+	w := b[off : off+16 : off+16]
+	more := binary.BigEndian.Uint32(w[12:16])
+	off += 16
+	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Transaction:Bounds")
+	}
+	if more != 0 {
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "envelope.Transaction:Bounds.Earliest")
+		}
+		w := b[off : off+20 : off+20]
+		more2 := binary.BigEndian.Uint32(w[16:20])
+		off += 20
+		if more2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Transaction:Bounds.Ledger")
+		}
+		if more2 != 0 {
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "envelope.Transaction:Bounds.Ledger")
+			}
+			off += 8
+		}
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
+	}
+	kind2 := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind2 {
+	case MemoKindNone:
+	case MemoKindText:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Transaction:Memo.Text")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n > 28 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Transaction:Memo.Text")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Transaction:Memo.Text")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Transaction:Memo.Text")
+		}
+		off += xdr.Padded(int(n))
+	case MemoKindID:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Transaction:Memo.ID")
+		}
+		off += 8
+	case MemoKindHash:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
+		}
+		off += 32
+	default:
+		if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Transaction:Operations")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if n2 > 100 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Transaction:Operations")
+	}
+	if uint64(n2)*16 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Transaction:Operations")
+	}
+	for i := range int(n2) {
+		if off, err = (*Operation)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "envelope.Transaction:Operations[]", i)
+		}
+	}
+	return off, nil
 }
 
 // TransactionView reads the fields of Transaction from its encoding. Convert only bytes that
@@ -582,6 +2106,37 @@ func (v TransactionView) Operations() iter.Seq2[int, OperationView] {
 	}
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Decorated) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Decorated) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Decorated:Hint")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if n > 64 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Decorated:Signature")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Decorated:Signature")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // DecoratedView reads the fields of Decorated from its encoding. Convert only bytes that
 // begin with a checked Decorated; see package xdr.
 type DecoratedView []byte
@@ -594,6 +2149,54 @@ func (v DecoratedView) Hint() [4]byte {
 // Signature returns field signature.
 func (v DecoratedView) Signature() Signature {
 	return Signature(codec.ViewOpaque(v, 4))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Signed) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Signed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if off, err = (*Transaction)(nil).SkipXDR(c, b, off); err != nil {
+		return 0, codec.In(err, "envelope.Signed:Transaction")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signed:Signatures")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if n > 20 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Signed:Signatures")
+	}
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Signed:Signatures")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Signed:Signatures[].Hint", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if n2 > 64 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Signed:Signatures[].Signature", i)
+		}
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Signed:Signatures[].Signature", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Signed:Signatures[].Signature", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
 }
 
 // SignedView reads the fields of Signed from its encoding. Convert only bytes that
@@ -617,6 +2220,85 @@ func (v SignedView) Signatures() iter.Seq2[int, DecoratedView] {
 			off = codec.SkipOpaque(v, off+4)
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Bumped) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Bumped) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Bumped:Payer.Kind")
+	}
+	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case KeyKindPlain:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Bumped:Payer.Key")
+		}
+		off += 32
+	case KeyKindHashed:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Bumped:Payer.Digest")
+		}
+		off += 32
+	case KeyKindTagged:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Bumped:Payer.Tagged.Tag")
+		}
+		off += 40
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
+	}
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Bumped:Fee")
+	}
+	off += 8
+	if off, err = (*Signed)(nil).SkipXDR(c, b, off); err != nil {
+		return 0, codec.In(err, "envelope.Bumped:Inner")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Bumped:Signatures")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if n > 20 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Bumped:Signatures")
+	}
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Bumped:Signatures")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Bumped:Signatures[].Hint", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if n2 > 64 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Bumped:Signatures[].Signature", i)
+		}
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Bumped:Signatures[].Signature", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Bumped:Signatures[].Signature", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
 }
 
 // BumpedView reads the fields of Bumped from its encoding. Convert only bytes that
@@ -653,6 +2335,65 @@ func (v BumpedView) Signatures() iter.Seq2[int, DecoratedView] {
 			off = codec.SkipOpaque(v, off+4)
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Kind) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Kind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Kind:")
+	}
+	enum := Kind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Envelope) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Envelope) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Envelope:Kind")
+	}
+	kind := Kind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case KindPlain:
+		if off, err = (*Signed)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "envelope.Envelope:Plain")
+		}
+	case KindFeeBump:
+		if off, err = (*Bumped)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "envelope.Envelope:Bumped")
+		}
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+	}
+	return off, nil
 }
 
 // EnvelopeView reads the fields of Envelope from its encoding. Convert only bytes that

@@ -463,16 +463,6 @@ func (v *Hash) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Hash) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Hash) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -494,15 +484,6 @@ func (v *Hash) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 32, "envelope.Hash:")
 	}
 	*v = [32]byte(b[off : off+32 : off+32])
-	off += 32
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Hash) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 32) {
-		return 0, codec.Short(b, off, 32, "envelope.Hash:")
-	}
 	off += 32
 	return off, nil
 }
@@ -554,16 +535,6 @@ func (v *Signature) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Signature) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Signature) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -600,26 +571,6 @@ func (v *Signature) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Signature:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Signature) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Signature:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Signature:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Signature:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Signature:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -665,16 +616,6 @@ func (v *Text) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Text) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Text) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -711,26 +652,6 @@ func (v *Text) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Text:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Text) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Text:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 28 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Text:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Text:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Text:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -780,16 +701,6 @@ func (v *Amount) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Amount) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Amount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -811,15 +722,6 @@ func (v *Amount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "envelope.Amount:")
 	}
 	*v = Amount(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Amount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "envelope.Amount:")
-	}
 	off += 8
 	return off, nil
 }
@@ -898,16 +800,6 @@ func (v *KeyKind) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *KeyKind) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *KeyKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -936,19 +828,6 @@ func (v *KeyKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *KeyKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.KeyKind:")
-	}
-	enum := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
-	}
 	off += 4
 	return off, nil
 }
@@ -995,16 +874,6 @@ func (v *TaggedKey) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *TaggedKey) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *TaggedKey) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1030,15 +899,6 @@ func (v *TaggedKey) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+40 : off+40]
 	v.Tag = binary.BigEndian.Uint64(w[0:8])
 	v.Key = [32]byte(w[8:40])
-	off += 40
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *TaggedKey) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 40) {
-		return 0, codec.Short(b, off, 40, "envelope.TaggedKey:Tag")
-	}
 	off += 40
 	return off, nil
 }
@@ -1096,16 +956,6 @@ func (v *Account) AppendBinary(b []byte) ([]byte, error) {
 func (v *Account) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Account) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1198,38 +1048,6 @@ func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Account) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Account:Kind")
-	}
-	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case KeyKindPlain:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Account:Key")
-		}
-		off += 32
-	case KeyKindHashed:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Account:Digest")
-		}
-		off += 32
-	case KeyKindTagged:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "envelope.Account:Tagged.Tag")
-		}
-		off += 40
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Account) ResetXDR() {
 	switch v.Kind {
@@ -1314,16 +1132,6 @@ func (v *AssetKind) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *AssetKind) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AssetKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1352,19 +1160,6 @@ func (v *AssetKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *AssetKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.AssetKind:")
-	}
-	enum := AssetKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
-	}
 	off += 4
 	return off, nil
 }
@@ -1413,16 +1208,6 @@ func (v *ShortAsset) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ShortAsset) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ShortAsset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1452,42 +1237,6 @@ func (v *ShortAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if off, err = v.Issuer.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.ShortAsset:Issuer")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ShortAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.ShortAsset:Code")
-	}
-	off += 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.ShortAsset:Issuer.Kind")
-	}
-	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case KeyKindPlain:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.ShortAsset:Issuer.Key")
-		}
-		off += 32
-	case KeyKindHashed:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.ShortAsset:Issuer.Digest")
-		}
-		off += 32
-	case KeyKindTagged:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "envelope.ShortAsset:Issuer.Tagged.Tag")
-		}
-		off += 40
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
 	}
 	return off, nil
 }
@@ -1540,16 +1289,6 @@ func (v *LongAsset) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LongAsset) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *LongAsset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1579,42 +1318,6 @@ func (v *LongAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 12
 	if off, err = v.Issuer.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.LongAsset:Issuer")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LongAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "envelope.LongAsset:Code")
-	}
-	off += 12
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.LongAsset:Issuer.Kind")
-	}
-	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case KeyKindPlain:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.LongAsset:Issuer.Key")
-		}
-		off += 32
-	case KeyKindHashed:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.LongAsset:Issuer.Digest")
-		}
-		off += 32
-	case KeyKindTagged:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "envelope.LongAsset:Issuer.Tagged.Tag")
-		}
-		off += 40
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
 	}
 	return off, nil
 }
@@ -1669,16 +1372,6 @@ func (v *Asset) AppendBinary(b []byte) ([]byte, error) {
 func (v *Asset) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Asset) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1782,88 +1475,6 @@ func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Asset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Asset:Kind")
-	}
-	kind := AssetKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case AssetKindNative:
-	case AssetKindShort:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Asset:Small.Code")
-		}
-		off += 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Asset:Small.Issuer.Kind")
-		}
-		kind2 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case KeyKindPlain:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Asset:Small.Issuer.Key")
-			}
-			off += 32
-		case KeyKindHashed:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Asset:Small.Issuer.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if codec.Lacks(b, off, 40) {
-				return 0, codec.Short(b, off, 40, "envelope.Asset:Small.Issuer.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
-		}
-	case AssetKindLong:
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "envelope.Asset:Large.Code")
-		}
-		off += 12
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Asset:Large.Issuer.Kind")
-		}
-		kind3 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind3 {
-		case KeyKindPlain:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Asset:Large.Issuer.Key")
-			}
-			off += 32
-		case KeyKindHashed:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Asset:Large.Issuer.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if codec.Lacks(b, off, 40) {
-				return 0, codec.Short(b, off, 40, "envelope.Asset:Large.Issuer.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Asset) ResetXDR() {
 	switch v.Kind {
@@ -1912,16 +1523,6 @@ func (v *Price) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Price) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Price) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1947,15 +1548,6 @@ func (v *Price) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Numerator = int32(binary.BigEndian.Uint32(w[0:4]))
 	v.Denominator = int32(binary.BigEndian.Uint32(w[4:8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Price) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "envelope.Price:Numerator")
-	}
 	off += 8
 	return off, nil
 }
@@ -2009,16 +1601,6 @@ func (v *Payment) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Payment) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Payment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2054,46 +1636,6 @@ func (v *Payment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "envelope.Payment:Amount")
 	}
 	v.Amount = Amount(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Payment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Payment:Destination.Kind")
-	}
-	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case KeyKindPlain:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Payment:Destination.Key")
-		}
-		off += 32
-	case KeyKindHashed:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Payment:Destination.Digest")
-		}
-		off += 32
-	case KeyKindTagged:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "envelope.Payment:Destination.Tagged.Tag")
-		}
-		off += 40
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
-	}
-	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "envelope.Payment:Asset")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "envelope.Payment:Amount")
-	}
 	off += 8
 	return off, nil
 }
@@ -2150,16 +1692,6 @@ func (v *PathPayment) AppendBinary(b []byte) ([]byte, error) {
 func (v *PathPayment) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *PathPayment) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2247,66 +1779,6 @@ func (v *PathPayment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PathPayment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "envelope.PathPayment:Send")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "envelope.PathPayment:Most")
-	}
-	off += 8
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.PathPayment:Destination.Kind")
-	}
-	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case KeyKindPlain:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.PathPayment:Destination.Key")
-		}
-		off += 32
-	case KeyKindHashed:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.PathPayment:Destination.Digest")
-		}
-		off += 32
-	case KeyKindTagged:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "envelope.PathPayment:Destination.Tagged.Tag")
-		}
-		off += 40
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
-	}
-	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "envelope.PathPayment:Receive")
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "envelope.PathPayment:Amount")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 5 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.PathPayment:Path")
-	}
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.PathPayment:Path")
-	}
-	for i := range int(n) {
-		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "envelope.PathPayment:Path[]", i)
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *PathPayment) ResetXDR() {
 	v.Send.ResetXDR()
@@ -2354,16 +1826,6 @@ func (v *Offer) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Offer) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Offer) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2407,22 +1869,6 @@ func (v *Offer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Price.Numerator = int32(binary.BigEndian.Uint32(w[8:12]))
 	v.Price.Denominator = int32(binary.BigEndian.Uint32(w[12:16]))
 	v.ID = int64(binary.BigEndian.Uint64(w[16:24]))
-	off += 24
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Offer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "envelope.Offer:Selling")
-	}
-	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "envelope.Offer:Buying")
-	}
-	if codec.Lacks(b, off, 24) {
-		return 0, codec.Short(b, off, 24, "envelope.Offer:Amount")
-	}
 	off += 24
 	return off, nil
 }
@@ -2478,16 +1924,6 @@ func (v *Signer) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Signer) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Signer) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2517,42 +1953,6 @@ func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "envelope.Signer:Weight")
 	}
 	v.Weight = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Signer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Signer:Key.Kind")
-	}
-	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case KeyKindPlain:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Signer:Key.Key")
-		}
-		off += 32
-	case KeyKindHashed:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Signer:Key.Digest")
-		}
-		off += 32
-	case KeyKindTagged:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "envelope.Signer:Key.Tagged.Tag")
-		}
-		off += 40
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Signer:Weight")
-	}
 	off += 4
 	return off, nil
 }
@@ -2619,16 +2019,6 @@ func (v *Options) AppendBinary(b []byte) ([]byte, error) {
 func (v *Options) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Options) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2830,142 +2220,6 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Options) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Options:Inflation")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
-	}
-	if more != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Options:Inflation.Kind")
-		}
-		kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind {
-		case KeyKindPlain:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Options:Inflation.Key")
-			}
-			off += 32
-		case KeyKindHashed:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Options:Inflation.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if codec.Lacks(b, off, 40) {
-				return 0, codec.Short(b, off, 40, "envelope.Options:Inflation.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
-		}
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Options:ClearFlags")
-	}
-	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Options:ClearFlags")
-	}
-	if more2 != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Options:ClearFlags")
-		}
-		off += 4
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Options:SetFlags")
-	}
-	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Options:SetFlags")
-	}
-	if more3 != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Options:SetFlags")
-		}
-		off += 4
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Options:Home")
-	}
-	more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Options:Home")
-	}
-	if more4 != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Options:Home")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 28 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Options:Home")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Options:Home")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Options:Home")
-		}
-		off += xdr.Padded(int(n))
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Options:Signer")
-	}
-	more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more5 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
-	}
-	if more5 != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Options:Signer.Key.Kind")
-		}
-		kind2 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case KeyKindPlain:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Options:Signer.Key.Key")
-			}
-			off += 32
-		case KeyKindHashed:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Options:Signer.Key.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if codec.Lacks(b, off, 40) {
-				return 0, codec.Short(b, off, 40, "envelope.Options:Signer.Key.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Options:Signer.Weight")
-		}
-		off += 4
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Options) ResetXDR() {
 	if v.Inflation.Present {
@@ -3028,16 +2282,6 @@ func (v *Data) AppendBinary(b []byte) ([]byte, error) {
 func (v *Data) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Data) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3125,51 +2369,6 @@ func (v *Data) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Data) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Data:Name")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Data:Name")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Data:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Data:Name")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Data:Value")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Data:Value")
-	}
-	if more != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Data:Value")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n2 > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Data:Value")
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Data:Value")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Data:Value")
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Data) ResetXDR() {
 	v.Name = nil
@@ -3252,16 +2451,6 @@ func (v *OperationKind) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OperationKind) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OperationKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3290,19 +2479,6 @@ func (v *OperationKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OperationKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.OperationKind:")
-	}
-	enum := OperationKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3351,16 +2527,6 @@ func (v *Create) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Create) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Create) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3390,42 +2556,6 @@ func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "envelope.Create:Balance")
 	}
 	v.Balance = Amount(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Create) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Create:Destination.Kind")
-	}
-	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case KeyKindPlain:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Create:Destination.Key")
-		}
-		off += 32
-	case KeyKindHashed:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Create:Destination.Digest")
-		}
-		off += 32
-	case KeyKindTagged:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "envelope.Create:Destination.Tagged.Tag")
-		}
-		off += 40
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "envelope.Create:Balance")
-	}
 	off += 8
 	return off, nil
 }
@@ -3532,16 +2662,6 @@ func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 func (v *Body) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Body) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -4100,363 +3220,6 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Body:Kind")
-	}
-	kind := OperationKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case OperationKindCreate:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:Create.Destination.Kind")
-		}
-		kind2 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case KeyKindPlain:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Body:Create.Destination.Key")
-			}
-			off += 32
-		case KeyKindHashed:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Body:Create.Destination.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if codec.Lacks(b, off, 40) {
-				return 0, codec.Short(b, off, 40, "envelope.Body:Create.Destination.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "envelope.Body:Create.Balance")
-		}
-		off += 8
-	case OperationKindPayment:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:Payment.Destination.Kind")
-		}
-		kind3 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind3 {
-		case KeyKindPlain:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Body:Payment.Destination.Key")
-			}
-			off += 32
-		case KeyKindHashed:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Body:Payment.Destination.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if codec.Lacks(b, off, 40) {
-				return 0, codec.Short(b, off, 40, "envelope.Body:Payment.Destination.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
-		}
-		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "envelope.Body:Payment.Asset")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "envelope.Body:Payment.Amount")
-		}
-		off += 8
-	case OperationKindPathPayment:
-		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "envelope.Body:PathPayment.Send")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "envelope.Body:PathPayment.Most")
-		}
-		off += 8
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:PathPayment.Destination.Kind")
-		}
-		kind4 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind4 {
-		case KeyKindPlain:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Key")
-			}
-			off += 32
-		case KeyKindHashed:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if codec.Lacks(b, off, 40) {
-				return 0, codec.Short(b, off, 40, "envelope.Body:PathPayment.Destination.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
-		}
-		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "envelope.Body:PathPayment.Receive")
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "envelope.Body:PathPayment.Amount")
-		}
-		w := b[off : off+12 : off+12]
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if n > 5 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.Body:PathPayment.Path")
-		}
-		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.Body:PathPayment.Path")
-		}
-		for i := range int(n) {
-			if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-				return 0, codec.In(err, "envelope.Body:PathPayment.Path[]", i)
-			}
-		}
-	case OperationKindOffer:
-		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "envelope.Body:Offer.Selling")
-		}
-		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "envelope.Body:Offer.Buying")
-		}
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "envelope.Body:Offer.Amount")
-		}
-		off += 24
-	case OperationKindOptions:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Inflation")
-		}
-		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if more > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
-		}
-		if more != 0 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Inflation.Kind")
-			}
-			kind5 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-			switch kind5 {
-			case KeyKindPlain:
-				if codec.Lacks(b, off, 32) {
-					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Inflation.Key")
-				}
-				off += 32
-			case KeyKindHashed:
-				if codec.Lacks(b, off, 32) {
-					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Inflation.Digest")
-				}
-				off += 32
-			case KeyKindTagged:
-				if codec.Lacks(b, off, 40) {
-					return 0, codec.Short(b, off, 40, "envelope.Body:Options.Inflation.Tagged.Tag")
-				}
-				off += 40
-			default:
-				if !kind5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
-				}
-				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
-			}
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
-		}
-		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if more2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Body:Options.ClearFlags")
-		}
-		if more2 != 0 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
-			}
-			off += 4
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:Options.SetFlags")
-		}
-		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Body:Options.SetFlags")
-		}
-		if more3 != 0 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "envelope.Body:Options.SetFlags")
-			}
-			off += 4
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Home")
-		}
-		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if more4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Body:Options.Home")
-		}
-		if more4 != 0 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Home")
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n2 > 28 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 28, "envelope.Body:Options.Home")
-			}
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Body:Options.Home")
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Body:Options.Home")
-			}
-			off += xdr.Padded(int(n2))
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer")
-		}
-		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if more5 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
-		}
-		if more5 != 0 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer.Key.Kind")
-			}
-			kind6 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-			switch kind6 {
-			case KeyKindPlain:
-				if codec.Lacks(b, off, 32) {
-					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Key")
-				}
-				off += 32
-			case KeyKindHashed:
-				if codec.Lacks(b, off, 32) {
-					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Digest")
-				}
-				off += 32
-			case KeyKindTagged:
-				if codec.Lacks(b, off, 40) {
-					return 0, codec.Short(b, off, 40, "envelope.Body:Options.Signer.Key.Tagged.Tag")
-				}
-				off += 40
-			default:
-				if !kind6.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
-				}
-				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
-			}
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer.Weight")
-			}
-			off += 4
-		}
-	case OperationKindMerge:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:MergeInto.Kind")
-		}
-		kind7 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind7 {
-		case KeyKindPlain:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Body:MergeInto.Key")
-			}
-			off += 32
-		case KeyKindHashed:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Body:MergeInto.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if codec.Lacks(b, off, 40) {
-				return 0, codec.Short(b, off, 40, "envelope.Body:MergeInto.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind7.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
-		}
-	case OperationKindData:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:Data.Name")
-		}
-		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n3 > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "envelope.Body:Data.Name")
-		}
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "envelope.Body:Data.Name")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "envelope.Body:Data.Name")
-		}
-		off += xdr.Padded(int(n3))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Body:Data.Value")
-		}
-		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if more6 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "envelope.Body:Data.Value")
-		}
-		if more6 != 0 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "envelope.Body:Data.Value")
-			}
-			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n4 > 64 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 64, "envelope.Body:Data.Value")
-			}
-			if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n4)), "envelope.Body:Data.Value")
-			}
-			if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "envelope.Body:Data.Value")
-			}
-			off += xdr.Padded(int(n4))
-		}
-	case OperationKindBump:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "envelope.Body:Sequence")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Body) ResetXDR() {
 	switch v.Kind {
@@ -4537,16 +3300,6 @@ func (v *Operation) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Operation) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Operation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4594,52 +3347,6 @@ func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 	}
 	if off, err = v.Body.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "envelope.Operation:Body")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Operation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Operation:Source")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
-	}
-	if more != 0 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Operation:Source.Kind")
-		}
-		kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind {
-		case KeyKindPlain:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Operation:Source.Key")
-			}
-			off += 32
-		case KeyKindHashed:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "envelope.Operation:Source.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if codec.Lacks(b, off, 40) {
-				return 0, codec.Short(b, off, 40, "envelope.Operation:Source.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
-		}
-	}
-	if off, err = (*Body)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Operation:Body")
 	}
 	return off, nil
@@ -4725,16 +3432,6 @@ func (v *MemoKind) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *MemoKind) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *MemoKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4763,19 +3460,6 @@ func (v *MemoKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *MemoKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.MemoKind:")
-	}
-	enum := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
-	}
 	off += 4
 	return off, nil
 }
@@ -4825,16 +3509,6 @@ func (v *Memo) AppendBinary(b []byte) ([]byte, error) {
 func (v *Memo) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Memo) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -4947,50 +3621,6 @@ func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Memo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Memo:Kind")
-	}
-	kind := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case MemoKindNone:
-	case MemoKindText:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Memo:Text")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 28 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Memo:Text")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Memo:Text")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Memo:Text")
-		}
-		off += xdr.Padded(int(n))
-	case MemoKindID:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "envelope.Memo:ID")
-		}
-		off += 8
-	case MemoKindHash:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Memo:Hash")
-		}
-		off += 32
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Memo) ResetXDR() {
 	switch v.Kind {
@@ -5049,16 +3679,6 @@ func (v *Bounds) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Bounds) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Bounds) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -5109,26 +3729,6 @@ func (v *Bounds) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Ledger.Present = false
 			v.Ledger.Value = 0
 		}
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Bounds) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "envelope.Bounds:Earliest")
-	}
-	w := b[off : off+20 : off+20]
-	more := binary.BigEndian.Uint32(w[16:20])
-	off += 20
-	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Bounds:Ledger")
-	}
-	if more != 0 {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "envelope.Bounds:Ledger")
-		}
-		off += 8
 	}
 	return off, nil
 }
@@ -5202,16 +3802,6 @@ func (v *Transaction) AppendBinary(b []byte) ([]byte, error) {
 func (v *Transaction) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Transaction) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -5436,120 +4026,6 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Transaction) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Transaction:Source.Kind")
-	}
-	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case KeyKindPlain:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Transaction:Source.Key")
-		}
-		off += 32
-	case KeyKindHashed:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Transaction:Source.Digest")
-		}
-		off += 32
-	case KeyKindTagged:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "envelope.Transaction:Source.Tagged.Tag")
-		}
-		off += 40
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
-	}
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "envelope.Transaction:Fee")
-	}
-	w := b[off : off+16 : off+16]
-	more := binary.BigEndian.Uint32(w[12:16])
-	off += 16
-	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Transaction:Bounds")
-	}
-	if more != 0 {
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "envelope.Transaction:Bounds.Earliest")
-		}
-		w := b[off : off+20 : off+20]
-		more2 := binary.BigEndian.Uint32(w[16:20])
-		off += 20
-		if more2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Transaction:Bounds.Ledger")
-		}
-		if more2 != 0 {
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "envelope.Transaction:Bounds.Ledger")
-			}
-			off += 8
-		}
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
-	}
-	kind2 := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind2 {
-	case MemoKindNone:
-	case MemoKindText:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "envelope.Transaction:Memo.Text")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 28 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Transaction:Memo.Text")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Transaction:Memo.Text")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Transaction:Memo.Text")
-		}
-		off += xdr.Padded(int(n))
-	case MemoKindID:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "envelope.Transaction:Memo.ID")
-		}
-		off += 8
-	case MemoKindHash:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
-		}
-		off += 32
-	default:
-		if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Transaction:Operations")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n2 > 100 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Transaction:Operations")
-	}
-	if uint64(n2)*16 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Transaction:Operations")
-	}
-	for i := range int(n2) {
-		if off, err = (*Operation)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "envelope.Transaction:Operations[]", i)
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Transaction) ResetXDR() {
 	v.Source.ResetXDR()
@@ -5605,16 +4081,6 @@ func (v *Decorated) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Decorated) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Decorated) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -5655,27 +4121,6 @@ func (v *Decorated) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
 	}
 	v.Signature = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Decorated) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "envelope.Decorated:Hint")
-	}
-	w := b[off : off+8 : off+8]
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Decorated:Signature")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Decorated:Signature")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -5730,16 +4175,6 @@ func (v *Signed) AppendBinary(b []byte) ([]byte, error) {
 func (v *Signed) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Signed) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -5824,44 +4259,6 @@ func (v *Signed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Signed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*Transaction)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "envelope.Signed:Transaction")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Signed:Signatures")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 20 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Signed:Signatures")
-	}
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Signed:Signatures")
-	}
-	for i := range int(n) {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "envelope.Signed:Signatures[].Hint", i)
-		}
-		w := b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if n2 > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Signed:Signatures[].Signature", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Signed:Signatures[].Signature", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Signed:Signatures[].Signature", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Signed) ResetXDR() {
 	v.Transaction.ResetXDR()
@@ -5913,16 +4310,6 @@ func (v *Bumped) AppendBinary(b []byte) ([]byte, error) {
 func (v *Bumped) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Bumped) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -6023,75 +4410,6 @@ func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Bumped) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Bumped:Payer.Kind")
-	}
-	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case KeyKindPlain:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Bumped:Payer.Key")
-		}
-		off += 32
-	case KeyKindHashed:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "envelope.Bumped:Payer.Digest")
-		}
-		off += 32
-	case KeyKindTagged:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "envelope.Bumped:Payer.Tagged.Tag")
-		}
-		off += 40
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "envelope.Bumped:Fee")
-	}
-	off += 8
-	if off, err = (*Signed)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, codec.In(err, "envelope.Bumped:Inner")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Bumped:Signatures")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 20 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Bumped:Signatures")
-	}
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Bumped:Signatures")
-	}
-	for i := range int(n) {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "envelope.Bumped:Signatures[].Hint", i)
-		}
-		w := b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if n2 > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Bumped:Signatures[].Signature", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Bumped:Signatures[].Signature", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Bumped:Signatures[].Signature", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Bumped) ResetXDR() {
 	v.Payer.ResetXDR()
@@ -6166,16 +4484,6 @@ func (v *Kind) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Kind) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Kind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6204,19 +4512,6 @@ func (v *Kind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Kind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Kind:")
-	}
-	enum := Kind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
-	}
 	off += 4
 	return off, nil
 }
@@ -6268,16 +4563,6 @@ func (v *Envelope) AppendBinary(b []byte) ([]byte, error) {
 func (v *Envelope) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Envelope) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -6339,32 +4624,6 @@ func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Envelope) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "envelope.Envelope:Kind")
-	}
-	kind := Kind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case KindPlain:
-		if off, err = (*Signed)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "envelope.Envelope:Plain")
-		}
-	case KindFeeBump:
-		if off, err = (*Bumped)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "envelope.Envelope:Bumped")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 		}
 		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")

@@ -48,6 +48,498 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSFtype4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSFtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSFtype4:")
+	}
+	enum := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSFtype4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Nfsstat4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Nfsstat4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Nfsstat4:")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nfsstat4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Attrlist4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Attrlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Attrlist4:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Attrlist4:")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Attrlist4:")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Bitmap4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Bitmap4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Bitmap4:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Bitmap4:")
+	}
+	off += int(n) * 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Changeid4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Changeid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Changeid4:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Clientid4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Clientid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Clientid4:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Count4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Count4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Count4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Length4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Length4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Length4:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Mode4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Mode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Mode4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSCookie4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSCookie4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.NFSCookie4:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSFH4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSFH4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSFH4:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if n > 128 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSFH4:")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSFH4:")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSFH4:")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSLease4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSLease4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSLease4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Offset4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Offset4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Offset4:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Qop4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Qop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Qop4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *SecOid4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *SecOid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.SecOid4:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.SecOid4:")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.SecOid4:")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Seqid4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Seqid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Seqid4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *UTF8String) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *UTF8String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.UTF8String:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.UTF8String:")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.UTF8String:")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Linktext4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Linktext4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Linktext4:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Linktext4:")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Linktext4:")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Pathname4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Pathname4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Pathname4:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Pathname4:")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Pathname4:[]", i)
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Pathname4:[]", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Pathname4:[]", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSLockid4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSLockid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.NFSLockid4:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Verifier4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Verifier4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Verifier4:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Nfstime4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Nfstime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "nfs4.Nfstime4:Seconds")
+	}
+	off += 12
+	return off, nil
+}
+
 // Nfstime4View reads the fields of Nfstime4 from its encoding. Convert only bytes that
 // begin with a checked Nfstime4; see package xdr.
 type Nfstime4View []byte
@@ -60,6 +552,60 @@ func (v Nfstime4View) Seconds() int64 {
 // Nseconds returns field nseconds.
 func (v Nfstime4View) Nseconds() uint32 {
 	return codec.Uint32(v, 8)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *TimeHow4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *TimeHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.TimeHow4:")
+	}
+	enum := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.TimeHow4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Settime4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Settime4:SetIt")
+	}
+	kind := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case TimeHow4ClientTime:
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "nfs4.Settime4:Time.Seconds")
+		}
+		off += 12
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Settime4:SetIt")
+		}
+	}
+	return off, nil
 }
 
 // Settime4View reads the fields of Settime4 from its encoding. Convert only bytes that
@@ -80,6 +626,25 @@ func (v Settime4View) Time() (x Nfstime4View, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fsid4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fsid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.Fsid4:Major")
+	}
+	off += 16
+	return off, nil
+}
+
 // Fsid4View reads the fields of Fsid4 from its encoding. Convert only bytes that
 // begin with a checked Fsid4; see package xdr.
 type Fsid4View []byte
@@ -92,6 +657,65 @@ func (v Fsid4View) Major() uint64 {
 // Minor returns field minor.
 func (v Fsid4View) Minor() uint64 {
 	return codec.Uint64(v, 8)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *FSLocation4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *FSLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Server")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FSLocation4:Server")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Server[]", i)
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FSLocation4:Server[]", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FSLocation4:Server[]", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Rootpath")
+	}
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n3)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.FSLocation4:Rootpath")
+	}
+	for i2 := range int(n3) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Rootpath[]", i2)
+		}
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.FSLocation4:Rootpath[]", i2)
+		}
+		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.FSLocation4:Rootpath[]", i2)
+		}
+		off += xdr.Padded(int(n4))
+	}
+	return off, nil
 }
 
 // FSLocation4View reads the fields of FSLocation4 from its encoding. Convert only bytes that
@@ -125,6 +749,97 @@ func (v FSLocation4View) Rootpath() iter.Seq2[int, Component4] {
 			off = codec.SkipOpaque(v, off)
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *FSLocations4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *FSLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:FSRoot")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FSLocations4:FSRoot")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:FSRoot[]", i)
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FSLocations4:FSRoot[]", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FSLocations4:FSRoot[]", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations")
+	}
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n3)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/8, "nfs4.FSLocations4:Locations")
+	}
+	for i2 := range int(n3) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Server", i2)
+		}
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n4)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.FSLocations4:Locations[].Server", i2)
+		}
+		for i3 := range int(n4) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
+			}
+			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
+			}
+			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
+			}
+			off += xdr.Padded(int(n5))
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Rootpath", i2)
+		}
+		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n6)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs4.FSLocations4:Locations[].Rootpath", i2)
+		}
+		for i4 := range int(n6) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
+			}
+			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
+			}
+			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
+			}
+			off += xdr.Padded(int(n7))
+		}
+	}
+	return off, nil
 }
 
 // FSLocations4View reads the fields of FSLocations4 from its encoding. Convert only bytes that
@@ -164,6 +879,91 @@ func (v FSLocations4View) Locations() iter.Seq2[int, FSLocation4View] {
 	}
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Acetype4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Acetype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Acetype4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Aceflag4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Aceflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Aceflag4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Acemask4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Acemask4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Acemask4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Nfsace4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Nfsace4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.Nfsace4:Type")
+	}
+	w := b[off : off+16 : off+16]
+	n := binary.BigEndian.Uint32(w[12:16])
+	off += 16
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Nfsace4:Who")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Nfsace4:Who")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Nfsace4View reads the fields of Nfsace4 from its encoding. Convert only bytes that
 // begin with a checked Nfsace4; see package xdr.
 type Nfsace4View []byte
@@ -188,6 +988,25 @@ func (v Nfsace4View) Who() UTF8StrMixed {
 	return UTF8StrMixed(codec.ViewOpaque(v, 12))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Specdata4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Specdata4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Specdata4:Specdata1")
+	}
+	off += 8
+	return off, nil
+}
+
 // Specdata4View reads the fields of Specdata4 from its encoding. Convert only bytes that
 // begin with a checked Specdata4; see package xdr.
 type Specdata4View []byte
@@ -200,6 +1019,778 @@ func (v Specdata4View) Specdata1() uint32 {
 // Specdata2 returns field specdata2.
 func (v Specdata4View) Specdata2() uint32 {
 	return codec.Uint32(v, 4)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4FHExpireType) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4FHExpireType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4FHExpireType:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Size) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Size) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Size:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4LinkSupport) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4LinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4LinkSupport:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4LinkSupport:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4SymlinkSupport) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4SymlinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4SymlinkSupport:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4SymlinkSupport:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4NamedAttr) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4NamedAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4NamedAttr:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4NamedAttr:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4UniqueHandles) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4UniqueHandles) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4UniqueHandles:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4UniqueHandles:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4ACL) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4ACL) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4ACL:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*16 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "nfs4.Fattr4ACL:")
+	}
+	for i := range int(n) {
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.Fattr4ACL:[].Type", i)
+		}
+		w := b[off : off+16 : off+16]
+		n2 := binary.BigEndian.Uint32(w[12:16])
+		off += 16
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Fattr4ACL:[].Who", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Fattr4ACL:[].Who", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Aclsupport) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Aclsupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Aclsupport:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Archive) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Archive) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Archive:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Archive:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Cansettime) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Cansettime) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Cansettime:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Cansettime:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4CaseInsensitive) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4CaseInsensitive) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4CaseInsensitive:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4CaseInsensitive:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4CasePreserving) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4CasePreserving) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4CasePreserving:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4CasePreserving:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4ChownRestricted) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4ChownRestricted) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4ChownRestricted:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4ChownRestricted:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Fileid) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Fileid) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Fileid:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4FilesAvail) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4FilesAvail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesAvail:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4FilesFree) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4FilesFree) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesFree:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4FilesTotal) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4FilesTotal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesTotal:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Hidden) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Hidden) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Hidden:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Hidden:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Homogeneous) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Homogeneous) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Homogeneous:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Homogeneous:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Maxfilesize) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Maxfilesize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxfilesize:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Maxlink) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Maxlink) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxlink:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Maxname) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Maxname) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxname:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Maxread) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Maxread) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxread:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Maxwrite) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Maxwrite) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxwrite:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4MountedOnFileid) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4MountedOnFileid) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4MountedOnFileid:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4NoTrunc) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4NoTrunc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4NoTrunc:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4NoTrunc:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4Numlinks) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4Numlinks) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Numlinks:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4QuotaAvailHard) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4QuotaAvailHard) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailHard:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4QuotaAvailSoft) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4QuotaAvailSoft) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailSoft:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4QuotaUsed) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4QuotaUsed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaUsed:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4SpaceAvail) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4SpaceAvail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceAvail:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4SpaceFree) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4SpaceFree) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceFree:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4SpaceTotal) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4SpaceTotal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceTotal:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4SpaceUsed) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4SpaceUsed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceUsed:")
+	}
+	off += 8
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4System) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4System) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4System:")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4System:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Fattr4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Fattr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4:Attrmask")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Fattr4:Attrmask")
+	}
+	off += int(n) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4:AttrVals")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Fattr4:AttrVals")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Fattr4:AttrVals")
+	}
+	off += xdr.Padded(int(n2))
+	return off, nil
 }
 
 // Fattr4View reads the fields of Fattr4 from its encoding. Convert only bytes that
@@ -225,6 +1816,30 @@ func (v Fattr4View) AttrVals() Attrlist4 {
 	return Attrlist4(codec.ViewOpaque(v, off))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ChangeInfo4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ChangeInfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "nfs4.ChangeInfo4:Atomic")
+	}
+	w := b[off : off+20 : off+20]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.ChangeInfo4:Atomic")
+	}
+	off += 20
+	return off, nil
+}
+
 // ChangeInfo4View reads the fields of ChangeInfo4 from its encoding. Convert only bytes that
 // begin with a checked ChangeInfo4; see package xdr.
 type ChangeInfo4View []byte
@@ -244,6 +1859,45 @@ func (v ChangeInfo4View) After() Changeid4 {
 	return Changeid4(codec.Uint64(v, 12))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Clientaddr4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Clientaddr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:Netid")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Clientaddr4:Netid")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Clientaddr4:Netid")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:Addr")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Clientaddr4:Addr")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Clientaddr4:Addr")
+	}
+	off += xdr.Padded(int(n2))
+	return off, nil
+}
+
 // Clientaddr4View reads the fields of Clientaddr4 from its encoding. Convert only bytes that
 // begin with a checked Clientaddr4; see package xdr.
 type Clientaddr4View []byte
@@ -257,6 +1911,46 @@ func (v Clientaddr4View) Netid() xdr.String {
 func (v Clientaddr4View) Addr() xdr.String {
 	off := codec.SkipOpaque(v, 0)
 	return xdr.String(codec.ViewOpaque(v, off))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *CbClient4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *CbClient4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.CbClient4:Program")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbClient4:Location.Netid")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbClient4:Location.Netid")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbClient4:Location.Addr")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbClient4:Location.Addr")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbClient4:Location.Addr")
+	}
+	off += xdr.Padded(int(n2))
+	return off, nil
 }
 
 // CbClient4View reads the fields of CbClient4 from its encoding. Convert only bytes that
@@ -273,6 +1967,25 @@ func (v CbClient4View) Location() Clientaddr4View {
 	return Clientaddr4View(v[4:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Stateid4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Stateid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.Stateid4:Seqid")
+	}
+	off += 16
+	return off, nil
+}
+
 // Stateid4View reads the fields of Stateid4 from its encoding. Convert only bytes that
 // begin with a checked Stateid4; see package xdr.
 type Stateid4View []byte
@@ -285,6 +1998,37 @@ func (v Stateid4View) Seqid() uint32 {
 // Other returns field other.
 func (v Stateid4View) Other() [12]byte {
 	return [12]byte(v[4:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSClientID4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSClientID4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "nfs4.NFSClientID4:Verifier")
+	}
+	w := b[off : off+12 : off+12]
+	n := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	if n > 1024 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.NFSClientID4:ID")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSClientID4:ID")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSClientID4:ID")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
 }
 
 // NFSClientID4View reads the fields of NFSClientID4 from its encoding. Convert only bytes that
@@ -301,6 +2045,37 @@ func (v NFSClientID4View) ID() []byte {
 	return codec.ViewOpaque(v, 8)
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenOwner4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "nfs4.OpenOwner4:Clientid")
+	}
+	w := b[off : off+12 : off+12]
+	n := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	if n > 1024 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.OpenOwner4:Owner")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenOwner4:Owner")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenOwner4:Owner")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // OpenOwner4View reads the fields of OpenOwner4 from its encoding. Convert only bytes that
 // begin with a checked OpenOwner4; see package xdr.
 type OpenOwner4View []byte
@@ -313,6 +2088,37 @@ func (v OpenOwner4View) Clientid() Clientid4 {
 // Owner returns field owner.
 func (v OpenOwner4View) Owner() []byte {
 	return codec.ViewOpaque(v, 8)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *LockOwner4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *LockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "nfs4.LockOwner4:Clientid")
+	}
+	w := b[off : off+12 : off+12]
+	n := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	if n > 1024 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LockOwner4:Owner")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.LockOwner4:Owner")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.LockOwner4:Owner")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
 }
 
 // LockOwner4View reads the fields of LockOwner4 from its encoding. Convert only bytes that
@@ -329,6 +2135,48 @@ func (v LockOwner4View) Owner() []byte {
 	return codec.ViewOpaque(v, 8)
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSLockType4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSLockType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSLockType4:")
+	}
+	enum := NFSLockType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSLockType4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Access4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Access4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Access4Args:Access")
+	}
+	off += 4
+	return off, nil
+}
+
 // Access4ArgsView reads the fields of Access4Args from its encoding. Convert only bytes that
 // begin with a checked Access4Args; see package xdr.
 type Access4ArgsView []byte
@@ -336,6 +2184,25 @@ type Access4ArgsView []byte
 // Access returns field access.
 func (v Access4ArgsView) Access() uint32 {
 	return codec.Uint32(v, 0)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Access4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Access4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Access4Resok:Supported")
+	}
+	off += 8
+	return off, nil
 }
 
 // Access4ResokView reads the fields of Access4Resok from its encoding. Convert only bytes that
@@ -350,6 +2217,37 @@ func (v Access4ResokView) Supported() uint32 {
 // Access returns field access.
 func (v Access4ResokView) Access() uint32 {
 	return codec.Uint32(v, 4)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Access4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Access4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Access4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.Access4Res:Resok4.Supported")
+		}
+		off += 8
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Access4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Access4ResView reads the fields of Access4Res from its encoding. Convert only bytes that
@@ -370,6 +2268,25 @@ func (v Access4ResView) Resok4() (x Access4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Close4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Close4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "nfs4.Close4Args:Seqid")
+	}
+	off += 20
+	return off, nil
+}
+
 // Close4ArgsView reads the fields of Close4Args from its encoding. Convert only bytes that
 // begin with a checked Close4Args; see package xdr.
 type Close4ArgsView []byte
@@ -382,6 +2299,37 @@ func (v Close4ArgsView) Seqid() Seqid4 {
 // OpenStateid returns field open_stateid.
 func (v Close4ArgsView) OpenStateid() Stateid4View {
 	return Stateid4View(v[4:20:20])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Close4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Close4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Close4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.Close4Res:OpenStateid.Seqid")
+		}
+		off += 16
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Close4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Close4ResView reads the fields of Close4Res from its encoding. Convert only bytes that
@@ -402,6 +2350,25 @@ func (v Close4ResView) OpenStateid() (x Stateid4View, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Commit4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Commit4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "nfs4.Commit4Args:Offset")
+	}
+	off += 12
+	return off, nil
+}
+
 // Commit4ArgsView reads the fields of Commit4Args from its encoding. Convert only bytes that
 // begin with a checked Commit4Args; see package xdr.
 type Commit4ArgsView []byte
@@ -416,6 +2383,25 @@ func (v Commit4ArgsView) Count() Count4 {
 	return Count4(codec.Uint32(v, 8))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Commit4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Commit4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Commit4Resok:Writeverf")
+	}
+	off += 8
+	return off, nil
+}
+
 // Commit4ResokView reads the fields of Commit4Resok from its encoding. Convert only bytes that
 // begin with a checked Commit4Resok; see package xdr.
 type Commit4ResokView []byte
@@ -423,6 +2409,37 @@ type Commit4ResokView []byte
 // Writeverf returns field writeverf.
 func (v Commit4ResokView) Writeverf() Verifier4 {
 	return Verifier4(v[0:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Commit4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Commit4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Commit4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.Commit4Res:Resok4.Writeverf")
+		}
+		off += 8
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Commit4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Commit4ResView reads the fields of Commit4Res from its encoding. Convert only bytes that
@@ -441,6 +2458,51 @@ func (v Commit4ResView) Resok4() (x Commit4ResokView, ok bool) {
 		return Commit4ResokView(v[4:12:12]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Createtype4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Createtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Createtype4:Type")
+	}
+	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case NFSFtype4Lnk:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Createtype4:Linkdata")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Createtype4:Linkdata")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Createtype4:Linkdata")
+		}
+		off += xdr.Padded(int(n))
+	case NFSFtype4Blk, NFSFtype4Chr:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.Createtype4:Devdata.Specdata1")
+		}
+		off += 8
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Createtype4:Type")
+		}
+	}
+	return off, nil
 }
 
 // Createtype4View reads the fields of Createtype4 from its encoding. Convert only bytes that
@@ -470,6 +2532,84 @@ func (v Createtype4View) Devdata() (x Specdata4View, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Create4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
+	}
+	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case NFSFtype4Lnk:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Objtype.Linkdata")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Create4Args:Objtype.Linkdata")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Create4Args:Objtype.Linkdata")
+		}
+		off += xdr.Padded(int(n))
+	case NFSFtype4Blk, NFSFtype4Chr:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.Create4Args:Objtype.Devdata.Specdata1")
+		}
+		off += 8
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Create4Args:Objtype.Type")
+		}
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Objname")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Create4Args:Objname")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Create4Args:Objname")
+	}
+	off += xdr.Padded(int(n2))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Createattrs.Attrmask")
+	}
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n3)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.Create4Args:Createattrs.Attrmask")
+	}
+	off += int(n3) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Createattrs.AttrVals")
+	}
+	n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.Create4Args:Createattrs.AttrVals")
+	}
+	if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.Create4Args:Createattrs.AttrVals")
+	}
+	off += xdr.Padded(int(n4))
+	return off, nil
+}
+
 // Create4ArgsView reads the fields of Create4Args from its encoding. Convert only bytes that
 // begin with a checked Create4Args; see package xdr.
 type Create4ArgsView []byte
@@ -490,6 +2630,35 @@ func (v Create4ArgsView) Createattrs() Fattr4View {
 	off := codec.Skip((*Createtype4)(nil).SkipXDR(nil, v, 0))
 	off = codec.SkipOpaque(v, off)
 	return Fattr4View(v[off:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Create4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Create4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 24) {
+		return 0, codec.Short(b, off, 24, "nfs4.Create4Resok:Cinfo.Atomic")
+	}
+	w := b[off : off+24 : off+24]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Create4Resok:Cinfo.Atomic")
+	}
+	n := binary.BigEndian.Uint32(w[20:24])
+	off += 24
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Create4Resok:Attrset")
+	}
+	off += int(n) * 4
+	return off, nil
 }
 
 // Create4ResokView reads the fields of Create4Resok from its encoding. Convert only bytes that
@@ -514,6 +2683,47 @@ func (v Create4ResokView) Attrset() iter.Seq2[int, uint32] {
 	}
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Create4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Create4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Create4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "nfs4.Create4Res:Resok4.Cinfo.Atomic")
+		}
+		w := b[off : off+24 : off+24]
+		word := binary.BigEndian.Uint32(w[0:4])
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Create4Res:Resok4.Cinfo.Atomic")
+		}
+		n := binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		if uint64(n)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Create4Res:Resok4.Attrset")
+		}
+		off += int(n) * 4
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Create4Res:Status")
+		}
+	}
+	return off, nil
+}
+
 // Create4ResView reads the fields of Create4Res from its encoding. Convert only bytes that
 // begin with a checked Create4Res; see package xdr.
 type Create4ResView []byte
@@ -532,6 +2742,25 @@ func (v Create4ResView) Resok4() (x Create4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Delegpurge4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Delegpurge4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Delegpurge4Args:Clientid")
+	}
+	off += 8
+	return off, nil
+}
+
 // Delegpurge4ArgsView reads the fields of Delegpurge4Args from its encoding. Convert only bytes that
 // begin with a checked Delegpurge4Args; see package xdr.
 type Delegpurge4ArgsView []byte
@@ -539,6 +2768,29 @@ type Delegpurge4ArgsView []byte
 // Clientid returns field clientid.
 func (v Delegpurge4ArgsView) Clientid() Clientid4 {
 	return Clientid4(codec.Uint64(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Delegpurge4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Delegpurge4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Delegpurge4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegpurge4Res:Status")
+	}
+	off += 4
+	return off, nil
 }
 
 // Delegpurge4ResView reads the fields of Delegpurge4Res from its encoding. Convert only bytes that
@@ -550,6 +2802,25 @@ func (v Delegpurge4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Delegreturn4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Delegreturn4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.Delegreturn4Args:Stateid.Seqid")
+	}
+	off += 16
+	return off, nil
+}
+
 // Delegreturn4ArgsView reads the fields of Delegreturn4Args from its encoding. Convert only bytes that
 // begin with a checked Delegreturn4Args; see package xdr.
 type Delegreturn4ArgsView []byte
@@ -559,6 +2830,29 @@ func (v Delegreturn4ArgsView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Delegreturn4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Delegreturn4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Delegreturn4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegreturn4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // Delegreturn4ResView reads the fields of Delegreturn4Res from its encoding. Convert only bytes that
 // begin with a checked Delegreturn4Res; see package xdr.
 type Delegreturn4ResView []byte
@@ -566,6 +2860,30 @@ type Delegreturn4ResView []byte
 // Status returns field status.
 func (v Delegreturn4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Getattr4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Getattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Args:AttrRequest")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Args:AttrRequest")
+	}
+	off += int(n) * 4
+	return off, nil
 }
 
 // Getattr4ArgsView reads the fields of Getattr4Args from its encoding. Convert only bytes that
@@ -585,6 +2903,42 @@ func (v Getattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Getattr4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Getattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
+	}
+	off += int(n) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
+	}
+	off += xdr.Padded(int(n2))
+	return off, nil
+}
+
 // Getattr4ResokView reads the fields of Getattr4Resok from its encoding. Convert only bytes that
 // begin with a checked Getattr4Resok; see package xdr.
 type Getattr4ResokView []byte
@@ -592,6 +2946,54 @@ type Getattr4ResokView []byte
 // ObjAttributes returns field obj_attributes.
 func (v Getattr4ResokView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Getattr4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Getattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
+		}
+		off += int(n) * 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
+		}
+		off += xdr.Padded(int(n2))
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Getattr4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Getattr4ResView reads the fields of Getattr4Res from its encoding. Convert only bytes that
@@ -612,6 +3014,36 @@ func (v Getattr4ResView) Resok4() (x Getattr4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Getfh4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Getfh4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Getfh4Resok:Object")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if n > 128 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Resok:Object")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Getfh4Resok:Object")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Getfh4Resok:Object")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Getfh4ResokView reads the fields of Getfh4Resok from its encoding. Convert only bytes that
 // begin with a checked Getfh4Resok; see package xdr.
 type Getfh4ResokView []byte
@@ -619,6 +3051,48 @@ type Getfh4ResokView []byte
 // Object returns field object.
 func (v Getfh4ResokView) Object() NFSFH4 {
 	return NFSFH4(codec.ViewOpaque(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Getfh4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Getfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Getfh4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Getfh4Res:Resok4.Object")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n > 128 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Res:Resok4.Object")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Getfh4Res:Resok4.Object")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Getfh4Res:Resok4.Object")
+		}
+		off += xdr.Padded(int(n))
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Getfh4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Getfh4ResView reads the fields of Getfh4Res from its encoding. Convert only bytes that
@@ -639,6 +3113,33 @@ func (v Getfh4ResView) Resok4() (x Getfh4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Link4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Link4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Link4Args:Newname")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Link4Args:Newname")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Link4Args:Newname")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Link4ArgsView reads the fields of Link4Args from its encoding. Convert only bytes that
 // begin with a checked Link4Args; see package xdr.
 type Link4ArgsView []byte
@@ -648,6 +3149,30 @@ func (v Link4ArgsView) Newname() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Link4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Link4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "nfs4.Link4Resok:Cinfo.Atomic")
+	}
+	w := b[off : off+20 : off+20]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Link4Resok:Cinfo.Atomic")
+	}
+	off += 20
+	return off, nil
+}
+
 // Link4ResokView reads the fields of Link4Resok from its encoding. Convert only bytes that
 // begin with a checked Link4Resok; see package xdr.
 type Link4ResokView []byte
@@ -655,6 +3180,42 @@ type Link4ResokView []byte
 // Cinfo returns field cinfo.
 func (v Link4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Link4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Link4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Link4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "nfs4.Link4Res:Resok4.Cinfo.Atomic")
+		}
+		w := b[off : off+20 : off+20]
+		word := binary.BigEndian.Uint32(w[0:4])
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Link4Res:Resok4.Cinfo.Atomic")
+		}
+		off += 20
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Link4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Link4ResView reads the fields of Link4Res from its encoding. Convert only bytes that
@@ -673,6 +3234,37 @@ func (v Link4ResView) Resok4() (x Link4ResokView, ok bool) {
 		return Link4ResokView(v[4:24:24]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenToLockOwner4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenToLockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 36) {
+		return 0, codec.Short(b, off, 36, "nfs4.OpenToLockOwner4:OpenSeqid")
+	}
+	w := b[off : off+36 : off+36]
+	n := binary.BigEndian.Uint32(w[32:36])
+	off += 36
+	if n > 1024 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.OpenToLockOwner4:LockOwner.Owner")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenToLockOwner4:LockOwner.Owner")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenToLockOwner4:LockOwner.Owner")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
 }
 
 // OpenToLockOwner4View reads the fields of OpenToLockOwner4 from its encoding. Convert only bytes that
@@ -699,6 +3291,25 @@ func (v OpenToLockOwner4View) LockOwner() LockOwner4View {
 	return LockOwner4View(v[24:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ExistLockOwner4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ExistLockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "nfs4.ExistLockOwner4:Stateid.Seqid")
+	}
+	off += 20
+	return off, nil
+}
+
 // ExistLockOwner4View reads the fields of ExistLockOwner4 from its encoding. Convert only bytes that
 // begin with a checked ExistLockOwner4; see package xdr.
 type ExistLockOwner4View []byte
@@ -711,6 +3322,54 @@ func (v ExistLockOwner4View) Stateid() Stateid4View {
 // Seqid returns field lock_seqid.
 func (v ExistLockOwner4View) Seqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 16))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Locker4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Locker4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind bool
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Locker4:NewLockOwner")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Locker4:NewLockOwner")
+	}
+	kind = word != 0
+	off += 4
+	if kind {
+		if codec.Lacks(b, off, 36) {
+			return 0, codec.Short(b, off, 36, "nfs4.Locker4:OpenOwner.OpenSeqid")
+		}
+		w := b[off : off+36 : off+36]
+		n := binary.BigEndian.Uint32(w[32:36])
+		off += 36
+		if n > 1024 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Locker4:OpenOwner.LockOwner.Owner")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Locker4:OpenOwner.LockOwner.Owner")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Locker4:OpenOwner.LockOwner.Owner")
+		}
+		off += xdr.Padded(int(n))
+	} else {
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "nfs4.Locker4:LockOwner.Stateid.Seqid")
+		}
+		off += 20
+	}
+	return off, nil
 }
 
 // Locker4View reads the fields of Locker4 from its encoding. Convert only bytes that
@@ -738,6 +3397,63 @@ func (v Locker4View) LockOwner() (x ExistLockOwner4View, ok bool) {
 		return ExistLockOwner4View(v[4:24:24]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Lock4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Lock4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind bool
+	if codec.Lacks(b, off, 28) {
+		return 0, codec.Short(b, off, 28, "nfs4.Lock4Args:Locktype")
+	}
+	w := b[off : off+28 : off+28]
+	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lock4Args:Locktype")
+	}
+	word := binary.BigEndian.Uint32(w[4:8])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs4.Lock4Args:Reclaim")
+	}
+	word2 := binary.BigEndian.Uint32(w[24:28])
+	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off+24, uint64(word2), 1, "nfs4.Lock4Args:Locker.NewLockOwner")
+	}
+	kind = word2 != 0
+	off += 28
+	if kind {
+		if codec.Lacks(b, off, 36) {
+			return 0, codec.Short(b, off, 36, "nfs4.Lock4Args:Locker.OpenOwner.OpenSeqid")
+		}
+		w := b[off : off+36 : off+36]
+		n := binary.BigEndian.Uint32(w[32:36])
+		off += 36
+		if n > 1024 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
+		}
+		off += xdr.Padded(int(n))
+	} else {
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "nfs4.Lock4Args:Locker.LockOwner.Stateid.Seqid")
+		}
+		off += 20
+	}
+	return off, nil
 }
 
 // Lock4ArgsView reads the fields of Lock4Args from its encoding. Convert only bytes that
@@ -769,6 +3485,41 @@ func (v Lock4ArgsView) Locker() Locker4View {
 	return Locker4View(v[24:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Lock4Denied) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Lock4Denied) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 32) {
+		return 0, codec.Short(b, off, 32, "nfs4.Lock4Denied:Offset")
+	}
+	w := b[off : off+32 : off+32]
+	enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lock4Denied:Locktype")
+	}
+	n := binary.BigEndian.Uint32(w[28:32])
+	off += 32
+	if n > 1024 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Denied:Owner.Owner")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Denied:Owner.Owner")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lock4Denied:Owner.Owner")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Lock4DeniedView reads the fields of Lock4Denied from its encoding. Convert only bytes that
 // begin with a checked Lock4Denied; see package xdr.
 type Lock4DeniedView []byte
@@ -793,6 +3544,25 @@ func (v Lock4DeniedView) Owner() LockOwner4View {
 	return LockOwner4View(v[20:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Lock4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Lock4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.Lock4Resok:Stateid.Seqid")
+	}
+	off += 16
+	return off, nil
+}
+
 // Lock4ResokView reads the fields of Lock4Resok from its encoding. Convert only bytes that
 // begin with a checked Lock4Resok; see package xdr.
 type Lock4ResokView []byte
@@ -800,6 +3570,58 @@ type Lock4ResokView []byte
 // Stateid returns field lock_stateid.
 func (v Lock4ResokView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Lock4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Lock4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Lock4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.Lock4Res:Resok4.Stateid.Seqid")
+		}
+		off += 16
+	case Nfsstat4ErrDenied:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "nfs4.Lock4Res:Denied.Offset")
+		}
+		w := b[off : off+32 : off+32]
+		enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lock4Res:Denied.Locktype")
+		}
+		n := binary.BigEndian.Uint32(w[28:32])
+		off += 32
+		if n > 1024 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Res:Denied.Owner.Owner")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Res:Denied.Owner.Owner")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lock4Res:Denied.Owner.Owner")
+		}
+		off += xdr.Padded(int(n))
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Lock4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Lock4ResView reads the fields of Lock4Res from its encoding. Convert only bytes that
@@ -829,6 +3651,41 @@ func (v Lock4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Lockt4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Lockt4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 32) {
+		return 0, codec.Short(b, off, 32, "nfs4.Lockt4Args:Locktype")
+	}
+	w := b[off : off+32 : off+32]
+	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lockt4Args:Locktype")
+	}
+	n := binary.BigEndian.Uint32(w[28:32])
+	off += 32
+	if n > 1024 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lockt4Args:Owner.Owner")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lockt4Args:Owner.Owner")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lockt4Args:Owner.Owner")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Lockt4ArgsView reads the fields of Lockt4Args from its encoding. Convert only bytes that
 // begin with a checked Lockt4Args; see package xdr.
 type Lockt4ArgsView []byte
@@ -853,6 +3710,54 @@ func (v Lockt4ArgsView) Owner() LockOwner4View {
 	return LockOwner4View(v[20:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Lockt4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Lockt4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Lockt4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4ErrDenied:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "nfs4.Lockt4Res:Denied.Offset")
+		}
+		w := b[off : off+32 : off+32]
+		enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lockt4Res:Denied.Locktype")
+		}
+		n := binary.BigEndian.Uint32(w[28:32])
+		off += 32
+		if n > 1024 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lockt4Res:Denied.Owner.Owner")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lockt4Res:Denied.Owner.Owner")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lockt4Res:Denied.Owner.Owner")
+		}
+		off += xdr.Padded(int(n))
+	case Nfsstat4OK:
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Lockt4Res:Status")
+		}
+	}
+	return off, nil
+}
+
 // Lockt4ResView reads the fields of Lockt4Res from its encoding. Convert only bytes that
 // begin with a checked Lockt4Res; see package xdr.
 type Lockt4ResView []byte
@@ -869,6 +3774,30 @@ func (v Lockt4ResView) Denied() (x Lock4DeniedView, ok bool) {
 		return Lock4DeniedView(v[4:]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Locku4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Locku4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 40) {
+		return 0, codec.Short(b, off, 40, "nfs4.Locku4Args:Locktype")
+	}
+	w := b[off : off+40 : off+40]
+	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Locku4Args:Locktype")
+	}
+	off += 40
+	return off, nil
 }
 
 // Locku4ArgsView reads the fields of Locku4Args from its encoding. Convert only bytes that
@@ -900,6 +3829,37 @@ func (v Locku4ArgsView) Length() Length4 {
 	return Length4(codec.Uint64(v, 32))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Locku4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Locku4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Locku4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.Locku4Res:LockStateid.Seqid")
+		}
+		off += 16
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Locku4Res:Status")
+		}
+	}
+	return off, nil
+}
+
 // Locku4ResView reads the fields of Locku4Res from its encoding. Convert only bytes that
 // begin with a checked Locku4Res; see package xdr.
 type Locku4ResView []byte
@@ -918,6 +3878,33 @@ func (v Locku4ResView) LockStateid() (x Stateid4View, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Lookup4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Lookup4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Lookup4Args:Objname")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lookup4Args:Objname")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lookup4Args:Objname")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Lookup4ArgsView reads the fields of Lookup4Args from its encoding. Convert only bytes that
 // begin with a checked Lookup4Args; see package xdr.
 type Lookup4ArgsView []byte
@@ -925,6 +3912,29 @@ type Lookup4ArgsView []byte
 // Objname returns field objname.
 func (v Lookup4ArgsView) Objname() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Lookup4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Lookup4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Lookup4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookup4Res:Status")
+	}
+	off += 4
+	return off, nil
 }
 
 // Lookup4ResView reads the fields of Lookup4Res from its encoding. Convert only bytes that
@@ -936,6 +3946,29 @@ func (v Lookup4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Lookupp4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Lookupp4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Lookupp4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookupp4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // Lookupp4ResView reads the fields of Lookupp4Res from its encoding. Convert only bytes that
 // begin with a checked Lookupp4Res; see package xdr.
 type Lookupp4ResView []byte
@@ -943,6 +3976,42 @@ type Lookupp4ResView []byte
 // Status returns field status.
 func (v Lookupp4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Nverify4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Nverify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
+	}
+	off += int(n) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Nverify4Args:ObjAttributes.AttrVals")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
+	}
+	off += xdr.Padded(int(n2))
+	return off, nil
 }
 
 // Nverify4ArgsView reads the fields of Nverify4Args from its encoding. Convert only bytes that
@@ -954,6 +4023,29 @@ func (v Nverify4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Nverify4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Nverify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nverify4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // Nverify4ResView reads the fields of Nverify4Res from its encoding. Convert only bytes that
 // begin with a checked Nverify4Res; see package xdr.
 type Nverify4ResView []byte
@@ -961,6 +4053,83 @@ type Nverify4ResView []byte
 // Status returns field status.
 func (v Nverify4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Createmode4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Createmode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Createmode4:")
+	}
+	enum := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Createmode4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Createhow4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Mode")
+	}
+	kind := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Createmode4Unchecked, Createmode4Guarded:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Createattrs.Attrmask")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Createhow4:Createattrs.Attrmask")
+		}
+		off += int(n) * 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Createattrs.AttrVals")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Createhow4:Createattrs.AttrVals")
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Createhow4:Createattrs.AttrVals")
+		}
+		off += xdr.Padded(int(n2))
+	case Createmode4Exclusive:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.Createhow4:Createverf")
+		}
+		off += 8
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Createhow4:Mode")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.Createhow4:Mode")
+	}
+	return off, nil
 }
 
 // Createhow4View reads the fields of Createhow4 from its encoding. Convert only bytes that
@@ -990,6 +4159,95 @@ func (v Createhow4View) Createverf() (x Verifier4, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Opentype4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Opentype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Opentype4:")
+	}
+	enum := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Opentype4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Openflag4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Openflag4:Opentype")
+	}
+	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Opentype4Create:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Openflag4:How.Mode")
+		}
+		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case Createmode4Unchecked, Createmode4Guarded:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.Attrmask")
+			}
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n)*4 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Openflag4:How.Createattrs.Attrmask")
+			}
+			off += int(n) * 4
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.AttrVals")
+			}
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Openflag4:How.Createattrs.AttrVals")
+			}
+			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Openflag4:How.Createattrs.AttrVals")
+			}
+			off += xdr.Padded(int(n2))
+		case Createmode4Exclusive:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.Openflag4:How.Createverf")
+			}
+			off += 8
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Openflag4:How.Mode")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Openflag4:How.Mode")
+		}
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Openflag4:Opentype")
+		}
+	}
+	return off, nil
+}
+
 // Openflag4View reads the fields of Openflag4 from its encoding. Convert only bytes that
 // begin with a checked Openflag4; see package xdr.
 type Openflag4View []byte
@@ -1008,6 +4266,48 @@ func (v Openflag4View) How() (x Createhow4View, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *LimitBy4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *LimitBy4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.LimitBy4:")
+	}
+	enum := LimitBy4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LimitBy4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSModifiedLimit4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSModifiedLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.NFSModifiedLimit4:NumBlocks")
+	}
+	off += 8
+	return off, nil
+}
+
 // NFSModifiedLimit4View reads the fields of NFSModifiedLimit4 from its encoding. Convert only bytes that
 // begin with a checked NFSModifiedLimit4; see package xdr.
 type NFSModifiedLimit4View []byte
@@ -1020,6 +4320,43 @@ func (v NFSModifiedLimit4View) NumBlocks() uint32 {
 // BytesPerBlock returns field bytes_per_block.
 func (v NFSModifiedLimit4View) BytesPerBlock() uint32 {
 	return codec.Uint32(v, 4)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSSpaceLimit4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSSpaceLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSSpaceLimit4:Limitby")
+	}
+	kind := LimitBy4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case LimitBy4Size:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.NFSSpaceLimit4:Filesize")
+		}
+		off += 8
+	case LimitBy4Blocks:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.NFSSpaceLimit4:ModBlocks.NumBlocks")
+		}
+		off += 8
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSSpaceLimit4:Limitby")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSSpaceLimit4:Limitby")
+	}
+	return off, nil
 }
 
 // NFSSpaceLimit4View reads the fields of NFSSpaceLimit4 from its encoding. Convert only bytes that
@@ -1049,6 +4386,80 @@ func (v NFSSpaceLimit4View) ModBlocks() (x NFSModifiedLimit4View, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenDelegationType4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenDelegationType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.OpenDelegationType4:")
+	}
+	enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDelegationType4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenClaimType4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenClaimType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.OpenClaimType4:")
+	}
+	enum := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaimType4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenClaimDelegateCur4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenClaimDelegateCur4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "nfs4.OpenClaimDelegateCur4:DelegateStateid.Seqid")
+	}
+	w := b[off : off+20 : off+20]
+	n := binary.BigEndian.Uint32(w[16:20])
+	off += 20
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenClaimDelegateCur4:File")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenClaimDelegateCur4:File")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // OpenClaimDelegateCur4View reads the fields of OpenClaimDelegateCur4 from its encoding. Convert only bytes that
 // begin with a checked OpenClaimDelegateCur4; see package xdr.
 type OpenClaimDelegateCur4View []byte
@@ -1061,6 +4472,82 @@ func (v OpenClaimDelegateCur4View) DelegateStateid() Stateid4View {
 // File returns field file.
 func (v OpenClaimDelegateCur4View) File() Component4 {
 	return Component4(codec.ViewOpaque(v, 16))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenClaim4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:Claim")
+	}
+	kind := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case OpenClaimType4Null:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:File")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenClaim4:File")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenClaim4:File")
+		}
+		off += xdr.Padded(int(n))
+	case OpenClaimType4Previous:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:DelegateType")
+		}
+		enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaim4:DelegateType")
+		}
+		off += 4
+	case OpenClaimType4DelegateCur:
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "nfs4.OpenClaim4:DelegateCurInfo.DelegateStateid.Seqid")
+		}
+		w := b[off : off+20 : off+20]
+		n2 := binary.BigEndian.Uint32(w[16:20])
+		off += 20
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.OpenClaim4:DelegateCurInfo.File")
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.OpenClaim4:DelegateCurInfo.File")
+		}
+		off += xdr.Padded(int(n2))
+	case OpenClaimType4DelegatePrev:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:FileDelegatePrev")
+		}
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.OpenClaim4:FileDelegatePrev")
+		}
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.OpenClaim4:FileDelegatePrev")
+		}
+		off += xdr.Padded(int(n3))
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenClaim4:Claim")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenClaim4:Claim")
+	}
+	return off, nil
 }
 
 // OpenClaim4View reads the fields of OpenClaim4 from its encoding. Convert only bytes that
@@ -1108,6 +4595,149 @@ func (v OpenClaim4View) FileDelegatePrev() (x Component4, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Open4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 24) {
+		return 0, codec.Short(b, off, 24, "nfs4.Open4Args:Seqid")
+	}
+	w := b[off : off+24 : off+24]
+	n := binary.BigEndian.Uint32(w[20:24])
+	off += 24
+	if n > 1024 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Open4Args:Owner.Owner")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Open4Args:Owner.Owner")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Open4Args:Owner.Owner")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.Opentype")
+	}
+	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Opentype4Create:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Mode")
+		}
+		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case Createmode4Unchecked, Createmode4Guarded:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
+			}
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n2)*4 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
+			}
+			off += int(n2) * 4
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
+			}
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
+			}
+			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
+			}
+			off += xdr.Padded(int(n3))
+		case Createmode4Exclusive:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.Open4Args:Openhow.How.Createverf")
+			}
+			off += 8
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
+		}
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Args:Openhow.Opentype")
+		}
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Claim.Claim")
+	}
+	kind3 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind3 {
+	case OpenClaimType4Null:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Claim.File")
+		}
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.Open4Args:Claim.File")
+		}
+		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.Open4Args:Claim.File")
+		}
+		off += xdr.Padded(int(n4))
+	case OpenClaimType4Previous:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Claim.DelegateType")
+		}
+		enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Args:Claim.DelegateType")
+		}
+		off += 4
+	case OpenClaimType4DelegateCur:
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "nfs4.Open4Args:Claim.DelegateCurInfo.DelegateStateid.Seqid")
+		}
+		w := b[off : off+20 : off+20]
+		n5 := binary.BigEndian.Uint32(w[16:20])
+		off += 20
+		if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.Open4Args:Claim.DelegateCurInfo.File")
+		}
+		if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.Open4Args:Claim.DelegateCurInfo.File")
+		}
+		off += xdr.Padded(int(n5))
+	case OpenClaimType4DelegatePrev:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Claim.FileDelegatePrev")
+		}
+		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs4.Open4Args:Claim.FileDelegatePrev")
+		}
+		if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs4.Open4Args:Claim.FileDelegatePrev")
+		}
+		off += xdr.Padded(int(n6))
+	default:
+		if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Args:Claim.Claim")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Args:Claim.Claim")
+	}
+	return off, nil
+}
+
 // Open4ArgsView reads the fields of Open4Args from its encoding. Convert only bytes that
 // begin with a checked Open4Args; see package xdr.
 type Open4ArgsView []byte
@@ -1145,6 +4775,38 @@ func (v Open4ArgsView) Claim() OpenClaim4View {
 	return OpenClaim4View(v[off:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenReadDelegation4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenReadDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 36) {
+		return 0, codec.Short(b, off, 36, "nfs4.OpenReadDelegation4:Stateid.Seqid")
+	}
+	w := b[off : off+36 : off+36]
+	word := binary.BigEndian.Uint32(w[16:20])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OpenReadDelegation4:Recall")
+	}
+	n := binary.BigEndian.Uint32(w[32:36])
+	off += 36
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenReadDelegation4:Permissions.Who")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenReadDelegation4:Permissions.Who")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // OpenReadDelegation4View reads the fields of OpenReadDelegation4 from its encoding. Convert only bytes that
 // begin with a checked OpenReadDelegation4; see package xdr.
 type OpenReadDelegation4View []byte
@@ -1162,6 +4824,61 @@ func (v OpenReadDelegation4View) Recall() bool {
 // Permissions returns field permissions.
 func (v OpenReadDelegation4View) Permissions() Nfsace4View {
 	return Nfsace4View(v[20:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenWriteDelegation4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenWriteDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 24) {
+		return 0, codec.Short(b, off, 24, "nfs4.OpenWriteDelegation4:Stateid.Seqid")
+	}
+	w := b[off : off+24 : off+24]
+	word := binary.BigEndian.Uint32(w[16:20])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OpenWriteDelegation4:Recall")
+	}
+	kind := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
+	off += 24
+	switch kind {
+	case LimitBy4Size:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.OpenWriteDelegation4:SpaceLimit.Filesize")
+		}
+		off += 8
+	case LimitBy4Blocks:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.OpenWriteDelegation4:SpaceLimit.ModBlocks.NumBlocks")
+		}
+		off += 8
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
+	}
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.OpenWriteDelegation4:Permissions.Type")
+	}
+	w = b[off : off+16 : off+16]
+	n := binary.BigEndian.Uint32(w[12:16])
+	off += 16
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenWriteDelegation4:Permissions.Who")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenWriteDelegation4:Permissions.Who")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
 }
 
 // OpenWriteDelegation4View reads the fields of OpenWriteDelegation4 from its encoding. Convert only bytes that
@@ -1186,6 +4903,93 @@ func (v OpenWriteDelegation4View) SpaceLimit() NFSSpaceLimit4View {
 // Permissions returns field permissions.
 func (v OpenWriteDelegation4View) Permissions() Nfsace4View {
 	return Nfsace4View(v[32:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenDelegation4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.OpenDelegation4:DelegationType")
+	}
+	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
+		if codec.Lacks(b, off, 36) {
+			return 0, codec.Short(b, off, 36, "nfs4.OpenDelegation4:Read.Stateid.Seqid")
+		}
+		w := b[off : off+36 : off+36]
+		word := binary.BigEndian.Uint32(w[16:20])
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OpenDelegation4:Read.Recall")
+		}
+		n := binary.BigEndian.Uint32(w[32:36])
+		off += 36
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenDelegation4:Read.Permissions.Who")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenDelegation4:Read.Permissions.Who")
+		}
+		off += xdr.Padded(int(n))
+	case OpenDelegationType4Write:
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "nfs4.OpenDelegation4:Write.Stateid.Seqid")
+		}
+		w := b[off : off+24 : off+24]
+		word2 := binary.BigEndian.Uint32(w[16:20])
+		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.OpenDelegation4:Write.Recall")
+		}
+		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
+		off += 24
+		switch kind2 {
+		case LimitBy4Size:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.OpenDelegation4:Write.SpaceLimit.Filesize")
+			}
+			off += 8
+		case LimitBy4Blocks:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.OpenDelegation4:Write.SpaceLimit.ModBlocks.NumBlocks")
+			}
+			off += 8
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
+		}
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.OpenDelegation4:Write.Permissions.Type")
+		}
+		w = b[off : off+16 : off+16]
+		n2 := binary.BigEndian.Uint32(w[12:16])
+		off += 16
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.OpenDelegation4:Write.Permissions.Who")
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.OpenDelegation4:Write.Permissions.Who")
+		}
+		off += xdr.Padded(int(n2))
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDelegation4:DelegationType")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDelegation4:DelegationType")
+	}
+	return off, nil
 }
 
 // OpenDelegation4View reads the fields of OpenDelegation4 from its encoding. Convert only bytes that
@@ -1213,6 +5017,107 @@ func (v OpenDelegation4View) Write() (x OpenWriteDelegation4View, ok bool) {
 		return OpenWriteDelegation4View(v[4:]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Open4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 44) {
+		return 0, codec.Short(b, off, 44, "nfs4.Open4Resok:Stateid.Seqid")
+	}
+	w := b[off : off+44 : off+44]
+	word := binary.BigEndian.Uint32(w[16:20])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.Open4Resok:Cinfo.Atomic")
+	}
+	n := binary.BigEndian.Uint32(w[40:44])
+	off += 44
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Open4Resok:Attrset")
+	}
+	off += int(n) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Open4Resok:Delegation.DelegationType")
+	}
+	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
+		if codec.Lacks(b, off, 36) {
+			return 0, codec.Short(b, off, 36, "nfs4.Open4Resok:Delegation.Read.Stateid.Seqid")
+		}
+		w := b[off : off+36 : off+36]
+		word2 := binary.BigEndian.Uint32(w[16:20])
+		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.Open4Resok:Delegation.Read.Recall")
+		}
+		n2 := binary.BigEndian.Uint32(w[32:36])
+		off += 36
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
+		}
+		off += xdr.Padded(int(n2))
+	case OpenDelegationType4Write:
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "nfs4.Open4Resok:Delegation.Write.Stateid.Seqid")
+		}
+		w := b[off : off+24 : off+24]
+		word3 := binary.BigEndian.Uint32(w[16:20])
+		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Resok:Delegation.Write.Recall")
+		}
+		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
+		off += 24
+		switch kind2 {
+		case LimitBy4Size:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Filesize")
+			}
+			off += 8
+		case LimitBy4Blocks:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
+			}
+			off += 8
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
+		}
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.Open4Resok:Delegation.Write.Permissions.Type")
+		}
+		w = b[off : off+16 : off+16]
+		n3 := binary.BigEndian.Uint32(w[12:16])
+		off += 16
+		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
+		}
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
+		}
+		off += xdr.Padded(int(n3))
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
+	}
+	return off, nil
 }
 
 // Open4ResokView reads the fields of Open4Resok from its encoding. Convert only bytes that
@@ -1253,6 +5158,119 @@ func (v Open4ResokView) Delegation() OpenDelegation4View {
 	return OpenDelegation4View(v[off:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Open4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Open4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 44) {
+			return 0, codec.Short(b, off, 44, "nfs4.Open4Res:Resok4.Stateid.Seqid")
+		}
+		w := b[off : off+44 : off+44]
+		word := binary.BigEndian.Uint32(w[16:20])
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.Open4Res:Resok4.Cinfo.Atomic")
+		}
+		n := binary.BigEndian.Uint32(w[40:44])
+		off += 44
+		if uint64(n)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Open4Res:Resok4.Attrset")
+		}
+		off += int(n) * 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
+		}
+		kind2 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case OpenDelegationType4None:
+		case OpenDelegationType4Read:
+			if codec.Lacks(b, off, 36) {
+				return 0, codec.Short(b, off, 36, "nfs4.Open4Res:Resok4.Delegation.Read.Stateid.Seqid")
+			}
+			w := b[off : off+36 : off+36]
+			word2 := binary.BigEndian.Uint32(w[16:20])
+			if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.Open4Res:Resok4.Delegation.Read.Recall")
+			}
+			n2 := binary.BigEndian.Uint32(w[32:36])
+			off += 36
+			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
+			}
+			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
+			}
+			off += xdr.Padded(int(n2))
+		case OpenDelegationType4Write:
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "nfs4.Open4Res:Resok4.Delegation.Write.Stateid.Seqid")
+			}
+			w := b[off : off+24 : off+24]
+			word3 := binary.BigEndian.Uint32(w[16:20])
+			if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Res:Resok4.Delegation.Write.Recall")
+			}
+			kind3 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
+			off += 24
+			switch kind3 {
+			case LimitBy4Size:
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Filesize")
+				}
+				off += 8
+			case LimitBy4Blocks:
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
+				}
+				off += 8
+			default:
+				if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				}
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+			}
+			if codec.Lacks(b, off, 16) {
+				return 0, codec.Short(b, off, 16, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Type")
+			}
+			w = b[off : off+16 : off+16]
+			n3 := binary.BigEndian.Uint32(w[12:16])
+			off += 16
+			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
+			}
+			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
+			}
+			off += xdr.Padded(int(n3))
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
+		}
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Res:Status")
+		}
+	}
+	return off, nil
+}
+
 // Open4ResView reads the fields of Open4Res from its encoding. Convert only bytes that
 // begin with a checked Open4Res; see package xdr.
 type Open4ResView []byte
@@ -1271,6 +5289,29 @@ func (v Open4ResView) Resok4() (x Open4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Openattr4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Openattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Openattr4Args:Createdir")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Openattr4Args:Createdir")
+	}
+	off += 4
+	return off, nil
+}
+
 // Openattr4ArgsView reads the fields of Openattr4Args from its encoding. Convert only bytes that
 // begin with a checked Openattr4Args; see package xdr.
 type Openattr4ArgsView []byte
@@ -1280,6 +5321,29 @@ func (v Openattr4ArgsView) Createdir() bool {
 	return codec.Uint32(v, 0) != 0
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Openattr4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Openattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Openattr4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Openattr4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // Openattr4ResView reads the fields of Openattr4Res from its encoding. Convert only bytes that
 // begin with a checked Openattr4Res; see package xdr.
 type Openattr4ResView []byte
@@ -1287,6 +5351,25 @@ type Openattr4ResView []byte
 // Status returns field status.
 func (v Openattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenConfirm4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenConfirm4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "nfs4.OpenConfirm4Args:OpenStateid.Seqid")
+	}
+	off += 20
+	return off, nil
 }
 
 // OpenConfirm4ArgsView reads the fields of OpenConfirm4Args from its encoding. Convert only bytes that
@@ -1303,6 +5386,25 @@ func (v OpenConfirm4ArgsView) Seqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 16))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenConfirm4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenConfirm4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Resok:Stateid.Seqid")
+	}
+	off += 16
+	return off, nil
+}
+
 // OpenConfirm4ResokView reads the fields of OpenConfirm4Resok from its encoding. Convert only bytes that
 // begin with a checked OpenConfirm4Resok; see package xdr.
 type OpenConfirm4ResokView []byte
@@ -1310,6 +5412,37 @@ type OpenConfirm4ResokView []byte
 // Stateid returns field open_stateid.
 func (v OpenConfirm4ResokView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenConfirm4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Res:Resok4.Stateid.Seqid")
+		}
+		off += 16
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenConfirm4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // OpenConfirm4ResView reads the fields of OpenConfirm4Res from its encoding. Convert only bytes that
@@ -1328,6 +5461,25 @@ func (v OpenConfirm4ResView) Resok4() (x OpenConfirm4ResokView, ok bool) {
 		return OpenConfirm4ResokView(v[4:20:20]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenDowngrade4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenDowngrade4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 28) {
+		return 0, codec.Short(b, off, 28, "nfs4.OpenDowngrade4Args:OpenStateid.Seqid")
+	}
+	off += 28
+	return off, nil
 }
 
 // OpenDowngrade4ArgsView reads the fields of OpenDowngrade4Args from its encoding. Convert only bytes that
@@ -1354,6 +5506,25 @@ func (v OpenDowngrade4ArgsView) ShareDeny() uint32 {
 	return codec.Uint32(v, 24)
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenDowngrade4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenDowngrade4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:Stateid.Seqid")
+	}
+	off += 16
+	return off, nil
+}
+
 // OpenDowngrade4ResokView reads the fields of OpenDowngrade4Resok from its encoding. Convert only bytes that
 // begin with a checked OpenDowngrade4Resok; see package xdr.
 type OpenDowngrade4ResokView []byte
@@ -1361,6 +5532,37 @@ type OpenDowngrade4ResokView []byte
 // Stateid returns field open_stateid.
 func (v OpenDowngrade4ResokView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *OpenDowngrade4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *OpenDowngrade4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Res:Resok4.Stateid.Seqid")
+		}
+		off += 16
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDowngrade4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // OpenDowngrade4ResView reads the fields of OpenDowngrade4Res from its encoding. Convert only bytes that
@@ -1381,6 +5583,36 @@ func (v OpenDowngrade4ResView) Resok4() (x OpenDowngrade4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Putfh4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Putfh4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Putfh4Args:Object")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if n > 128 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Putfh4Args:Object")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Putfh4Args:Object")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Putfh4Args:Object")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Putfh4ArgsView reads the fields of Putfh4Args from its encoding. Convert only bytes that
 // begin with a checked Putfh4Args; see package xdr.
 type Putfh4ArgsView []byte
@@ -1388,6 +5620,29 @@ type Putfh4ArgsView []byte
 // Object returns field object.
 func (v Putfh4ArgsView) Object() NFSFH4 {
 	return NFSFH4(codec.ViewOpaque(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Putfh4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Putfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Putfh4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putfh4Res:Status")
+	}
+	off += 4
+	return off, nil
 }
 
 // Putfh4ResView reads the fields of Putfh4Res from its encoding. Convert only bytes that
@@ -1399,6 +5654,29 @@ func (v Putfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Putpubfh4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Putpubfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Putpubfh4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putpubfh4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // Putpubfh4ResView reads the fields of Putpubfh4Res from its encoding. Convert only bytes that
 // begin with a checked Putpubfh4Res; see package xdr.
 type Putpubfh4ResView []byte
@@ -1408,6 +5686,29 @@ func (v Putpubfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Putrootfh4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Putrootfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Putrootfh4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putrootfh4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // Putrootfh4ResView reads the fields of Putrootfh4Res from its encoding. Convert only bytes that
 // begin with a checked Putrootfh4Res; see package xdr.
 type Putrootfh4ResView []byte
@@ -1415,6 +5716,25 @@ type Putrootfh4ResView []byte
 // Status returns field status.
 func (v Putrootfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Read4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Read4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 28) {
+		return 0, codec.Short(b, off, 28, "nfs4.Read4Args:Stateid.Seqid")
+	}
+	off += 28
+	return off, nil
 }
 
 // Read4ArgsView reads the fields of Read4Args from its encoding. Convert only bytes that
@@ -1436,6 +5756,38 @@ func (v Read4ArgsView) Count() Count4 {
 	return Count4(codec.Uint32(v, 24))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Read4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Read4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Read4Resok:EOF")
+	}
+	w := b[off : off+8 : off+8]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Read4Resok:EOF")
+	}
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Read4Resok:Data")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Read4Resok:Data")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Read4ResokView reads the fields of Read4Resok from its encoding. Convert only bytes that
 // begin with a checked Read4Resok; see package xdr.
 type Read4ResokView []byte
@@ -1448,6 +5800,50 @@ func (v Read4ResokView) EOF() bool {
 // Data returns field data.
 func (v Read4ResokView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Read4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Read4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Read4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.Read4Res:Resok4.EOF")
+		}
+		w := b[off : off+8 : off+8]
+		word := binary.BigEndian.Uint32(w[0:4])
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Read4Res:Resok4.EOF")
+		}
+		n := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Read4Res:Resok4.Data")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Read4Res:Resok4.Data")
+		}
+		off += xdr.Padded(int(n))
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Read4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Read4ResView reads the fields of Read4Res from its encoding. Convert only bytes that
@@ -1466,6 +5862,31 @@ func (v Read4ResView) Resok4() (x Read4ResokView, ok bool) {
 		return Read4ResokView(v[4:]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Readdir4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Readdir4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 28) {
+		return 0, codec.Short(b, off, 28, "nfs4.Readdir4Args:Cookie")
+	}
+	w := b[off : off+28 : off+28]
+	n := binary.BigEndian.Uint32(w[24:28])
+	off += 28
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Readdir4Args:AttrRequest")
+	}
+	off += int(n) * 4
+	return off, nil
 }
 
 // Readdir4ArgsView reads the fields of Readdir4Args from its encoding. Convert only bytes that
@@ -1505,6 +5926,55 @@ func (v Readdir4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Entry4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Entry4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "nfs4.Entry4:Cookie")
+	}
+	w := b[off : off+12 : off+12]
+	n := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Entry4:Name")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Entry4:Name")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Entry4:Attrs.Attrmask")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n2)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Entry4:Attrs.Attrmask")
+	}
+	off += int(n2) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Entry4:Attrs.AttrVals")
+	}
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Entry4:Attrs.AttrVals")
+	}
+	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Entry4:Attrs.AttrVals")
+	}
+	off += xdr.Padded(int(n3))
+	return off, nil
+}
+
 // Entry4View reads the fields of Entry4 from its encoding. Convert only bytes that
 // begin with a checked Entry4; see package xdr.
 type Entry4View []byte
@@ -1523,6 +5993,80 @@ func (v Entry4View) Name() Component4 {
 func (v Entry4View) Attrs() Fattr4View {
 	off := codec.SkipOpaque(v, 8)
 	return Fattr4View(v[off:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Dirlist4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Dirlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries")
+	}
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	i := 0
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "nfs4.Dirlist4:Entries[].Cookie", i)
+		}
+		w := b[off : off+12 : off+12]
+		n := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Dirlist4:Entries[].Name", i)
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Dirlist4:Entries[].Name", i)
+		}
+		off += xdr.Padded(int(n))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n2)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
+		}
+		off += int(n2) * 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
+		}
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
+		}
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
+		}
+		off += xdr.Padded(int(n3))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.Dirlist4:Entries")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:EOF")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Dirlist4:EOF")
+	}
+	off += 4
+	return off, nil
 }
 
 // Dirlist4View reads the fields of Dirlist4 from its encoding. Convert only bytes that
@@ -1551,6 +6095,81 @@ func (v Dirlist4View) EOF() bool {
 	return codec.Uint32(v, off) != 0
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Readdir4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Readdir4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "nfs4.Readdir4Resok:Cookieverf")
+	}
+	w := b[off : off+12 : off+12]
+	more := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	i := 0
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "nfs4.Readdir4Resok:Reply.Entries[].Cookie", i)
+		}
+		w := b[off : off+12 : off+12]
+		n := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
+		}
+		off += xdr.Padded(int(n))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n2)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
+		}
+		off += int(n2) * 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
+		}
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
+		}
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
+		}
+		off += xdr.Padded(int(n3))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.Readdir4Resok:Reply.Entries")
+	}
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.EOF")
+	}
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Resok:Reply.EOF")
+	}
+	off += 4
+	return off, nil
+}
+
 // Readdir4ResokView reads the fields of Readdir4Resok from its encoding. Convert only bytes that
 // begin with a checked Readdir4Resok; see package xdr.
 type Readdir4ResokView []byte
@@ -1563,6 +6182,93 @@ func (v Readdir4ResokView) Cookieverf() Verifier4 {
 // Reply returns field reply.
 func (v Readdir4ResokView) Reply() Dirlist4View {
 	return Dirlist4View(v[8:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Readdir4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "nfs4.Readdir4Res:Resok4.Cookieverf")
+		}
+		w := b[off : off+12 : off+12]
+		more := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		i := 0
+		for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 12) {
+				return 0, codec.Short(b, off, 12, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Cookie", i)
+			}
+			w := b[off : off+12 : off+12]
+			n := binary.BigEndian.Uint32(w[8:12])
+			off += 12
+			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
+			}
+			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
+			}
+			off += xdr.Padded(int(n))
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
+			}
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n2)*4 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
+			}
+			off += int(n2) * 4
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+			}
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+			}
+			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+			}
+			off += xdr.Padded(int(n3))
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries")
+			}
+			more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			i++
+		}
+		if more != 0 {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.Readdir4Res:Resok4.Reply.Entries")
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.EOF")
+		}
+		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Res:Resok4.Reply.EOF")
+		}
+		off += 4
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Readdir4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Readdir4ResView reads the fields of Readdir4Res from its encoding. Convert only bytes that
@@ -1583,6 +6289,33 @@ func (v Readdir4ResView) Resok4() (x Readdir4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Readlink4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Readlink4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Readlink4Resok:Link")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Resok:Link")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Readlink4Resok:Link")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Readlink4ResokView reads the fields of Readlink4Resok from its encoding. Convert only bytes that
 // begin with a checked Readlink4Resok; see package xdr.
 type Readlink4ResokView []byte
@@ -1590,6 +6323,45 @@ type Readlink4ResokView []byte
 // Link returns field link.
 func (v Readlink4ResokView) Link() Linktext4 {
 	return Linktext4(codec.ViewOpaque(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Readlink4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Readlink4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Readlink4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Readlink4Res:Resok4.Link")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Res:Resok4.Link")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Readlink4Res:Resok4.Link")
+		}
+		off += xdr.Padded(int(n))
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Readlink4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Readlink4ResView reads the fields of Readlink4Res from its encoding. Convert only bytes that
@@ -1610,6 +6382,33 @@ func (v Readlink4ResView) Resok4() (x Readlink4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Remove4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Remove4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Remove4Args:Target")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Remove4Args:Target")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Remove4Args:Target")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Remove4ArgsView reads the fields of Remove4Args from its encoding. Convert only bytes that
 // begin with a checked Remove4Args; see package xdr.
 type Remove4ArgsView []byte
@@ -1619,6 +6418,30 @@ func (v Remove4ArgsView) Target() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Remove4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Remove4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "nfs4.Remove4Resok:Cinfo.Atomic")
+	}
+	w := b[off : off+20 : off+20]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Remove4Resok:Cinfo.Atomic")
+	}
+	off += 20
+	return off, nil
+}
+
 // Remove4ResokView reads the fields of Remove4Resok from its encoding. Convert only bytes that
 // begin with a checked Remove4Resok; see package xdr.
 type Remove4ResokView []byte
@@ -1626,6 +6449,42 @@ type Remove4ResokView []byte
 // Cinfo returns field cinfo.
 func (v Remove4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Remove4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Remove4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Remove4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "nfs4.Remove4Res:Resok4.Cinfo.Atomic")
+		}
+		w := b[off : off+20 : off+20]
+		word := binary.BigEndian.Uint32(w[0:4])
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Remove4Res:Resok4.Cinfo.Atomic")
+		}
+		off += 20
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Remove4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Remove4ResView reads the fields of Remove4Res from its encoding. Convert only bytes that
@@ -1646,6 +6505,45 @@ func (v Remove4ResView) Resok4() (x Remove4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Rename4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Rename4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Rename4Args:Oldname")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Rename4Args:Oldname")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Rename4Args:Oldname")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Rename4Args:Newname")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Rename4Args:Newname")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Rename4Args:Newname")
+	}
+	off += xdr.Padded(int(n2))
+	return off, nil
+}
+
 // Rename4ArgsView reads the fields of Rename4Args from its encoding. Convert only bytes that
 // begin with a checked Rename4Args; see package xdr.
 type Rename4ArgsView []byte
@@ -1661,6 +6559,34 @@ func (v Rename4ArgsView) Newname() Component4 {
 	return Component4(codec.ViewOpaque(v, off))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Rename4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Rename4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 40) {
+		return 0, codec.Short(b, off, 40, "nfs4.Rename4Resok:SourceCinfo.Atomic")
+	}
+	w := b[off : off+40 : off+40]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Rename4Resok:SourceCinfo.Atomic")
+	}
+	word2 := binary.BigEndian.Uint32(w[20:24])
+	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.Rename4Resok:TargetCinfo.Atomic")
+	}
+	off += 40
+	return off, nil
+}
+
 // Rename4ResokView reads the fields of Rename4Resok from its encoding. Convert only bytes that
 // begin with a checked Rename4Resok; see package xdr.
 type Rename4ResokView []byte
@@ -1673,6 +6599,46 @@ func (v Rename4ResokView) SourceCinfo() ChangeInfo4View {
 // TargetCinfo returns field target_cinfo.
 func (v Rename4ResokView) TargetCinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[20:40:40])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Rename4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Rename4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Rename4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "nfs4.Rename4Res:Resok4.SourceCinfo.Atomic")
+		}
+		w := b[off : off+40 : off+40]
+		word := binary.BigEndian.Uint32(w[0:4])
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Rename4Res:Resok4.SourceCinfo.Atomic")
+		}
+		word2 := binary.BigEndian.Uint32(w[20:24])
+		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.Rename4Res:Resok4.TargetCinfo.Atomic")
+		}
+		off += 40
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Rename4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Rename4ResView reads the fields of Rename4Res from its encoding. Convert only bytes that
@@ -1693,6 +6659,25 @@ func (v Rename4ResView) Resok4() (x Rename4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Renew4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Renew4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Renew4Args:Clientid")
+	}
+	off += 8
+	return off, nil
+}
+
 // Renew4ArgsView reads the fields of Renew4Args from its encoding. Convert only bytes that
 // begin with a checked Renew4Args; see package xdr.
 type Renew4ArgsView []byte
@@ -1700,6 +6685,29 @@ type Renew4ArgsView []byte
 // Clientid returns field clientid.
 func (v Renew4ArgsView) Clientid() Clientid4 {
 	return Clientid4(codec.Uint64(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Renew4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Renew4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Renew4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Renew4Res:Status")
+	}
+	off += 4
+	return off, nil
 }
 
 // Renew4ResView reads the fields of Renew4Res from its encoding. Convert only bytes that
@@ -1711,6 +6719,29 @@ func (v Renew4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Restorefh4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Restorefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Restorefh4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Restorefh4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // Restorefh4ResView reads the fields of Restorefh4Res from its encoding. Convert only bytes that
 // begin with a checked Restorefh4Res; see package xdr.
 type Restorefh4ResView []byte
@@ -1718,6 +6749,29 @@ type Restorefh4ResView []byte
 // Status returns field status.
 func (v Restorefh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Savefh4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Savefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Savefh4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Savefh4Res:Status")
+	}
+	off += 4
+	return off, nil
 }
 
 // Savefh4ResView reads the fields of Savefh4Res from its encoding. Convert only bytes that
@@ -1729,6 +6783,33 @@ func (v Savefh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Secinfo4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Secinfo4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Args:Name")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Secinfo4Args:Name")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Secinfo4Args:Name")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // Secinfo4ArgsView reads the fields of Secinfo4Args from its encoding. Convert only bytes that
 // begin with a checked Secinfo4Args; see package xdr.
 type Secinfo4ArgsView []byte
@@ -1736,6 +6817,65 @@ type Secinfo4ArgsView []byte
 // Name returns field name.
 func (v Secinfo4ArgsView) Name() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *RPCGSSSvc) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *RPCGSSSvc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.RPCGSSSvc:")
+	}
+	enum := RPCGSSSvc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RPCGSSSvc:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *RpcsecGSSInfo) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *RpcsecGSSInfo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.RpcsecGSSInfo:Oid")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.RpcsecGSSInfo:Oid")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.RpcsecGSSInfo:Oid")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.RpcsecGSSInfo:Qop")
+	}
+	w := b[off : off+8 : off+8]
+	enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.RpcsecGSSInfo:Service")
+	}
+	off += 8
+	return off, nil
 }
 
 // RpcsecGSSInfoView reads the fields of RpcsecGSSInfo from its encoding. Convert only bytes that
@@ -1759,6 +6899,52 @@ func (v RpcsecGSSInfoView) Service() RPCGSSSvc {
 	return RPCGSSSvc(codec.Uint32(v, off+4))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Secinfo4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Secinfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind uint32
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4:Flavor")
+	}
+	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	switch kind {
+	case RpcsecGSS:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Secinfo4:FlavorInfo.Oid")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Secinfo4:FlavorInfo.Oid")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Secinfo4:FlavorInfo.Oid")
+		}
+		off += xdr.Padded(int(n))
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.Secinfo4:FlavorInfo.Qop")
+		}
+		w := b[off : off+8 : off+8]
+		enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4:FlavorInfo.Service")
+		}
+		off += 8
+	default:
+	}
+	return off, nil
+}
+
 // Secinfo4View reads the fields of Secinfo4 from its encoding. Convert only bytes that
 // begin with a checked Secinfo4; see package xdr.
 type Secinfo4View []byte
@@ -1775,6 +6961,130 @@ func (v Secinfo4View) FlavorInfo() (x RpcsecGSSInfoView, ok bool) {
 		return RpcsecGSSInfoView(v[4:]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Secinfo4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Resok:")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Resok:")
+	}
+	for i := range int(n) {
+		var kind uint32
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Resok:[].Flavor", i)
+		}
+		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		switch kind {
+		case RpcsecGSS:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
+			}
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
+			}
+			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
+			}
+			off += xdr.Padded(int(n2))
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.Secinfo4Resok:[].FlavorInfo.Qop", i)
+			}
+			w := b[off : off+8 : off+8]
+			enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
+			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
+			}
+			off += 8
+		default:
+		}
+	}
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Secinfo4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Res:Resok4")
+		}
+		for i := range int(n) {
+			var kind2 uint32
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].Flavor", i)
+			}
+			kind2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			switch kind2 {
+			case RpcsecGSS:
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
+				}
+				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				off += 4
+				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+					return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
+				}
+				if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
+				}
+				off += xdr.Padded(int(n2))
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Qop", i)
+				}
+				w := b[off : off+8 : off+8]
+				enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
+				if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
+				}
+				off += 8
+			default:
+			}
+		}
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Secinfo4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Secinfo4ResView reads the fields of Secinfo4Res from its encoding. Convert only bytes that
@@ -1804,6 +7114,43 @@ func (v Secinfo4ResView) Resok4() (x iter.Seq2[int, Secinfo4View], ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Setattr4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Setattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "nfs4.Setattr4Args:Stateid.Seqid")
+	}
+	w := b[off : off+20 : off+20]
+	n := binary.BigEndian.Uint32(w[16:20])
+	off += 20
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
+	}
+	off += int(n) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setattr4Args:ObjAttributes.AttrVals")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
+	}
+	off += xdr.Padded(int(n2))
+	return off, nil
+}
+
 // Setattr4ArgsView reads the fields of Setattr4Args from its encoding. Convert only bytes that
 // begin with a checked Setattr4Args; see package xdr.
 type Setattr4ArgsView []byte
@@ -1816,6 +7163,35 @@ func (v Setattr4ArgsView) Stateid() Stateid4View {
 // ObjAttributes returns field obj_attributes.
 func (v Setattr4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[16:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Setattr4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Setattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Setattr4Res:Status")
+	}
+	w := b[off : off+8 : off+8]
+	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Setattr4Res:Status")
+	}
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Setattr4Res:Attrsset")
+	}
+	off += int(n) * 4
+	return off, nil
 }
 
 // Setattr4ResView reads the fields of Setattr4Res from its encoding. Convert only bytes that
@@ -1840,6 +7216,66 @@ func (v Setattr4ResView) Attrsset() iter.Seq2[int, uint32] {
 	}
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Setclientid4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Setclientid4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "nfs4.Setclientid4Args:Client.Verifier")
+	}
+	w := b[off : off+12 : off+12]
+	n := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	if n > 1024 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Setclientid4Args:Client.ID")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Args:Client.ID")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Args:Client.ID")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Setclientid4Args:Callback.Program")
+	}
+	w = b[off : off+8 : off+8]
+	n2 := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Args:Callback.Location.Netid")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Args:Callback.Location.Netid")
+	}
+	off += xdr.Padded(int(n2))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Args:Callback.Location.Addr")
+	}
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Setclientid4Args:Callback.Location.Addr")
+	}
+	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Setclientid4Args:Callback.Location.Addr")
+	}
+	off += xdr.Padded(int(n3))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Args:CallbackIdent")
+	}
+	off += 4
+	return off, nil
+}
+
 // Setclientid4ArgsView reads the fields of Setclientid4Args from its encoding. Convert only bytes that
 // begin with a checked Setclientid4Args; see package xdr.
 type Setclientid4ArgsView []byte
@@ -1862,6 +7298,25 @@ func (v Setclientid4ArgsView) CallbackIdent() uint32 {
 	return codec.Uint32(v, off)
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Setclientid4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Setclientid4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.Setclientid4Resok:Clientid")
+	}
+	off += 16
+	return off, nil
+}
+
 // Setclientid4ResokView reads the fields of Setclientid4Resok from its encoding. Convert only bytes that
 // begin with a checked Setclientid4Resok; see package xdr.
 type Setclientid4ResokView []byte
@@ -1874,6 +7329,62 @@ func (v Setclientid4ResokView) Clientid() Clientid4 {
 // SetclientidConfirm returns field setclientid_confirm.
 func (v Setclientid4ResokView) SetclientidConfirm() Verifier4 {
 	return Verifier4(v[8:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Setclientid4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.Setclientid4Res:Resok4.Clientid")
+		}
+		off += 16
+	case Nfsstat4ErrClidInuse:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.Netid")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Res:ClientUsing.Netid")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Res:ClientUsing.Netid")
+		}
+		off += xdr.Padded(int(n))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.Addr")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Res:ClientUsing.Addr")
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Res:ClientUsing.Addr")
+		}
+		off += xdr.Padded(int(n2))
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Setclientid4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Setclientid4ResView reads the fields of Setclientid4Res from its encoding. Convert only bytes that
@@ -1903,6 +7414,25 @@ func (v Setclientid4ResView) ClientUsing() (x Clientaddr4View, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *SetclientidConfirm4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *SetclientidConfirm4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.SetclientidConfirm4Args:Clientid")
+	}
+	off += 16
+	return off, nil
+}
+
 // SetclientidConfirm4ArgsView reads the fields of SetclientidConfirm4Args from its encoding. Convert only bytes that
 // begin with a checked SetclientidConfirm4Args; see package xdr.
 type SetclientidConfirm4ArgsView []byte
@@ -1917,6 +7447,29 @@ func (v SetclientidConfirm4ArgsView) SetclientidConfirm() Verifier4 {
 	return Verifier4(v[8:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *SetclientidConfirm4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *SetclientidConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.SetclientidConfirm4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SetclientidConfirm4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // SetclientidConfirm4ResView reads the fields of SetclientidConfirm4Res from its encoding. Convert only bytes that
 // begin with a checked SetclientidConfirm4Res; see package xdr.
 type SetclientidConfirm4ResView []byte
@@ -1924,6 +7477,42 @@ type SetclientidConfirm4ResView []byte
 // Status returns field status.
 func (v SetclientidConfirm4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Verify4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Verify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
+	}
+	off += int(n) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.AttrVals")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Verify4Args:ObjAttributes.AttrVals")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Verify4Args:ObjAttributes.AttrVals")
+	}
+	off += xdr.Padded(int(n2))
+	return off, nil
 }
 
 // Verify4ArgsView reads the fields of Verify4Args from its encoding. Convert only bytes that
@@ -1935,6 +7524,29 @@ func (v Verify4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Verify4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Verify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Verify4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Verify4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // Verify4ResView reads the fields of Verify4Res from its encoding. Convert only bytes that
 // begin with a checked Verify4Res; see package xdr.
 type Verify4ResView []byte
@@ -1942,6 +7554,61 @@ type Verify4ResView []byte
 // Status returns field status.
 func (v Verify4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *StableHow4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *StableHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.StableHow4:")
+	}
+	enum := StableHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.StableHow4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Write4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Write4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 32) {
+		return 0, codec.Short(b, off, 32, "nfs4.Write4Args:Stateid.Seqid")
+	}
+	w := b[off : off+32 : off+32]
+	enum := StableHow4(binary.BigEndian.Uint32(w[24:28]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum)), 0, "nfs4.Write4Args:Stable")
+	}
+	n := binary.BigEndian.Uint32(w[28:32])
+	off += 32
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Write4Args:Data")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Write4Args:Data")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
 }
 
 // Write4ArgsView reads the fields of Write4Args from its encoding. Convert only bytes that
@@ -1968,6 +7635,30 @@ func (v Write4ArgsView) Data() []byte {
 	return codec.ViewOpaque(v, 28)
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Write4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Write4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "nfs4.Write4Resok:Count")
+	}
+	w := b[off : off+16 : off+16]
+	enum := StableHow4(binary.BigEndian.Uint32(w[4:8]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Write4Resok:Committed")
+	}
+	off += 16
+	return off, nil
+}
+
 // Write4ResokView reads the fields of Write4Resok from its encoding. Convert only bytes that
 // begin with a checked Write4Resok; see package xdr.
 type Write4ResokView []byte
@@ -1985,6 +7676,42 @@ func (v Write4ResokView) Committed() StableHow4 {
 // Writeverf returns field writeverf.
 func (v Write4ResokView) Writeverf() Verifier4 {
 	return Verifier4(v[8:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Write4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Write4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Write4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.Write4Res:Resok4.Count")
+		}
+		w := b[off : off+16 : off+16]
+		enum := StableHow4(binary.BigEndian.Uint32(w[4:8]))
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Write4Res:Resok4.Committed")
+		}
+		off += 16
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Write4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // Write4ResView reads the fields of Write4Res from its encoding. Convert only bytes that
@@ -2005,6 +7732,37 @@ func (v Write4ResView) Resok4() (x Write4ResokView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ReleaseLockowner4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ReleaseLockowner4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "nfs4.ReleaseLockowner4Args:LockOwner.Clientid")
+	}
+	w := b[off : off+12 : off+12]
+	n := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	if n > 1024 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
 // ReleaseLockowner4ArgsView reads the fields of ReleaseLockowner4Args from its encoding. Convert only bytes that
 // begin with a checked ReleaseLockowner4Args; see package xdr.
 type ReleaseLockowner4ArgsView []byte
@@ -2012,6 +7770,29 @@ type ReleaseLockowner4ArgsView []byte
 // LockOwner returns field lock_owner.
 func (v ReleaseLockowner4ArgsView) LockOwner() LockOwner4View {
 	return LockOwner4View(v[0:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *ReleaseLockowner4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ReleaseLockowner4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.ReleaseLockowner4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ReleaseLockowner4Res:Status")
+	}
+	off += 4
+	return off, nil
 }
 
 // ReleaseLockowner4ResView reads the fields of ReleaseLockowner4Res from its encoding. Convert only bytes that
@@ -2023,6 +7804,29 @@ func (v ReleaseLockowner4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Illegal4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Illegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Illegal4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Illegal4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // Illegal4ResView reads the fields of Illegal4Res from its encoding. Convert only bytes that
 // begin with a checked Illegal4Res; see package xdr.
 type Illegal4ResView []byte
@@ -2030,6 +7834,652 @@ type Illegal4ResView []byte
 // Status returns field status.
 func (v Illegal4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSOpnum4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSOpnum4:")
+	}
+	enum := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSOpnum4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSArgop4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Argop")
+	}
+	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case NFSOpnum4Access:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opaccess.Access")
+		}
+		off += 4
+	case NFSOpnum4Close:
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Opclose.Seqid")
+		}
+		off += 20
+	case NFSOpnum4Commit:
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "nfs4.NFSArgop4:Opcommit.Offset")
+		}
+		off += 12
+	case NFSOpnum4Create:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
+		}
+		kind2 := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case NFSFtype4Lnk:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
+			}
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
+			}
+			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
+			}
+			off += xdr.Padded(int(n))
+		case NFSFtype4Blk, NFSFtype4Chr:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opcreate.Objtype.Devdata.Specdata1")
+			}
+			off += 8
+		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
+			}
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objname")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.NFSArgop4:Opcreate.Objname")
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.NFSArgop4:Opcreate.Objname")
+		}
+		off += xdr.Padded(int(n2))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
+		}
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n3)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
+		}
+		off += int(n3) * 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
+		}
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
+		}
+		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
+		}
+		off += xdr.Padded(int(n4))
+	case NFSOpnum4Delegpurge:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opdelegpurge.Clientid")
+		}
+		off += 8
+	case NFSOpnum4Delegreturn:
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.NFSArgop4:Opdelegreturn.Stateid.Seqid")
+		}
+		off += 16
+	case NFSOpnum4Getattr:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
+		}
+		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n5)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
+		}
+		off += int(n5) * 4
+	case NFSOpnum4Getfh:
+	case NFSOpnum4Link:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Oplink.Newname")
+		}
+		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs4.NFSArgop4:Oplink.Newname")
+		}
+		if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs4.NFSArgop4:Oplink.Newname")
+		}
+		off += xdr.Padded(int(n6))
+	case NFSOpnum4Lock:
+		var kind3 bool
+		if codec.Lacks(b, off, 28) {
+			return 0, codec.Short(b, off, 28, "nfs4.NFSArgop4:Oplock.Locktype")
+		}
+		w := b[off : off+28 : off+28]
+		enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSArgop4:Oplock.Locktype")
+		}
+		word := binary.BigEndian.Uint32(w[4:8])
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs4.NFSArgop4:Oplock.Reclaim")
+		}
+		word2 := binary.BigEndian.Uint32(w[24:28])
+		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off+24, uint64(word2), 1, "nfs4.NFSArgop4:Oplock.Locker.NewLockOwner")
+		}
+		kind3 = word2 != 0
+		off += 28
+		if kind3 {
+			if codec.Lacks(b, off, 36) {
+				return 0, codec.Short(b, off, 36, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.OpenSeqid")
+			}
+			w := b[off : off+36 : off+36]
+			n7 := binary.BigEndian.Uint32(w[32:36])
+			off += 36
+			if n7 > 1024 {
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 1024, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner")
+			}
+			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner")
+			}
+			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner")
+			}
+			off += xdr.Padded(int(n7))
+		} else {
+			if codec.Lacks(b, off, 20) {
+				return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Oplock.Locker.LockOwner.Stateid.Seqid")
+			}
+			off += 20
+		}
+	case NFSOpnum4Lockt:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "nfs4.NFSArgop4:Oplockt.Locktype")
+		}
+		w := b[off : off+32 : off+32]
+		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSArgop4:Oplockt.Locktype")
+		}
+		n8 := binary.BigEndian.Uint32(w[28:32])
+		off += 32
+		if n8 > 1024 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs4.NFSArgop4:Oplockt.Owner.Owner")
+		}
+		if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs4.NFSArgop4:Oplockt.Owner.Owner")
+		}
+		if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs4.NFSArgop4:Oplockt.Owner.Owner")
+		}
+		off += xdr.Padded(int(n8))
+	case NFSOpnum4Locku:
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "nfs4.NFSArgop4:Oplocku.Locktype")
+		}
+		w := b[off : off+40 : off+40]
+		enum3 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.NFSArgop4:Oplocku.Locktype")
+		}
+		off += 40
+	case NFSOpnum4Lookup:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Oplookup.Objname")
+		}
+		n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs4.NFSArgop4:Oplookup.Objname")
+		}
+		if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs4.NFSArgop4:Oplookup.Objname")
+		}
+		off += xdr.Padded(int(n9))
+	case NFSOpnum4Lookupp:
+	case NFSOpnum4Nverify:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
+		}
+		n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n10)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
+		}
+		off += int(n10) * 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
+		}
+		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
+		}
+		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
+		}
+		off += xdr.Padded(int(n11))
+	case NFSOpnum4Open:
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "nfs4.NFSArgop4:Opopen.Seqid")
+		}
+		w := b[off : off+24 : off+24]
+		n12 := binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		if n12 > 1024 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n12), 1024, "nfs4.NFSArgop4:Opopen.Owner.Owner")
+		}
+		if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs4.NFSArgop4:Opopen.Owner.Owner")
+		}
+		if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs4.NFSArgop4:Opopen.Owner.Owner")
+		}
+		off += xdr.Padded(int(n12))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
+		}
+		kind4 := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind4 {
+		case Opentype4Create:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
+			}
+			kind5 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			off += 4
+			switch kind5 {
+			case Createmode4Unchecked, Createmode4Guarded:
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
+				}
+				n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				off += 4
+				if uint64(n13)*4 > uint64(len(b)-off) {
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n13), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
+				}
+				off += int(n13) * 4
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
+				}
+				n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				off += 4
+				if (uint64(n14)+3)&^3 > uint64(len(b)-off) {
+					return 0, codec.Short(b, off, xdr.Padded(int(n14)), "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
+				}
+				if !codec.ZeroPad(b, off, int(n14)) && codec.Refuses(c, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n14), codec.PadBits(b, off, int(n14)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
+				}
+				off += xdr.Padded(int(n14))
+			case Createmode4Exclusive:
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opopen.Openhow.How.Createverf")
+				}
+				off += 8
+			default:
+				if !kind5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
+				}
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
+			}
+		default:
+			if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
+			}
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.Claim")
+		}
+		kind6 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind6 {
+		case OpenClaimType4Null:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.File")
+			}
+			n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n15)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n15)), "nfs4.NFSArgop4:Opopen.Claim.File")
+			}
+			if !codec.ZeroPad(b, off, int(n15)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n15), codec.PadBits(b, off, int(n15)), 0, "nfs4.NFSArgop4:Opopen.Claim.File")
+			}
+			off += xdr.Padded(int(n15))
+		case OpenClaimType4Previous:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
+			}
+			enum4 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			if !enum4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
+			}
+			off += 4
+		case OpenClaimType4DelegateCur:
+			if codec.Lacks(b, off, 20) {
+				return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.DelegateStateid.Seqid")
+			}
+			w := b[off : off+20 : off+20]
+			n16 := binary.BigEndian.Uint32(w[16:20])
+			off += 20
+			if (uint64(n16)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n16)), "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
+			}
+			if !codec.ZeroPad(b, off, int(n16)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n16), codec.PadBits(b, off, int(n16)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
+			}
+			off += xdr.Padded(int(n16))
+		case OpenClaimType4DelegatePrev:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
+			}
+			n17 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n17)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n17)), "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
+			}
+			if !codec.ZeroPad(b, off, int(n17)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n17), codec.PadBits(b, off, int(n17)), 0, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
+			}
+			off += xdr.Padded(int(n17))
+		default:
+			if !kind6.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
+			}
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
+		}
+	case NFSOpnum4Openattr:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopenattr.Createdir")
+		}
+		word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs4.NFSArgop4:Opopenattr.Createdir")
+		}
+		off += 4
+	case NFSOpnum4OpenConfirm:
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:OpopenConfirm.OpenStateid.Seqid")
+		}
+		off += 20
+	case NFSOpnum4OpenDowngrade:
+		if codec.Lacks(b, off, 28) {
+			return 0, codec.Short(b, off, 28, "nfs4.NFSArgop4:OpopenDowngrade.OpenStateid.Seqid")
+		}
+		off += 28
+	case NFSOpnum4Putfh:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opputfh.Object")
+		}
+		n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n18 > 128 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n18), 128, "nfs4.NFSArgop4:Opputfh.Object")
+		}
+		if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs4.NFSArgop4:Opputfh.Object")
+		}
+		if !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs4.NFSArgop4:Opputfh.Object")
+		}
+		off += xdr.Padded(int(n18))
+	case NFSOpnum4Putpubfh:
+	case NFSOpnum4Putrootfh:
+	case NFSOpnum4Read:
+		if codec.Lacks(b, off, 28) {
+			return 0, codec.Short(b, off, 28, "nfs4.NFSArgop4:Opread.Stateid.Seqid")
+		}
+		off += 28
+	case NFSOpnum4Readdir:
+		if codec.Lacks(b, off, 28) {
+			return 0, codec.Short(b, off, 28, "nfs4.NFSArgop4:Opreaddir.Cookie")
+		}
+		w := b[off : off+28 : off+28]
+		n19 := binary.BigEndian.Uint32(w[24:28])
+		off += 28
+		if uint64(n19)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n19), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opreaddir.AttrRequest")
+		}
+		off += int(n19) * 4
+	case NFSOpnum4Readlink:
+	case NFSOpnum4Remove:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opremove.Target")
+		}
+		n20 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n20)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n20)), "nfs4.NFSArgop4:Opremove.Target")
+		}
+		if !codec.ZeroPad(b, off, int(n20)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n20), codec.PadBits(b, off, int(n20)), 0, "nfs4.NFSArgop4:Opremove.Target")
+		}
+		off += xdr.Padded(int(n20))
+	case NFSOpnum4Rename:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Oprename.Oldname")
+		}
+		n21 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n21)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n21)), "nfs4.NFSArgop4:Oprename.Oldname")
+		}
+		if !codec.ZeroPad(b, off, int(n21)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n21), codec.PadBits(b, off, int(n21)), 0, "nfs4.NFSArgop4:Oprename.Oldname")
+		}
+		off += xdr.Padded(int(n21))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Oprename.Newname")
+		}
+		n22 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n22)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n22)), "nfs4.NFSArgop4:Oprename.Newname")
+		}
+		if !codec.ZeroPad(b, off, int(n22)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n22), codec.PadBits(b, off, int(n22)), 0, "nfs4.NFSArgop4:Oprename.Newname")
+		}
+		off += xdr.Padded(int(n22))
+	case NFSOpnum4Renew:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Oprenew.Clientid")
+		}
+		off += 8
+	case NFSOpnum4Restorefh:
+	case NFSOpnum4Savefh:
+	case NFSOpnum4Secinfo:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsecinfo.Name")
+		}
+		n23 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n23)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n23)), "nfs4.NFSArgop4:Opsecinfo.Name")
+		}
+		if !codec.ZeroPad(b, off, int(n23)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n23), codec.PadBits(b, off, int(n23)), 0, "nfs4.NFSArgop4:Opsecinfo.Name")
+		}
+		off += xdr.Padded(int(n23))
+	case NFSOpnum4Setattr:
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Opsetattr.Stateid.Seqid")
+		}
+		w := b[off : off+20 : off+20]
+		n24 := binary.BigEndian.Uint32(w[16:20])
+		off += 20
+		if uint64(n24)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n24), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask")
+		}
+		off += int(n24) * 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
+		}
+		n25 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n25)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n25)), "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
+		}
+		if !codec.ZeroPad(b, off, int(n25)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n25), codec.PadBits(b, off, int(n25)), 0, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
+		}
+		off += xdr.Padded(int(n25))
+	case NFSOpnum4Setclientid:
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "nfs4.NFSArgop4:Opsetclientid.Client.Verifier")
+		}
+		w := b[off : off+12 : off+12]
+		n26 := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		if n26 > 1024 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n26), 1024, "nfs4.NFSArgop4:Opsetclientid.Client.ID")
+		}
+		if (uint64(n26)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n26)), "nfs4.NFSArgop4:Opsetclientid.Client.ID")
+		}
+		if !codec.ZeroPad(b, off, int(n26)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n26), codec.PadBits(b, off, int(n26)), 0, "nfs4.NFSArgop4:Opsetclientid.Client.ID")
+		}
+		off += xdr.Padded(int(n26))
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opsetclientid.Callback.Program")
+		}
+		w = b[off : off+8 : off+8]
+		n27 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n27)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n27)), "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Netid")
+		}
+		if !codec.ZeroPad(b, off, int(n27)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n27), codec.PadBits(b, off, int(n27)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Netid")
+		}
+		off += xdr.Padded(int(n27))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
+		}
+		n28 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n28)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n28)), "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
+		}
+		if !codec.ZeroPad(b, off, int(n28)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n28), codec.PadBits(b, off, int(n28)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
+		}
+		off += xdr.Padded(int(n28))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.CallbackIdent")
+		}
+		off += 4
+	case NFSOpnum4SetclientidConfirm:
+		if codec.Lacks(b, off, 16) {
+			return 0, codec.Short(b, off, 16, "nfs4.NFSArgop4:OpsetclientidConfirm.Clientid")
+		}
+		off += 16
+	case NFSOpnum4Verify:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
+		}
+		n29 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n29)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n29), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
+		}
+		off += int(n29) * 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
+		}
+		n30 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n30)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n30)), "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
+		}
+		if !codec.ZeroPad(b, off, int(n30)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n30), codec.PadBits(b, off, int(n30)), 0, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
+		}
+		off += xdr.Padded(int(n30))
+	case NFSOpnum4Write:
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "nfs4.NFSArgop4:Opwrite.Stateid.Seqid")
+		}
+		w := b[off : off+32 : off+32]
+		enum5 := StableHow4(binary.BigEndian.Uint32(w[24:28]))
+		if !enum5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum5)), 0, "nfs4.NFSArgop4:Opwrite.Stable")
+		}
+		n31 := binary.BigEndian.Uint32(w[28:32])
+		off += 32
+		if (uint64(n31)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n31)), "nfs4.NFSArgop4:Opwrite.Data")
+		}
+		if !codec.ZeroPad(b, off, int(n31)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n31), codec.PadBits(b, off, int(n31)), 0, "nfs4.NFSArgop4:Opwrite.Data")
+		}
+		off += xdr.Padded(int(n31))
+	case NFSOpnum4ReleaseLockowner:
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Clientid")
+		}
+		w := b[off : off+12 : off+12]
+		n32 := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		if n32 > 1024 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n32), 1024, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner")
+		}
+		if (uint64(n32)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n32)), "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner")
+		}
+		if !codec.ZeroPad(b, off, int(n32)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n32), codec.PadBits(b, off, int(n32)), 0, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner")
+		}
+		off += xdr.Padded(int(n32))
+	case NFSOpnum4Illegal:
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSArgop4:Argop")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSArgop4:Argop")
+	}
+	return off, nil
 }
 
 // NFSArgop4View reads the fields of NFSArgop4 from its encoding. Convert only bytes that
@@ -2309,6 +8759,870 @@ func (v NFSArgop4View) OpreleaseLockowner() (x ReleaseLockowner4ArgsView, ok boo
 		return ReleaseLockowner4ArgsView(v[4:]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSResop4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Resop")
+	}
+	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case NFSOpnum4Access:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opaccess.Status")
+		}
+		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opaccess.Resok4.Supported")
+			}
+			off += 8
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSResop4:Opaccess.Status")
+			}
+		}
+	case NFSOpnum4Close:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opclose.Status")
+		}
+		kind3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind3 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 16) {
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Opclose.OpenStateid.Seqid")
+			}
+			off += 16
+		default:
+			if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.NFSResop4:Opclose.Status")
+			}
+		}
+	case NFSOpnum4Commit:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opcommit.Status")
+		}
+		kind4 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind4 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opcommit.Resok4.Writeverf")
+			}
+			off += 8
+		default:
+			if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "nfs4.NFSResop4:Opcommit.Status")
+			}
+		}
+	case NFSOpnum4Create:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opcreate.Status")
+		}
+		kind5 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind5 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "nfs4.NFSResop4:Opcreate.Resok4.Cinfo.Atomic")
+			}
+			w := b[off : off+24 : off+24]
+			word := binary.BigEndian.Uint32(w[0:4])
+			if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.NFSResop4:Opcreate.Resok4.Cinfo.Atomic")
+			}
+			n := binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			if uint64(n)*4 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opcreate.Resok4.Attrset")
+			}
+			off += int(n) * 4
+		default:
+			if !kind5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSResop4:Opcreate.Status")
+			}
+		}
+	case NFSOpnum4Delegpurge:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opdelegpurge.Status")
+		}
+		enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
+		}
+		off += 4
+	case NFSOpnum4Delegreturn:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opdelegreturn.Status")
+		}
+		enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
+		}
+		off += 4
+	case NFSOpnum4Getattr:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Status")
+		}
+		kind6 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind6 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
+			}
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n2)*4 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
+			}
+			off += int(n2) * 4
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
+			}
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
+			}
+			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
+			}
+			off += xdr.Padded(int(n3))
+		default:
+			if !kind6.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSResop4:Opgetattr.Status")
+			}
+		}
+	case NFSOpnum4Getfh:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Status")
+		}
+		kind7 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind7 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
+			}
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if n4 > 128 {
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 128, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
+			}
+			if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.NFSResop4:Opgetfh.Resok4.Object")
+			}
+			if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
+			}
+			off += xdr.Padded(int(n4))
+		default:
+			if !kind7.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind7)), 0, "nfs4.NFSResop4:Opgetfh.Status")
+			}
+		}
+	case NFSOpnum4Link:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplink.Status")
+		}
+		kind8 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind8 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 20) {
+				return 0, codec.Short(b, off, 20, "nfs4.NFSResop4:Oplink.Resok4.Cinfo.Atomic")
+			}
+			w := b[off : off+20 : off+20]
+			word2 := binary.BigEndian.Uint32(w[0:4])
+			if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs4.NFSResop4:Oplink.Resok4.Cinfo.Atomic")
+			}
+			off += 20
+		default:
+			if !kind8.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind8)), 0, "nfs4.NFSResop4:Oplink.Status")
+			}
+		}
+	case NFSOpnum4Lock:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplock.Status")
+		}
+		kind9 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind9 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 16) {
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Oplock.Resok4.Stateid.Seqid")
+			}
+			off += 16
+		case Nfsstat4ErrDenied:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "nfs4.NFSResop4:Oplock.Denied.Offset")
+			}
+			w := b[off : off+32 : off+32]
+			enum3 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+			if !enum3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum3)), 0, "nfs4.NFSResop4:Oplock.Denied.Locktype")
+			}
+			n5 := binary.BigEndian.Uint32(w[28:32])
+			off += 32
+			if n5 > 1024 {
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n5), 1024, "nfs4.NFSResop4:Oplock.Denied.Owner.Owner")
+			}
+			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.NFSResop4:Oplock.Denied.Owner.Owner")
+			}
+			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.NFSResop4:Oplock.Denied.Owner.Owner")
+			}
+			off += xdr.Padded(int(n5))
+		default:
+			if !kind9.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind9)), 0, "nfs4.NFSResop4:Oplock.Status")
+			}
+		}
+	case NFSOpnum4Lockt:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplockt.Status")
+		}
+		kind10 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind10 {
+		case Nfsstat4ErrDenied:
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "nfs4.NFSResop4:Oplockt.Denied.Offset")
+			}
+			w := b[off : off+32 : off+32]
+			enum4 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+			if !enum4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum4)), 0, "nfs4.NFSResop4:Oplockt.Denied.Locktype")
+			}
+			n6 := binary.BigEndian.Uint32(w[28:32])
+			off += 32
+			if n6 > 1024 {
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n6), 1024, "nfs4.NFSResop4:Oplockt.Denied.Owner.Owner")
+			}
+			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs4.NFSResop4:Oplockt.Denied.Owner.Owner")
+			}
+			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs4.NFSResop4:Oplockt.Denied.Owner.Owner")
+			}
+			off += xdr.Padded(int(n6))
+		case Nfsstat4OK:
+		default:
+			if !kind10.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind10)), 0, "nfs4.NFSResop4:Oplockt.Status")
+			}
+		}
+	case NFSOpnum4Locku:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplocku.Status")
+		}
+		kind11 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind11 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 16) {
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Oplocku.LockStateid.Seqid")
+			}
+			off += 16
+		default:
+			if !kind11.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind11)), 0, "nfs4.NFSResop4:Oplocku.Status")
+			}
+		}
+	case NFSOpnum4Lookup:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplookup.Status")
+		}
+		enum5 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSResop4:Oplookup.Status")
+		}
+		off += 4
+	case NFSOpnum4Lookupp:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplookupp.Status")
+		}
+		enum6 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum6.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSResop4:Oplookupp.Status")
+		}
+		off += 4
+	case NFSOpnum4Nverify:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opnverify.Status")
+		}
+		enum7 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum7.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSResop4:Opnverify.Status")
+		}
+		off += 4
+	case NFSOpnum4Open:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Status")
+		}
+		kind12 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind12 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 44) {
+				return 0, codec.Short(b, off, 44, "nfs4.NFSResop4:Opopen.Resok4.Stateid.Seqid")
+			}
+			w := b[off : off+44 : off+44]
+			word3 := binary.BigEndian.Uint32(w[16:20])
+			if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.NFSResop4:Opopen.Resok4.Cinfo.Atomic")
+			}
+			n7 := binary.BigEndian.Uint32(w[40:44])
+			off += 44
+			if uint64(n7)*4 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opopen.Resok4.Attrset")
+			}
+			off += int(n7) * 4
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
+			}
+			kind13 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			off += 4
+			switch kind13 {
+			case OpenDelegationType4None:
+			case OpenDelegationType4Read:
+				if codec.Lacks(b, off, 36) {
+					return 0, codec.Short(b, off, 36, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Stateid.Seqid")
+				}
+				w := b[off : off+36 : off+36]
+				word4 := binary.BigEndian.Uint32(w[16:20])
+				if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
+					return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word4), 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Recall")
+				}
+				n8 := binary.BigEndian.Uint32(w[32:36])
+				off += 36
+				if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
+					return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
+				}
+				if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
+				}
+				off += xdr.Padded(int(n8))
+			case OpenDelegationType4Write:
+				if codec.Lacks(b, off, 24) {
+					return 0, codec.Short(b, off, 24, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Stateid.Seqid")
+				}
+				w := b[off : off+24 : off+24]
+				word5 := binary.BigEndian.Uint32(w[16:20])
+				if word5 > 1 && codec.Refuses(c, xdr.CodeBool) {
+					return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word5), 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Recall")
+				}
+				kind14 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
+				off += 24
+				switch kind14 {
+				case LimitBy4Size:
+					if codec.Lacks(b, off, 8) {
+						return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize")
+					}
+					off += 8
+				case LimitBy4Blocks:
+					if codec.Lacks(b, off, 8) {
+						return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
+					}
+					off += 8
+				default:
+					if !kind14.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+						return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind14)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
+					}
+					return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind14)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
+				}
+				if codec.Lacks(b, off, 16) {
+					return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Permissions.Type")
+				}
+				w = b[off : off+16 : off+16]
+				n9 := binary.BigEndian.Uint32(w[12:16])
+				off += 16
+				if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
+					return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Permissions.Who")
+				}
+				if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(c, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Permissions.Who")
+				}
+				off += xdr.Padded(int(n9))
+			default:
+				if !kind13.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind13)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
+				}
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind13)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
+			}
+		default:
+			if !kind12.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind12)), 0, "nfs4.NFSResop4:Opopen.Status")
+			}
+		}
+	case NFSOpnum4Openattr:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opopenattr.Status")
+		}
+		enum8 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum8.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs4.NFSResop4:Opopenattr.Status")
+		}
+		off += 4
+	case NFSOpnum4OpenConfirm:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:OpopenConfirm.Status")
+		}
+		kind15 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind15 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 16) {
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenConfirm.Resok4.Stateid.Seqid")
+			}
+			off += 16
+		default:
+			if !kind15.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind15)), 0, "nfs4.NFSResop4:OpopenConfirm.Status")
+			}
+		}
+	case NFSOpnum4OpenDowngrade:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:OpopenDowngrade.Status")
+		}
+		kind16 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind16 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 16) {
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenDowngrade.Resok4.Stateid.Seqid")
+			}
+			off += 16
+		default:
+			if !kind16.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind16)), 0, "nfs4.NFSResop4:OpopenDowngrade.Status")
+			}
+		}
+	case NFSOpnum4Putfh:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opputfh.Status")
+		}
+		enum9 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum9.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSResop4:Opputfh.Status")
+		}
+		off += 4
+	case NFSOpnum4Putpubfh:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opputpubfh.Status")
+		}
+		enum10 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum10.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
+		}
+		off += 4
+	case NFSOpnum4Putrootfh:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opputrootfh.Status")
+		}
+		enum11 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum11.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
+		}
+		off += 4
+	case NFSOpnum4Read:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opread.Status")
+		}
+		kind17 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind17 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opread.Resok4.EOF")
+			}
+			w := b[off : off+8 : off+8]
+			word6 := binary.BigEndian.Uint32(w[0:4])
+			if word6 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off, uint64(word6), 1, "nfs4.NFSResop4:Opread.Resok4.EOF")
+			}
+			n10 := binary.BigEndian.Uint32(w[4:8])
+			off += 8
+			if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs4.NFSResop4:Opread.Resok4.Data")
+			}
+			if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs4.NFSResop4:Opread.Resok4.Data")
+			}
+			off += xdr.Padded(int(n10))
+		default:
+			if !kind17.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind17)), 0, "nfs4.NFSResop4:Opread.Status")
+			}
+		}
+	case NFSOpnum4Readdir:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Status")
+		}
+		kind18 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind18 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 12) {
+				return 0, codec.Short(b, off, 12, "nfs4.NFSResop4:Opreaddir.Resok4.Cookieverf")
+			}
+			w := b[off : off+12 : off+12]
+			more := binary.BigEndian.Uint32(w[8:12])
+			off += 12
+			i := 0
+			for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+				if codec.Lacks(b, off, 12) {
+					return 0, codec.Short(b, off, 12, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Cookie", i)
+				}
+				w := b[off : off+12 : off+12]
+				n11 := binary.BigEndian.Uint32(w[8:12])
+				off += 12
+				if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
+					return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i)
+				}
+				if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(c, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i)
+				}
+				off += xdr.Padded(int(n11))
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i)
+				}
+				n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				off += 4
+				if uint64(n12)*4 > uint64(len(b)-off) {
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n12), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i)
+				}
+				off += int(n12) * 4
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				}
+				n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				off += 4
+				if (uint64(n13)+3)&^3 > uint64(len(b)-off) {
+					return 0, codec.Short(b, off, xdr.Padded(int(n13)), "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				}
+				if !codec.ZeroPad(b, off, int(n13)) && codec.Refuses(c, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n13), codec.PadBits(b, off, int(n13)), 0, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				}
+				off += xdr.Padded(int(n13))
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries")
+				}
+				more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				off += 4
+				i++
+			}
+			if more != 0 {
+				return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries")
+			}
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.EOF")
+			}
+			word7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			if word7 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off, uint64(word7), 1, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.EOF")
+			}
+			off += 4
+		default:
+			if !kind18.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind18)), 0, "nfs4.NFSResop4:Opreaddir.Status")
+			}
+		}
+	case NFSOpnum4Readlink:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Status")
+		}
+		kind19 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind19 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
+			}
+			n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n14)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n14)), "nfs4.NFSResop4:Opreadlink.Resok4.Link")
+			}
+			if !codec.ZeroPad(b, off, int(n14)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n14), codec.PadBits(b, off, int(n14)), 0, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
+			}
+			off += xdr.Padded(int(n14))
+		default:
+			if !kind19.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind19)), 0, "nfs4.NFSResop4:Opreadlink.Status")
+			}
+		}
+	case NFSOpnum4Remove:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opremove.Status")
+		}
+		kind20 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind20 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 20) {
+				return 0, codec.Short(b, off, 20, "nfs4.NFSResop4:Opremove.Resok4.Cinfo.Atomic")
+			}
+			w := b[off : off+20 : off+20]
+			word8 := binary.BigEndian.Uint32(w[0:4])
+			if word8 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off, uint64(word8), 1, "nfs4.NFSResop4:Opremove.Resok4.Cinfo.Atomic")
+			}
+			off += 20
+		default:
+			if !kind20.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind20)), 0, "nfs4.NFSResop4:Opremove.Status")
+			}
+		}
+	case NFSOpnum4Rename:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oprename.Status")
+		}
+		kind21 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind21 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "nfs4.NFSResop4:Oprename.Resok4.SourceCinfo.Atomic")
+			}
+			w := b[off : off+40 : off+40]
+			word9 := binary.BigEndian.Uint32(w[0:4])
+			if word9 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off, uint64(word9), 1, "nfs4.NFSResop4:Oprename.Resok4.SourceCinfo.Atomic")
+			}
+			word10 := binary.BigEndian.Uint32(w[20:24])
+			if word10 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word10), 1, "nfs4.NFSResop4:Oprename.Resok4.TargetCinfo.Atomic")
+			}
+			off += 40
+		default:
+			if !kind21.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind21)), 0, "nfs4.NFSResop4:Oprename.Status")
+			}
+		}
+	case NFSOpnum4Renew:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oprenew.Status")
+		}
+		enum12 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum12.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum12)), 0, "nfs4.NFSResop4:Oprenew.Status")
+		}
+		off += 4
+	case NFSOpnum4Restorefh:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oprestorefh.Status")
+		}
+		enum13 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum13.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum13)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
+		}
+		off += 4
+	case NFSOpnum4Savefh:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsavefh.Status")
+		}
+		enum14 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum14.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum14)), 0, "nfs4.NFSResop4:Opsavefh.Status")
+		}
+		off += 4
+	case NFSOpnum4Secinfo:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Status")
+		}
+		kind22 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind22 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4")
+			}
+			n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n15)*4 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n15), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opsecinfo.Resok4")
+			}
+			for i2 := range int(n15) {
+				var kind23 uint32
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].Flavor", i2)
+				}
+				kind23 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				off += 4
+				switch kind23 {
+				case RpcsecGSS:
+					if codec.Lacks(b, off, 4) {
+						return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
+					}
+					n16 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+					off += 4
+					if (uint64(n16)+3)&^3 > uint64(len(b)-off) {
+						return 0, codec.Short(b, off, xdr.Padded(int(n16)), "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
+					}
+					if !codec.ZeroPad(b, off, int(n16)) && codec.Refuses(c, xdr.CodePadding) {
+						return 0, codec.Fail(xdr.CodePadding, off+int(n16), codec.PadBits(b, off, int(n16)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
+					}
+					off += xdr.Padded(int(n16))
+					if codec.Lacks(b, off, 8) {
+						return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Qop", i2)
+					}
+					w := b[off : off+8 : off+8]
+					enum15 := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
+					if !enum15.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+						return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i2)
+					}
+					off += 8
+				default:
+				}
+			}
+		default:
+			if !kind22.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind22)), 0, "nfs4.NFSResop4:Opsecinfo.Status")
+			}
+		}
+	case NFSOpnum4Setattr:
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opsetattr.Status")
+		}
+		w := b[off : off+8 : off+8]
+		enum16 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum16.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum16)), 0, "nfs4.NFSResop4:Opsetattr.Status")
+		}
+		n17 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if uint64(n17)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n17), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opsetattr.Attrsset")
+		}
+		off += int(n17) * 4
+	case NFSOpnum4Setclientid:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.Status")
+		}
+		kind24 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind24 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 16) {
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Opsetclientid.Resok4.Clientid")
+			}
+			off += 16
+		case Nfsstat4ErrClidInuse:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
+			}
+			n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
+			}
+			if !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
+			}
+			off += xdr.Padded(int(n18))
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
+			}
+			n19 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n19)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n19)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
+			}
+			if !codec.ZeroPad(b, off, int(n19)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n19), codec.PadBits(b, off, int(n19)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
+			}
+			off += xdr.Padded(int(n19))
+		default:
+			if !kind24.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind24)), 0, "nfs4.NFSResop4:Opsetclientid.Status")
+			}
+		}
+	case NFSOpnum4SetclientidConfirm:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
+		}
+		enum17 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum17.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum17)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
+		}
+		off += 4
+	case NFSOpnum4Verify:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opverify.Status")
+		}
+		enum18 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum18.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum18)), 0, "nfs4.NFSResop4:Opverify.Status")
+		}
+		off += 4
+	case NFSOpnum4Write:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opwrite.Status")
+		}
+		kind25 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind25 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 16) {
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Opwrite.Resok4.Count")
+			}
+			w := b[off : off+16 : off+16]
+			enum19 := StableHow4(binary.BigEndian.Uint32(w[4:8]))
+			if !enum19.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum19)), 0, "nfs4.NFSResop4:Opwrite.Resok4.Committed")
+			}
+			off += 16
+		default:
+			if !kind25.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind25)), 0, "nfs4.NFSResop4:Opwrite.Status")
+			}
+		}
+	case NFSOpnum4ReleaseLockowner:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:OpreleaseLockowner.Status")
+		}
+		enum20 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum20.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum20)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
+		}
+		off += 4
+	case NFSOpnum4Illegal:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opillegal.Status")
+		}
+		enum21 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum21.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum21)), 0, "nfs4.NFSResop4:Opillegal.Status")
+		}
+		off += 4
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSResop4:Resop")
+		}
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSResop4:Resop")
+	}
+	return off, nil
 }
 
 // NFSResop4View reads the fields of NFSResop4 from its encoding. Convert only bytes that
@@ -2662,6 +9976,48 @@ func (v NFSResop4View) Opillegal() (x Illegal4ResView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Compound4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Compound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Compound4Args:Tag")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Args:Tag")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Compound4Args:Tag")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Compound4Args:Minorversion")
+	}
+	w := b[off : off+8 : off+8]
+	n2 := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if uint64(n2)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Compound4Args:Argarray")
+	}
+	for i := range int(n2) {
+		if off, err = (*NFSArgop4)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "nfs4.Compound4Args:Argarray[]", i)
+		}
+	}
+	return off, nil
+}
+
 // Compound4ArgsView reads the fields of Compound4Args from its encoding. Convert only bytes that
 // begin with a checked Compound4Args; see package xdr.
 type Compound4ArgsView []byte
@@ -2689,6 +10045,52 @@ func (v Compound4ArgsView) Argarray() iter.Seq2[int, NFSArgop4View] {
 			off = codec.Skip((*NFSArgop4)(nil).SkipXDR(nil, v, off))
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *Compound4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *Compound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.Compound4Res:Status")
+	}
+	w := b[off : off+8 : off+8]
+	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Compound4Res:Status")
+	}
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Res:Tag")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Compound4Res:Tag")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Compound4Res:Resarray")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n2)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.Compound4Res:Resarray")
+	}
+	for i := range int(n2) {
+		if off, err = (*NFSResop4)(nil).SkipXDR(c, b, off); err != nil {
+			return 0, codec.In(err, "nfs4.Compound4Res:Resarray[]", i)
+		}
+	}
+	return off, nil
 }
 
 // Compound4ResView reads the fields of Compound4Res from its encoding. Convert only bytes that
@@ -2719,6 +10121,45 @@ func (v Compound4ResView) Resarray() iter.Seq2[int, NFSResop4View] {
 	}
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *CbGetattr4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *CbGetattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:FH")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if n > 128 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGetattr4Args:FH")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbGetattr4Args:FH")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbGetattr4Args:FH")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:AttrRequest")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n2)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbGetattr4Args:AttrRequest")
+	}
+	off += int(n2) * 4
+	return off, nil
+}
+
 // CbGetattr4ArgsView reads the fields of CbGetattr4Args from its encoding. Convert only bytes that
 // begin with a checked CbGetattr4Args; see package xdr.
 type CbGetattr4ArgsView []byte
@@ -2742,6 +10183,42 @@ func (v CbGetattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *CbGetattr4Resok) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *CbGetattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
+	}
+	off += int(n) * 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
+	}
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
+	}
+	off += xdr.Padded(int(n2))
+	return off, nil
+}
+
 // CbGetattr4ResokView reads the fields of CbGetattr4Resok from its encoding. Convert only bytes that
 // begin with a checked CbGetattr4Resok; see package xdr.
 type CbGetattr4ResokView []byte
@@ -2749,6 +10226,54 @@ type CbGetattr4ResokView []byte
 // ObjAttributes returns field obj_attributes.
 func (v CbGetattr4ResokView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *CbGetattr4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *CbGetattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
+	}
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	off += 4
+	switch kind {
+	case Nfsstat4OK:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
+		}
+		off += int(n) * 4
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
+		}
+		off += xdr.Padded(int(n2))
+	default:
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.CbGetattr4Res:Status")
+		}
+	}
+	return off, nil
 }
 
 // CbGetattr4ResView reads the fields of CbGetattr4Res from its encoding. Convert only bytes that
@@ -2767,6 +10292,41 @@ func (v CbGetattr4ResView) Resok4() (x CbGetattr4ResokView, ok bool) {
 		return CbGetattr4ResokView(v[4:]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *CbRecall4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *CbRecall4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 24) {
+		return 0, codec.Short(b, off, 24, "nfs4.CbRecall4Args:Stateid.Seqid")
+	}
+	w := b[off : off+24 : off+24]
+	word := binary.BigEndian.Uint32(w[16:20])
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbRecall4Args:Truncate")
+	}
+	n := binary.BigEndian.Uint32(w[20:24])
+	off += 24
+	if n > 128 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbRecall4Args:FH")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbRecall4Args:FH")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbRecall4Args:FH")
+	}
+	off += xdr.Padded(int(n))
+	return off, nil
 }
 
 // CbRecall4ArgsView reads the fields of CbRecall4Args from its encoding. Convert only bytes that
@@ -2788,6 +10348,29 @@ func (v CbRecall4ArgsView) FH() NFSFH4 {
 	return NFSFH4(codec.ViewOpaque(v, 20))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *CbRecall4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *CbRecall4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbRecall4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbRecall4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // CbRecall4ResView reads the fields of CbRecall4Res from its encoding. Convert only bytes that
 // begin with a checked CbRecall4Res; see package xdr.
 type CbRecall4ResView []byte
@@ -2797,6 +10380,29 @@ func (v CbRecall4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *CbIllegal4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *CbIllegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbIllegal4Res:Status")
+	}
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbIllegal4Res:Status")
+	}
+	off += 4
+	return off, nil
+}
+
 // CbIllegal4ResView reads the fields of CbIllegal4Res from its encoding. Convert only bytes that
 // begin with a checked CbIllegal4Res; see package xdr.
 type CbIllegal4ResView []byte
@@ -2804,6 +10410,101 @@ type CbIllegal4ResView []byte
 // Status returns field status.
 func (v CbIllegal4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSCbOpnum4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSCbOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSCbOpnum4:")
+	}
+	enum := NFSCbOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbOpnum4:")
+	}
+	off += 4
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSCbArgop4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSCbArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind uint32
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Argop")
+	}
+	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	switch kind {
+	case 3:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n > 128 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSCbArgop4:Opcbgetattr.FH")
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
+		}
+		off += xdr.Padded(int(n))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n2)*4 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
+		}
+		off += int(n2) * 4
+	case 4:
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "nfs4.NFSCbArgop4:Opcbrecall.Stateid.Seqid")
+		}
+		w := b[off : off+24 : off+24]
+		word := binary.BigEndian.Uint32(w[16:20])
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.NFSCbArgop4:Opcbrecall.Truncate")
+		}
+		n3 := binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		if n3 > 128 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.NFSCbArgop4:Opcbrecall.FH")
+		}
+		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.NFSCbArgop4:Opcbrecall.FH")
+		}
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.NFSCbArgop4:Opcbrecall.FH")
+		}
+		off += xdr.Padded(int(n3))
+	case 10044:
+	default:
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSCbArgop4:Argop")
+	}
+	return off, nil
 }
 
 // NFSCbArgop4View reads the fields of NFSCbArgop4 from its encoding. Convert only bytes that
@@ -2831,6 +10532,83 @@ func (v NFSCbArgop4View) Opcbrecall() (x CbRecall4ArgsView, ok bool) {
 		return CbRecall4ArgsView(v[4:]), true
 	}
 	return x, false
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *NFSCbResop4) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind uint32
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Resop")
+	}
+	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	switch kind {
+	case 3:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Status")
+		}
+		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		off += 4
+		switch kind2 {
+		case Nfsstat4OK:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
+			}
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n)*4 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
+			}
+			off += int(n) * 4
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
+			}
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
+			}
+			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
+			}
+			off += xdr.Padded(int(n2))
+		default:
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Status")
+			}
+		}
+	case 4:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbrecall.Status")
+		}
+		enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
+		}
+		off += 4
+	case 10044:
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbillegal.Status")
+		}
+		enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
+		}
+		off += 4
+	default:
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSCbResop4:Resop")
+	}
+	return off, nil
 }
 
 // NFSCbResop4View reads the fields of NFSCbResop4 from its encoding. Convert only bytes that
@@ -2869,6 +10647,101 @@ func (v NFSCbResop4View) Opcbillegal() (x CbIllegal4ResView, ok bool) {
 	return x, false
 }
 
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *CbCompound4Args) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Tag")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Args:Tag")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Args:Tag")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "nfs4.CbCompound4Args:Minorversion")
+	}
+	w := b[off : off+12 : off+12]
+	n2 := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	if uint64(n2)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray")
+	}
+	for i := range int(n2) {
+		var kind uint32
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Argop", i)
+		}
+		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		switch kind {
+		case 3:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
+			}
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if n3 > 128 {
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
+			}
+			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
+			}
+			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
+			}
+			off += xdr.Padded(int(n3))
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
+			}
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			off += 4
+			if uint64(n4)*4 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
+			}
+			off += int(n4) * 4
+		case 4:
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Stateid.Seqid", i)
+			}
+			w := b[off : off+24 : off+24]
+			word := binary.BigEndian.Uint32(w[16:20])
+			if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Truncate", i)
+			}
+			n5 := binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			if n5 > 128 {
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
+			}
+			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
+			}
+			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
+			}
+			off += xdr.Padded(int(n5))
+		case 10044:
+		default:
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
+		}
+	}
+	return off, nil
+}
+
 // CbCompound4ArgsView reads the fields of CbCompound4Args from its encoding. Convert only bytes that
 // begin with a checked CbCompound4Args; see package xdr.
 type CbCompound4ArgsView []byte
@@ -2902,6 +10775,110 @@ func (v CbCompound4ArgsView) Argarray() iter.Seq2[int, NFSCbArgop4View] {
 			off = codec.Skip((*NFSCbArgop4)(nil).SkipXDR(nil, v, off))
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *CbCompound4Res) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "nfs4.CbCompound4Res:Status")
+	}
+	w := b[off : off+8 : off+8]
+	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCompound4Res:Status")
+	}
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Res:Tag")
+	}
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Res:Tag")
+	}
+	off += xdr.Padded(int(n))
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray")
+	}
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
+	if uint64(n2)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCompound4Res:Resarray")
+	}
+	for i := range int(n2) {
+		var kind uint32
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Resop", i)
+		}
+		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		switch kind {
+		case 3:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
+			}
+			kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			off += 4
+			switch kind2 {
+			case Nfsstat4OK:
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+				}
+				n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				off += 4
+				if uint64(n3)*4 > uint64(len(b)-off) {
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+				}
+				off += int(n3) * 4
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+				}
+				n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				off += 4
+				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
+					return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+				}
+				if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+				}
+				off += xdr.Padded(int(n4))
+			default:
+				if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
+				}
+			}
+		case 4:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
+			}
+			enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
+			}
+			off += 4
+		case 10044:
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
+			}
+			enum3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			if !enum3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
+			}
+			off += 4
+		default:
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
+		}
+	}
+	return off, nil
 }
 
 // CbCompound4ResView reads the fields of CbCompound4Res from its encoding. Convert only bytes that

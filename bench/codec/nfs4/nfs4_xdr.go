@@ -2634,16 +2634,6 @@ func (v *NFSFtype4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSFtype4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSFtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2672,19 +2662,6 @@ func (v *NFSFtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSFtype4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSFtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSFtype4:")
-	}
-	enum := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSFtype4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2784,16 +2761,6 @@ func (v *Nfsstat4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Nfsstat4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nfsstat4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2822,19 +2789,6 @@ func (v *Nfsstat4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nfsstat4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Nfsstat4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Nfsstat4:")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nfsstat4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2878,16 +2832,6 @@ func (v *Attrlist4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Attrlist4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Attrlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2921,23 +2865,6 @@ func (v *Attrlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Attrlist4:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Attrlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Attrlist4:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Attrlist4:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Attrlist4:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -2982,16 +2909,6 @@ func (v *Bitmap4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Bitmap4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Bitmap4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3042,20 +2959,6 @@ func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Bitmap4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Bitmap4:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Bitmap4:")
-	}
-	off += int(n) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Bitmap4) ResetXDR() {
 	*v = (*v)[:0]
@@ -3101,16 +3004,6 @@ func (v *Changeid4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Changeid4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Changeid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3132,15 +3025,6 @@ func (v *Changeid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.Changeid4:")
 	}
 	*v = Changeid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Changeid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Changeid4:")
-	}
 	off += 8
 	return off, nil
 }
@@ -3187,16 +3071,6 @@ func (v *Clientid4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Clientid4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Clientid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3218,15 +3092,6 @@ func (v *Clientid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.Clientid4:")
 	}
 	*v = Clientid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Clientid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Clientid4:")
-	}
 	off += 8
 	return off, nil
 }
@@ -3273,16 +3138,6 @@ func (v *Count4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Count4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Count4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3304,15 +3159,6 @@ func (v *Count4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.Count4:")
 	}
 	*v = Count4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Count4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Count4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3359,16 +3205,6 @@ func (v *Length4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Length4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Length4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3390,15 +3226,6 @@ func (v *Length4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.Length4:")
 	}
 	*v = Length4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Length4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Length4:")
-	}
 	off += 8
 	return off, nil
 }
@@ -3439,16 +3266,6 @@ func (v *Mode4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Mode4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Mode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3470,15 +3287,6 @@ func (v *Mode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.Mode4:")
 	}
 	*v = Mode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Mode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Mode4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3525,16 +3333,6 @@ func (v *NFSCookie4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSCookie4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSCookie4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3556,15 +3354,6 @@ func (v *NFSCookie4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSCookie4:")
 	}
 	*v = NFSCookie4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSCookie4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.NFSCookie4:")
-	}
 	off += 8
 	return off, nil
 }
@@ -3613,16 +3402,6 @@ func (v *NFSFH4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSFH4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSFH4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3659,26 +3438,6 @@ func (v *NFSFH4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSFH4:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSFH4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSFH4:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSFH4:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSFH4:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSFH4:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -3728,16 +3487,6 @@ func (v *NFSLease4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSLease4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSLease4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3759,15 +3508,6 @@ func (v *NFSLease4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSLease4:")
 	}
 	*v = NFSLease4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSLease4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSLease4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3814,16 +3554,6 @@ func (v *Offset4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Offset4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Offset4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3845,15 +3575,6 @@ func (v *Offset4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.Offset4:")
 	}
 	*v = Offset4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Offset4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Offset4:")
-	}
 	off += 8
 	return off, nil
 }
@@ -3894,16 +3615,6 @@ func (v *Qop4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Qop4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Qop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -3925,15 +3636,6 @@ func (v *Qop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.Qop4:")
 	}
 	*v = Qop4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Qop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Qop4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -3977,16 +3679,6 @@ func (v *SecOid4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SecOid4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SecOid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4020,23 +3712,6 @@ func (v *SecOid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.SecOid4:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SecOid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.SecOid4:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.SecOid4:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.SecOid4:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -4086,16 +3761,6 @@ func (v *Seqid4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Seqid4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Seqid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4117,15 +3782,6 @@ func (v *Seqid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.Seqid4:")
 	}
 	*v = Seqid4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Seqid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Seqid4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -4169,16 +3825,6 @@ func (v *UTF8String) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *UTF8String) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4212,23 +3858,6 @@ func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.UTF8String:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *UTF8String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.UTF8String:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.UTF8String:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.UTF8String:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -4275,16 +3904,6 @@ func (v *Linktext4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Linktext4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Linktext4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4318,23 +3937,6 @@ func (v *Linktext4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Linktext4:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Linktext4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Linktext4:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Linktext4:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Linktext4:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -4382,16 +3984,6 @@ func (v *Pathname4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Pathname4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Pathname4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -4457,33 +4049,6 @@ func (v *Pathname4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Pathname4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Pathname4:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Pathname4:")
-	}
-	for i := range int(n) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Pathname4:[]", i)
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Pathname4:[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Pathname4:[]", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Pathname4) ResetXDR() {
 	*v = (*v)[:0]
@@ -4529,16 +4094,6 @@ func (v *NFSLockid4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSLockid4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSLockid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4560,15 +4115,6 @@ func (v *NFSLockid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSLockid4:")
 	}
 	*v = NFSLockid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSLockid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.NFSLockid4:")
-	}
 	off += 8
 	return off, nil
 }
@@ -4615,16 +4161,6 @@ func (v *Verifier4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Verifier4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Verifier4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4646,15 +4182,6 @@ func (v *Verifier4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.Verifier4:")
 	}
 	*v = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Verifier4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Verifier4:")
-	}
 	off += 8
 	return off, nil
 }
@@ -4704,16 +4231,6 @@ func (v *Nfstime4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Nfstime4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nfstime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4739,15 +4256,6 @@ func (v *Nfstime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+12 : off+12]
 	v.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
 	v.Nseconds = binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Nfstime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs4.Nfstime4:Seconds")
-	}
 	off += 12
 	return off, nil
 }
@@ -4829,16 +4337,6 @@ func (v *TimeHow4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *TimeHow4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *TimeHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -4867,19 +4365,6 @@ func (v *TimeHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.TimeHow4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *TimeHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.TimeHow4:")
-	}
-	enum := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.TimeHow4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -4930,16 +4415,6 @@ func (v *Settime4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Settime4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Settime4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -5004,27 +4479,6 @@ func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Settime4:SetIt")
-	}
-	kind := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case TimeHow4ClientTime:
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs4.Settime4:Time.Seconds")
-		}
-		off += 12
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Settime4:SetIt")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Settime4) ResetXDR() {
 	switch v.SetIt {
@@ -5069,16 +4523,6 @@ func (v *Fsid4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fsid4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fsid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -5104,15 +4548,6 @@ func (v *Fsid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+16 : off+16]
 	v.Major = binary.BigEndian.Uint64(w[0:8])
 	v.Minor = binary.BigEndian.Uint64(w[8:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fsid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Fsid4:Major")
-	}
 	off += 16
 	return off, nil
 }
@@ -5165,16 +4600,6 @@ func (v *FSLocation4) AppendBinary(b []byte) ([]byte, error) {
 func (v *FSLocation4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FSLocation4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -5287,55 +4712,6 @@ func (v *FSLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FSLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Server")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FSLocation4:Server")
-	}
-	for i := range int(n) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Server[]", i)
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FSLocation4:Server[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FSLocation4:Server[]", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Rootpath")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.FSLocation4:Rootpath")
-	}
-	for i2 := range int(n3) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Rootpath[]", i2)
-		}
-		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.FSLocation4:Rootpath[]", i2)
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.FSLocation4:Rootpath[]", i2)
-		}
-		off += xdr.Padded(int(n4))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *FSLocation4) ResetXDR() {
 	v.Server = v.Server[:0]
@@ -5391,16 +4767,6 @@ func (v *FSLocations4) AppendBinary(b []byte) ([]byte, error) {
 func (v *FSLocations4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *FSLocations4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -5587,87 +4953,6 @@ func (v *FSLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FSLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:FSRoot")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FSLocations4:FSRoot")
-	}
-	for i := range int(n) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:FSRoot[]", i)
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FSLocations4:FSRoot[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FSLocations4:FSRoot[]", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n3)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/8, "nfs4.FSLocations4:Locations")
-	}
-	for i2 := range int(n3) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Server", i2)
-		}
-		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.FSLocations4:Locations[].Server", i2)
-		}
-		for i3 := range int(n4) {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
-			}
-			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
-			}
-			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
-			}
-			off += xdr.Padded(int(n5))
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Rootpath", i2)
-		}
-		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n6)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs4.FSLocations4:Locations[].Rootpath", i2)
-		}
-		for i4 := range int(n6) {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
-			}
-			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
-			}
-			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
-			}
-			off += xdr.Padded(int(n7))
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *FSLocations4) ResetXDR() {
 	v.FSRoot = v.FSRoot[:0]
@@ -5714,16 +4999,6 @@ func (v *Acetype4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Acetype4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Acetype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -5745,15 +5020,6 @@ func (v *Acetype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.Acetype4:")
 	}
 	*v = Acetype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Acetype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Acetype4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -5800,16 +5066,6 @@ func (v *Aceflag4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Aceflag4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Aceflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -5831,15 +5087,6 @@ func (v *Aceflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.Aceflag4:")
 	}
 	*v = Aceflag4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Aceflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Aceflag4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -5886,16 +5133,6 @@ func (v *Acemask4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Acemask4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Acemask4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -5917,15 +5154,6 @@ func (v *Acemask4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.Acemask4:")
 	}
 	*v = Acemask4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Acemask4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Acemask4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -5969,16 +5197,6 @@ func (v *Nfsace4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Nfsace4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nfsace4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6020,24 +5238,6 @@ func (v *Nfsace4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Nfsace4:Who")
 	}
 	v.Who = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Nfsace4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Nfsace4:Type")
-	}
-	w := b[off : off+16 : off+16]
-	n := binary.BigEndian.Uint32(w[12:16])
-	off += 16
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Nfsace4:Who")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Nfsace4:Who")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -6090,16 +5290,6 @@ func (v *Specdata4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Specdata4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Specdata4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6125,15 +5315,6 @@ func (v *Specdata4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Specdata1 = binary.BigEndian.Uint32(w[0:4])
 	v.Specdata2 = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Specdata4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Specdata4:Specdata1")
-	}
 	off += 8
 	return off, nil
 }
@@ -6184,16 +5365,6 @@ func (v *Fattr4FHExpireType) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4FHExpireType) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4FHExpireType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6215,15 +5386,6 @@ func (v *Fattr4FHExpireType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4FHExpireType:")
 	}
 	*v = Fattr4FHExpireType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4FHExpireType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4FHExpireType:")
-	}
 	off += 4
 	return off, nil
 }
@@ -6270,16 +5432,6 @@ func (v *Fattr4Size) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Size) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Size) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6301,15 +5453,6 @@ func (v *Fattr4Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Size:")
 	}
 	*v = Fattr4Size(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Size) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Size:")
-	}
 	off += 8
 	return off, nil
 }
@@ -6356,16 +5499,6 @@ func (v *Fattr4LinkSupport) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4LinkSupport) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4LinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6391,19 +5524,6 @@ func (v *Fattr4LinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4LinkSupport:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4LinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4LinkSupport:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4LinkSupport:")
-	}
 	off += 4
 	return off, nil
 }
@@ -6450,16 +5570,6 @@ func (v *Fattr4SymlinkSupport) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4SymlinkSupport) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4SymlinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6485,19 +5595,6 @@ func (v *Fattr4SymlinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4SymlinkSupport:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4SymlinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4SymlinkSupport:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4SymlinkSupport:")
-	}
 	off += 4
 	return off, nil
 }
@@ -6544,16 +5641,6 @@ func (v *Fattr4NamedAttr) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4NamedAttr) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4NamedAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6579,19 +5666,6 @@ func (v *Fattr4NamedAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4NamedAttr:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4NamedAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4NamedAttr:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4NamedAttr:")
-	}
 	off += 4
 	return off, nil
 }
@@ -6638,16 +5712,6 @@ func (v *Fattr4UniqueHandles) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4UniqueHandles) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4UniqueHandles) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6673,19 +5737,6 @@ func (v *Fattr4UniqueHandles) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4UniqueHandles:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4UniqueHandles) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4UniqueHandles:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4UniqueHandles:")
-	}
 	off += 4
 	return off, nil
 }
@@ -6730,16 +5781,6 @@ func (v *Fattr4ACL) AppendBinary(b []byte) ([]byte, error) {
 func (v *Fattr4ACL) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4ACL) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -6815,34 +5856,6 @@ func (v *Fattr4ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4ACL) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4ACL:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "nfs4.Fattr4ACL:")
-	}
-	for i := range int(n) {
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.Fattr4ACL:[].Type", i)
-		}
-		w := b[off : off+16 : off+16]
-		n2 := binary.BigEndian.Uint32(w[12:16])
-		off += 16
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Fattr4ACL:[].Who", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Fattr4ACL:[].Who", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4ACL) ResetXDR() {
 	*v = (*v)[:0]
@@ -6888,16 +5901,6 @@ func (v *Fattr4Aclsupport) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Aclsupport) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Aclsupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -6919,15 +5922,6 @@ func (v *Fattr4Aclsupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Aclsupport:")
 	}
 	*v = Fattr4Aclsupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Aclsupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Aclsupport:")
-	}
 	off += 4
 	return off, nil
 }
@@ -6974,16 +5968,6 @@ func (v *Fattr4Archive) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Archive) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Archive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7009,19 +5993,6 @@ func (v *Fattr4Archive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Archive:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Archive) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Archive:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Archive:")
-	}
 	off += 4
 	return off, nil
 }
@@ -7068,16 +6039,6 @@ func (v *Fattr4Cansettime) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Cansettime) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Cansettime) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7103,19 +6064,6 @@ func (v *Fattr4Cansettime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Cansettime:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Cansettime) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Cansettime:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Cansettime:")
-	}
 	off += 4
 	return off, nil
 }
@@ -7162,16 +6110,6 @@ func (v *Fattr4CaseInsensitive) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4CaseInsensitive) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4CaseInsensitive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7197,19 +6135,6 @@ func (v *Fattr4CaseInsensitive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4CaseInsensitive:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4CaseInsensitive) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4CaseInsensitive:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4CaseInsensitive:")
-	}
 	off += 4
 	return off, nil
 }
@@ -7256,16 +6181,6 @@ func (v *Fattr4CasePreserving) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4CasePreserving) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4CasePreserving) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7291,19 +6206,6 @@ func (v *Fattr4CasePreserving) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4CasePreserving:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4CasePreserving) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4CasePreserving:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4CasePreserving:")
-	}
 	off += 4
 	return off, nil
 }
@@ -7350,16 +6252,6 @@ func (v *Fattr4ChownRestricted) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4ChownRestricted) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4ChownRestricted) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7385,19 +6277,6 @@ func (v *Fattr4ChownRestricted) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4ChownRestricted:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4ChownRestricted) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4ChownRestricted:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4ChownRestricted:")
-	}
 	off += 4
 	return off, nil
 }
@@ -7444,16 +6323,6 @@ func (v *Fattr4Fileid) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Fileid) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Fileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7475,15 +6344,6 @@ func (v *Fattr4Fileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Fileid:")
 	}
 	*v = Fattr4Fileid(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Fileid) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Fileid:")
-	}
 	off += 8
 	return off, nil
 }
@@ -7530,16 +6390,6 @@ func (v *Fattr4FilesAvail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4FilesAvail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4FilesAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7561,15 +6411,6 @@ func (v *Fattr4FilesAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesAvail:")
 	}
 	*v = Fattr4FilesAvail(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4FilesAvail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesAvail:")
-	}
 	off += 8
 	return off, nil
 }
@@ -7616,16 +6457,6 @@ func (v *Fattr4FilesFree) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4FilesFree) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4FilesFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7647,15 +6478,6 @@ func (v *Fattr4FilesFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesFree:")
 	}
 	*v = Fattr4FilesFree(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4FilesFree) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesFree:")
-	}
 	off += 8
 	return off, nil
 }
@@ -7702,16 +6524,6 @@ func (v *Fattr4FilesTotal) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4FilesTotal) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4FilesTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7733,15 +6545,6 @@ func (v *Fattr4FilesTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesTotal:")
 	}
 	*v = Fattr4FilesTotal(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4FilesTotal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesTotal:")
-	}
 	off += 8
 	return off, nil
 }
@@ -7788,16 +6591,6 @@ func (v *Fattr4Hidden) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Hidden) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Hidden) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7823,19 +6616,6 @@ func (v *Fattr4Hidden) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Hidden:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Hidden) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Hidden:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Hidden:")
-	}
 	off += 4
 	return off, nil
 }
@@ -7882,16 +6662,6 @@ func (v *Fattr4Homogeneous) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Homogeneous) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Homogeneous) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -7917,19 +6687,6 @@ func (v *Fattr4Homogeneous) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Homogeneous:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Homogeneous) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Homogeneous:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Homogeneous:")
-	}
 	off += 4
 	return off, nil
 }
@@ -7976,16 +6733,6 @@ func (v *Fattr4Maxfilesize) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Maxfilesize) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Maxfilesize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8007,15 +6754,6 @@ func (v *Fattr4Maxfilesize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxfilesize:")
 	}
 	*v = Fattr4Maxfilesize(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Maxfilesize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxfilesize:")
-	}
 	off += 8
 	return off, nil
 }
@@ -8062,16 +6800,6 @@ func (v *Fattr4Maxlink) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Maxlink) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Maxlink) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8093,15 +6821,6 @@ func (v *Fattr4Maxlink) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxlink:")
 	}
 	*v = Fattr4Maxlink(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Maxlink) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxlink:")
-	}
 	off += 4
 	return off, nil
 }
@@ -8148,16 +6867,6 @@ func (v *Fattr4Maxname) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Maxname) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Maxname) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8179,15 +6888,6 @@ func (v *Fattr4Maxname) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxname:")
 	}
 	*v = Fattr4Maxname(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Maxname) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxname:")
-	}
 	off += 4
 	return off, nil
 }
@@ -8234,16 +6934,6 @@ func (v *Fattr4Maxread) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Maxread) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Maxread) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8265,15 +6955,6 @@ func (v *Fattr4Maxread) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxread:")
 	}
 	*v = Fattr4Maxread(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Maxread) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxread:")
-	}
 	off += 8
 	return off, nil
 }
@@ -8320,16 +7001,6 @@ func (v *Fattr4Maxwrite) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Maxwrite) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Maxwrite) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8351,15 +7022,6 @@ func (v *Fattr4Maxwrite) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxwrite:")
 	}
 	*v = Fattr4Maxwrite(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Maxwrite) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxwrite:")
-	}
 	off += 8
 	return off, nil
 }
@@ -8406,16 +7068,6 @@ func (v *Fattr4MountedOnFileid) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4MountedOnFileid) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4MountedOnFileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8437,15 +7089,6 @@ func (v *Fattr4MountedOnFileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4MountedOnFileid:")
 	}
 	*v = Fattr4MountedOnFileid(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4MountedOnFileid) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4MountedOnFileid:")
-	}
 	off += 8
 	return off, nil
 }
@@ -8492,16 +7135,6 @@ func (v *Fattr4NoTrunc) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4NoTrunc) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4NoTrunc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8527,19 +7160,6 @@ func (v *Fattr4NoTrunc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4NoTrunc:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4NoTrunc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4NoTrunc:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4NoTrunc:")
-	}
 	off += 4
 	return off, nil
 }
@@ -8586,16 +7206,6 @@ func (v *Fattr4Numlinks) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4Numlinks) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Numlinks) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8617,15 +7227,6 @@ func (v *Fattr4Numlinks) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Numlinks:")
 	}
 	*v = Fattr4Numlinks(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4Numlinks) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Numlinks:")
-	}
 	off += 4
 	return off, nil
 }
@@ -8672,16 +7273,6 @@ func (v *Fattr4QuotaAvailHard) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4QuotaAvailHard) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4QuotaAvailHard) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8703,15 +7294,6 @@ func (v *Fattr4QuotaAvailHard) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailHard:")
 	}
 	*v = Fattr4QuotaAvailHard(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4QuotaAvailHard) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailHard:")
-	}
 	off += 8
 	return off, nil
 }
@@ -8758,16 +7340,6 @@ func (v *Fattr4QuotaAvailSoft) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4QuotaAvailSoft) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4QuotaAvailSoft) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8789,15 +7361,6 @@ func (v *Fattr4QuotaAvailSoft) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailSoft:")
 	}
 	*v = Fattr4QuotaAvailSoft(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4QuotaAvailSoft) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailSoft:")
-	}
 	off += 8
 	return off, nil
 }
@@ -8844,16 +7407,6 @@ func (v *Fattr4QuotaUsed) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4QuotaUsed) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4QuotaUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8875,15 +7428,6 @@ func (v *Fattr4QuotaUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaUsed:")
 	}
 	*v = Fattr4QuotaUsed(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4QuotaUsed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaUsed:")
-	}
 	off += 8
 	return off, nil
 }
@@ -8930,16 +7474,6 @@ func (v *Fattr4SpaceAvail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4SpaceAvail) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4SpaceAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -8961,15 +7495,6 @@ func (v *Fattr4SpaceAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceAvail:")
 	}
 	*v = Fattr4SpaceAvail(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4SpaceAvail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceAvail:")
-	}
 	off += 8
 	return off, nil
 }
@@ -9016,16 +7541,6 @@ func (v *Fattr4SpaceFree) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4SpaceFree) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4SpaceFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -9047,15 +7562,6 @@ func (v *Fattr4SpaceFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceFree:")
 	}
 	*v = Fattr4SpaceFree(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4SpaceFree) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceFree:")
-	}
 	off += 8
 	return off, nil
 }
@@ -9102,16 +7608,6 @@ func (v *Fattr4SpaceTotal) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4SpaceTotal) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4SpaceTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -9133,15 +7629,6 @@ func (v *Fattr4SpaceTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceTotal:")
 	}
 	*v = Fattr4SpaceTotal(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4SpaceTotal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceTotal:")
-	}
 	off += 8
 	return off, nil
 }
@@ -9188,16 +7675,6 @@ func (v *Fattr4SpaceUsed) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4SpaceUsed) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4SpaceUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -9219,15 +7696,6 @@ func (v *Fattr4SpaceUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceUsed:")
 	}
 	*v = Fattr4SpaceUsed(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4SpaceUsed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceUsed:")
-	}
 	off += 8
 	return off, nil
 }
@@ -9274,16 +7742,6 @@ func (v *Fattr4System) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4System) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4System) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -9309,19 +7767,6 @@ func (v *Fattr4System) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4System:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4System) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4System:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4System:")
-	}
 	off += 4
 	return off, nil
 }
@@ -9364,16 +7809,6 @@ func (v *Fattr4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Fattr4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Fattr4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -9446,32 +7881,6 @@ func (v *Fattr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4:Attrmask")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Fattr4:Attrmask")
-	}
-	off += int(n) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4:AttrVals")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Fattr4:AttrVals")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Fattr4:AttrVals")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4) ResetXDR() {
 	v.Attrmask = v.Attrmask[:0]
@@ -9518,16 +7927,6 @@ func (v *ChangeInfo4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ChangeInfo4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ChangeInfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -9559,20 +7958,6 @@ func (v *ChangeInfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Atomic = word != 0
 	v.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
 	v.After = Changeid4(binary.BigEndian.Uint64(w[12:20]))
-	off += 20
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ChangeInfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs4.ChangeInfo4:Atomic")
-	}
-	w := b[off : off+20 : off+20]
-	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.ChangeInfo4:Atomic")
-	}
 	off += 20
 	return off, nil
 }
@@ -9620,16 +8005,6 @@ func (v *Clientaddr4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Clientaddr4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Clientaddr4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -9688,35 +8063,6 @@ func (v *Clientaddr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Clientaddr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:Netid")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Clientaddr4:Netid")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Clientaddr4:Netid")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:Addr")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Clientaddr4:Addr")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Clientaddr4:Addr")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Clientaddr4) ResetXDR() {
 	v.Netid = nil
@@ -9759,16 +8105,6 @@ func (v *CbClient4) AppendBinary(b []byte) ([]byte, error) {
 func (v *CbClient4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CbClient4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -9831,36 +8167,6 @@ func (v *CbClient4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CbClient4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.CbClient4:Program")
-	}
-	w := b[off : off+8 : off+8]
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbClient4:Location.Netid")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbClient4:Location.Netid")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbClient4:Location.Addr")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbClient4:Location.Addr")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbClient4:Location.Addr")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbClient4) ResetXDR() {
 	v.Program = 0
@@ -9907,16 +8213,6 @@ func (v *Stateid4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Stateid4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Stateid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -9942,15 +8238,6 @@ func (v *Stateid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+16 : off+16]
 	v.Seqid = binary.BigEndian.Uint32(w[0:4])
 	v.Other = [12]byte(w[4:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Stateid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Stateid4:Seqid")
-	}
 	off += 16
 	return off, nil
 }
@@ -10003,16 +8290,6 @@ func (v *NFSClientID4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSClientID4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSClientID4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10053,27 +8330,6 @@ func (v *NFSClientID4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSClientID4:ID")
 	}
 	v.ID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSClientID4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs4.NFSClientID4:Verifier")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.NFSClientID4:ID")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSClientID4:ID")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSClientID4:ID")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -10126,16 +8382,6 @@ func (v *OpenOwner4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenOwner4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10176,27 +8422,6 @@ func (v *OpenOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenOwner4:Owner")
 	}
 	v.Owner = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs4.OpenOwner4:Clientid")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.OpenOwner4:Owner")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenOwner4:Owner")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenOwner4:Owner")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -10249,16 +8474,6 @@ func (v *LockOwner4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LockOwner4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *LockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10299,27 +8514,6 @@ func (v *LockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.LockOwner4:Owner")
 	}
 	v.Owner = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs4.LockOwner4:Clientid")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LockOwner4:Owner")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.LockOwner4:Owner")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.LockOwner4:Owner")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -10401,16 +8595,6 @@ func (v *NFSLockType4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSLockType4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSLockType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10439,19 +8623,6 @@ func (v *NFSLockType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSLockType4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSLockType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSLockType4:")
-	}
-	enum := NFSLockType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSLockType4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -10498,16 +8669,6 @@ func (v *Access4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Access4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Access4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10529,15 +8690,6 @@ func (v *Access4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 4, "nfs4.Access4Args:Access")
 	}
 	v.Access = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Access4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Access4Args:Access")
-	}
 	off += 4
 	return off, nil
 }
@@ -10587,16 +8739,6 @@ func (v *Access4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Access4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Access4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10622,15 +8764,6 @@ func (v *Access4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Supported = binary.BigEndian.Uint32(w[0:4])
 	v.Access = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Access4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Access4Resok:Supported")
-	}
 	off += 8
 	return off, nil
 }
@@ -10685,16 +8818,6 @@ func (v *Access4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Access4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Access4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -10759,27 +8882,6 @@ func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Access4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Access4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.Access4Res:Resok4.Supported")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Access4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Access4Res) ResetXDR() {
 	switch v.Status {
@@ -10830,16 +8932,6 @@ func (v *Close4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Close4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Close4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -10867,15 +8959,6 @@ func (v *Close4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[0:4]))
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[4:8])
 	v.OpenStateid.Other = [12]byte(w[8:20])
-	off += 20
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Close4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs4.Close4Args:Seqid")
-	}
 	off += 20
 	return off, nil
 }
@@ -10930,16 +9013,6 @@ func (v *Close4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Close4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Close4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -11004,27 +9077,6 @@ func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Close4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Close4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.Close4Res:OpenStateid.Seqid")
-		}
-		off += 16
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Close4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Close4Res) ResetXDR() {
 	switch v.Status {
@@ -11075,16 +9127,6 @@ func (v *Commit4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Commit4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Commit4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -11110,15 +9152,6 @@ func (v *Commit4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+12 : off+12]
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[0:8]))
 	v.Count = Count4(binary.BigEndian.Uint32(w[8:12]))
-	off += 12
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Commit4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs4.Commit4Args:Offset")
-	}
 	off += 12
 	return off, nil
 }
@@ -11169,16 +9202,6 @@ func (v *Commit4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Commit4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Commit4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -11200,15 +9223,6 @@ func (v *Commit4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.Commit4Resok:Writeverf")
 	}
 	v.Writeverf = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Commit4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Commit4Resok:Writeverf")
-	}
 	off += 8
 	return off, nil
 }
@@ -11262,16 +9276,6 @@ func (v *Commit4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Commit4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Commit4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -11333,27 +9337,6 @@ func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Commit4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Commit4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.Commit4Res:Resok4.Writeverf")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Commit4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Commit4Res) ResetXDR() {
 	switch v.Status {
@@ -11407,16 +9390,6 @@ func (v *Createtype4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Createtype4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Createtype4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -11517,41 +9490,6 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Createtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Createtype4:Type")
-	}
-	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case NFSFtype4Lnk:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Createtype4:Linkdata")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Createtype4:Linkdata")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Createtype4:Linkdata")
-		}
-		off += xdr.Padded(int(n))
-	case NFSFtype4Blk, NFSFtype4Chr:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.Createtype4:Devdata.Specdata1")
-		}
-		off += 8
-	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Createtype4:Type")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Createtype4) ResetXDR() {
 	switch v.Type {
@@ -11611,16 +9549,6 @@ func (v *Create4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Create4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Create4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -11795,74 +9723,6 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
-	}
-	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case NFSFtype4Lnk:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Objtype.Linkdata")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Create4Args:Objtype.Linkdata")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Create4Args:Objtype.Linkdata")
-		}
-		off += xdr.Padded(int(n))
-	case NFSFtype4Blk, NFSFtype4Chr:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.Create4Args:Objtype.Devdata.Specdata1")
-		}
-		off += 8
-	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Create4Args:Objtype.Type")
-		}
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Objname")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Create4Args:Objname")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Create4Args:Objname")
-	}
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Createattrs.Attrmask")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.Create4Args:Createattrs.Attrmask")
-	}
-	off += int(n3) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Createattrs.AttrVals")
-	}
-	n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.Create4Args:Createattrs.AttrVals")
-	}
-	if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.Create4Args:Createattrs.AttrVals")
-	}
-	off += xdr.Padded(int(n4))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Create4Args) ResetXDR() {
 	v.Objtype.ResetXDR()
@@ -11905,16 +9765,6 @@ func (v *Create4Resok) AppendBinary(b []byte) ([]byte, error) {
 func (v *Create4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Create4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -11977,25 +9827,6 @@ func (v *Create4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Create4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 24) {
-		return 0, codec.Short(b, off, 24, "nfs4.Create4Resok:Cinfo.Atomic")
-	}
-	w := b[off : off+24 : off+24]
-	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Create4Resok:Cinfo.Atomic")
-	}
-	n := binary.BigEndian.Uint32(w[20:24])
-	off += 24
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Create4Resok:Attrset")
-	}
-	off += int(n) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Create4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
@@ -12042,16 +9873,6 @@ func (v *Create4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Create4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Create4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -12147,37 +9968,6 @@ func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Create4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Create4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs4.Create4Res:Resok4.Cinfo.Atomic")
-		}
-		w := b[off : off+24 : off+24]
-		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Create4Res:Resok4.Cinfo.Atomic")
-		}
-		n := binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Create4Res:Resok4.Attrset")
-		}
-		off += int(n) * 4
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Create4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Create4Res) ResetXDR() {
 	switch v.Status {
@@ -12228,16 +10018,6 @@ func (v *Delegpurge4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Delegpurge4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Delegpurge4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -12259,15 +10039,6 @@ func (v *Delegpurge4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Short(b, off, 8, "nfs4.Delegpurge4Args:Clientid")
 	}
 	v.Clientid = Clientid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Delegpurge4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Delegpurge4Args:Clientid")
-	}
 	off += 8
 	return off, nil
 }
@@ -12317,16 +10088,6 @@ func (v *Delegpurge4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Delegpurge4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Delegpurge4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -12355,19 +10116,6 @@ func (v *Delegpurge4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegpurge4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Delegpurge4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Delegpurge4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegpurge4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -12417,16 +10165,6 @@ func (v *Delegreturn4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Delegreturn4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Delegreturn4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -12452,15 +10190,6 @@ func (v *Delegreturn4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	w := b[off : off+16 : off+16]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 	v.Stateid.Other = [12]byte(w[4:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Delegreturn4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Delegreturn4Args:Stateid.Seqid")
-	}
 	off += 16
 	return off, nil
 }
@@ -12510,16 +10239,6 @@ func (v *Delegreturn4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Delegreturn4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Delegreturn4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -12548,19 +10267,6 @@ func (v *Delegreturn4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegreturn4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Delegreturn4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Delegreturn4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegreturn4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -12605,16 +10311,6 @@ func (v *Getattr4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Getattr4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Getattr4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -12665,20 +10361,6 @@ func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Getattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Args:AttrRequest")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Args:AttrRequest")
-	}
-	off += int(n) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Getattr4Args) ResetXDR() {
 	v.AttrRequest = v.AttrRequest[:0]
@@ -12720,16 +10402,6 @@ func (v *Getattr4Resok) AppendBinary(b []byte) ([]byte, error) {
 func (v *Getattr4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Getattr4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -12802,32 +10474,6 @@ func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Getattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
-	}
-	off += int(n) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Getattr4Resok) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
@@ -12874,16 +10520,6 @@ func (v *Getattr4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Getattr4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Getattr4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -12990,44 +10626,6 @@ func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Getattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
-		}
-		off += int(n) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
-		}
-		off += xdr.Padded(int(n2))
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Getattr4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Getattr4Res) ResetXDR() {
 	switch v.Status {
@@ -13080,16 +10678,6 @@ func (v *Getfh4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Getfh4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Getfh4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -13126,26 +10714,6 @@ func (v *Getfh4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Getfh4Resok:Object")
 	}
 	v.Object = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Getfh4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Getfh4Resok:Object")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Resok:Object")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Getfh4Resok:Object")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Getfh4Resok:Object")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -13200,16 +10768,6 @@ func (v *Getfh4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Getfh4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Getfh4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -13286,38 +10844,6 @@ func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Getfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Getfh4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Getfh4Res:Resok4.Object")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Res:Resok4.Object")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Getfh4Res:Resok4.Object")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Getfh4Res:Resok4.Object")
-		}
-		off += xdr.Padded(int(n))
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Getfh4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Getfh4Res) ResetXDR() {
 	switch v.Status {
@@ -13365,16 +10891,6 @@ func (v *Link4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Link4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Link4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -13408,23 +10924,6 @@ func (v *Link4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Link4Args:Newname")
 	}
 	v.Newname = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Link4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Link4Args:Newname")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Link4Args:Newname")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Link4Args:Newname")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -13474,16 +10973,6 @@ func (v *Link4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Link4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Link4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -13515,20 +11004,6 @@ func (v *Link4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Cinfo.Atomic = word != 0
 	v.Cinfo.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
 	v.Cinfo.After = Changeid4(binary.BigEndian.Uint64(w[12:20]))
-	off += 20
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Link4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs4.Link4Resok:Cinfo.Atomic")
-	}
-	w := b[off : off+20 : off+20]
-	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Link4Resok:Cinfo.Atomic")
-	}
 	off += 20
 	return off, nil
 }
@@ -13582,16 +11057,6 @@ func (v *Link4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Link4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Link4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -13662,32 +11127,6 @@ func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Link4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Link4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.Link4Res:Resok4.Cinfo.Atomic")
-		}
-		w := b[off : off+20 : off+20]
-		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Link4Res:Resok4.Cinfo.Atomic")
-		}
-		off += 20
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Link4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Link4Res) ResetXDR() {
 	switch v.Status {
@@ -13738,16 +11177,6 @@ func (v *OpenToLockOwner4) AppendBinary(b []byte) ([]byte, error) {
 func (v *OpenToLockOwner4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenToLockOwner4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -13802,27 +11231,6 @@ func (v *OpenToLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenToLockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 36) {
-		return 0, codec.Short(b, off, 36, "nfs4.OpenToLockOwner4:OpenSeqid")
-	}
-	w := b[off : off+36 : off+36]
-	n := binary.BigEndian.Uint32(w[32:36])
-	off += 36
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.OpenToLockOwner4:LockOwner.Owner")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenToLockOwner4:LockOwner.Owner")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenToLockOwner4:LockOwner.Owner")
-	}
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenToLockOwner4) ResetXDR() {
 	v.OpenSeqid = 0
@@ -13871,16 +11279,6 @@ func (v *ExistLockOwner4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ExistLockOwner4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ExistLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -13908,15 +11306,6 @@ func (v *ExistLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 	v.Stateid.Other = [12]byte(w[4:16])
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
-	off += 20
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ExistLockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs4.ExistLockOwner4:Stateid.Seqid")
-	}
 	off += 20
 	return off, nil
 }
@@ -13972,16 +11361,6 @@ func (v *Locker4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Locker4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Locker4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -14078,44 +11457,6 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Locker4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Locker4:NewLockOwner")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Locker4:NewLockOwner")
-	}
-	kind = word != 0
-	off += 4
-	if kind {
-		if codec.Lacks(b, off, 36) {
-			return 0, codec.Short(b, off, 36, "nfs4.Locker4:OpenOwner.OpenSeqid")
-		}
-		w := b[off : off+36 : off+36]
-		n := binary.BigEndian.Uint32(w[32:36])
-		off += 36
-		if n > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Locker4:OpenOwner.LockOwner.Owner")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Locker4:OpenOwner.LockOwner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Locker4:OpenOwner.LockOwner.Owner")
-		}
-		off += xdr.Padded(int(n))
-	} else {
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.Locker4:LockOwner.Stateid.Seqid")
-		}
-		off += 20
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Locker4) ResetXDR() {
 	if v.NewLockOwner {
@@ -14171,16 +11512,6 @@ func (v *Lock4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Lock4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Lock4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -14301,53 +11632,6 @@ func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Lock4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind bool
-	if codec.Lacks(b, off, 28) {
-		return 0, codec.Short(b, off, 28, "nfs4.Lock4Args:Locktype")
-	}
-	w := b[off : off+28 : off+28]
-	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lock4Args:Locktype")
-	}
-	word := binary.BigEndian.Uint32(w[4:8])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs4.Lock4Args:Reclaim")
-	}
-	word2 := binary.BigEndian.Uint32(w[24:28])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+24, uint64(word2), 1, "nfs4.Lock4Args:Locker.NewLockOwner")
-	}
-	kind = word2 != 0
-	off += 28
-	if kind {
-		if codec.Lacks(b, off, 36) {
-			return 0, codec.Short(b, off, 36, "nfs4.Lock4Args:Locker.OpenOwner.OpenSeqid")
-		}
-		w := b[off : off+36 : off+36]
-		n := binary.BigEndian.Uint32(w[32:36])
-		off += 36
-		if n > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
-		}
-		off += xdr.Padded(int(n))
-	} else {
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.Lock4Args:Locker.LockOwner.Stateid.Seqid")
-		}
-		off += 20
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lock4Args) ResetXDR() {
 	v.Locktype = 0
@@ -14397,16 +11681,6 @@ func (v *Lock4Denied) AppendBinary(b []byte) ([]byte, error) {
 func (v *Lock4Denied) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Lock4Denied) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -14466,31 +11740,6 @@ func (v *Lock4Denied) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Lock4Denied) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 32) {
-		return 0, codec.Short(b, off, 32, "nfs4.Lock4Denied:Offset")
-	}
-	w := b[off : off+32 : off+32]
-	enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lock4Denied:Locktype")
-	}
-	n := binary.BigEndian.Uint32(w[28:32])
-	off += 32
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Denied:Owner.Owner")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Denied:Owner.Owner")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lock4Denied:Owner.Owner")
-	}
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lock4Denied) ResetXDR() {
 	v.Offset = 0
@@ -14539,16 +11788,6 @@ func (v *Lock4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Lock4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lock4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -14574,15 +11813,6 @@ func (v *Lock4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+16 : off+16]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 	v.Stateid.Other = [12]byte(w[4:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Lock4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Lock4Resok:Stateid.Seqid")
-	}
 	off += 16
 	return off, nil
 }
@@ -14639,16 +11869,6 @@ func (v *Lock4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Lock4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Lock4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -14760,48 +11980,6 @@ func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Lock4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Lock4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.Lock4Res:Resok4.Stateid.Seqid")
-		}
-		off += 16
-	case Nfsstat4ErrDenied:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "nfs4.Lock4Res:Denied.Offset")
-		}
-		w := b[off : off+32 : off+32]
-		enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lock4Res:Denied.Locktype")
-		}
-		n := binary.BigEndian.Uint32(w[28:32])
-		off += 32
-		if n > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Res:Denied.Owner.Owner")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Res:Denied.Owner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lock4Res:Denied.Owner.Owner")
-		}
-		off += xdr.Padded(int(n))
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Lock4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lock4Res) ResetXDR() {
 	switch v.Status {
@@ -14854,16 +12032,6 @@ func (v *Lockt4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Lockt4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Lockt4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -14923,31 +12091,6 @@ func (v *Lockt4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Lockt4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 32) {
-		return 0, codec.Short(b, off, 32, "nfs4.Lockt4Args:Locktype")
-	}
-	w := b[off : off+32 : off+32]
-	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lockt4Args:Locktype")
-	}
-	n := binary.BigEndian.Uint32(w[28:32])
-	off += 32
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lockt4Args:Owner.Owner")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lockt4Args:Owner.Owner")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lockt4Args:Owner.Owner")
-	}
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lockt4Args) ResetXDR() {
 	v.Locktype = 0
@@ -15002,16 +12145,6 @@ func (v *Lockt4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Lockt4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Lockt4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -15112,44 +12245,6 @@ func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Lockt4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Lockt4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4ErrDenied:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "nfs4.Lockt4Res:Denied.Offset")
-		}
-		w := b[off : off+32 : off+32]
-		enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lockt4Res:Denied.Locktype")
-		}
-		n := binary.BigEndian.Uint32(w[28:32])
-		off += 32
-		if n > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lockt4Res:Denied.Owner.Owner")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lockt4Res:Denied.Owner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lockt4Res:Denied.Owner.Owner")
-		}
-		off += xdr.Padded(int(n))
-	case Nfsstat4OK:
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Lockt4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lockt4Res) ResetXDR() {
 	switch v.Status {
@@ -15201,16 +12296,6 @@ func (v *Locku4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Locku4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Locku4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -15251,20 +12336,6 @@ func (v *Locku4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.LockStateid.Other = [12]byte(w[12:24])
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[24:32]))
 	v.Length = Length4(binary.BigEndian.Uint64(w[32:40]))
-	off += 40
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Locku4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 40) {
-		return 0, codec.Short(b, off, 40, "nfs4.Locku4Args:Locktype")
-	}
-	w := b[off : off+40 : off+40]
-	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Locku4Args:Locktype")
-	}
 	off += 40
 	return off, nil
 }
@@ -15322,16 +12393,6 @@ func (v *Locku4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Locku4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Locku4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -15396,27 +12457,6 @@ func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Locku4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Locku4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.Locku4Res:LockStateid.Seqid")
-		}
-		off += 16
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Locku4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Locku4Res) ResetXDR() {
 	switch v.Status {
@@ -15464,16 +12504,6 @@ func (v *Lookup4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Lookup4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lookup4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -15507,23 +12537,6 @@ func (v *Lookup4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lookup4Args:Objname")
 	}
 	v.Objname = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Lookup4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Lookup4Args:Objname")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Lookup4Args:Objname")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Lookup4Args:Objname")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -15573,16 +12586,6 @@ func (v *Lookup4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Lookup4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lookup4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -15611,19 +12614,6 @@ func (v *Lookup4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookup4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Lookup4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Lookup4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookup4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -15673,16 +12663,6 @@ func (v *Lookupp4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Lookupp4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lookupp4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -15711,19 +12691,6 @@ func (v *Lookupp4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookupp4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Lookupp4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Lookupp4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookupp4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -15769,16 +12736,6 @@ func (v *Nverify4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Nverify4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Nverify4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -15851,32 +12808,6 @@ func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Nverify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
-	}
-	off += int(n) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Nverify4Args:ObjAttributes.AttrVals")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Nverify4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
@@ -15922,16 +12853,6 @@ func (v *Nverify4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Nverify4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nverify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -15960,19 +12881,6 @@ func (v *Nverify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nverify4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Nverify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nverify4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -16053,16 +12961,6 @@ func (v *Createmode4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Createmode4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Createmode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -16091,19 +12989,6 @@ func (v *Createmode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Createmode4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Createmode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Createmode4:")
-	}
-	enum := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Createmode4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -16152,16 +13037,6 @@ func (v *Createhow4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Createhow4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Createhow4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -16280,50 +13155,6 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Mode")
-	}
-	kind := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Createmode4Unchecked, Createmode4Guarded:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Createattrs.Attrmask")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Createhow4:Createattrs.Attrmask")
-		}
-		off += int(n) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Createattrs.AttrVals")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Createhow4:Createattrs.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Createhow4:Createattrs.AttrVals")
-		}
-		off += xdr.Padded(int(n2))
-	case Createmode4Exclusive:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.Createhow4:Createverf")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Createhow4:Mode")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.Createhow4:Mode")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Createhow4) ResetXDR() {
 	switch v.Mode {
@@ -16406,16 +13237,6 @@ func (v *Opentype4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Opentype4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Opentype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -16444,19 +13265,6 @@ func (v *Opentype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Opentype4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Opentype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Opentype4:")
-	}
-	enum := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Opentype4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -16510,16 +13318,6 @@ func (v *Openflag4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Openflag4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Openflag4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -16670,62 +13468,6 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Openflag4:Opentype")
-	}
-	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Opentype4Create:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Openflag4:How.Mode")
-		}
-		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case Createmode4Unchecked, Createmode4Guarded:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.Attrmask")
-			}
-			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Openflag4:How.Createattrs.Attrmask")
-			}
-			off += int(n) * 4
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.AttrVals")
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Openflag4:How.Createattrs.AttrVals")
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Openflag4:How.Createattrs.AttrVals")
-			}
-			off += xdr.Padded(int(n2))
-		case Createmode4Exclusive:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.Openflag4:How.Createverf")
-			}
-			off += 8
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Openflag4:How.Mode")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Openflag4:How.Mode")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Openflag4:Opentype")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Openflag4) ResetXDR() {
 	switch v.Opentype {
@@ -16807,16 +13549,6 @@ func (v *LimitBy4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *LimitBy4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *LimitBy4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -16845,19 +13577,6 @@ func (v *LimitBy4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LimitBy4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *LimitBy4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.LimitBy4:")
-	}
-	enum := LimitBy4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LimitBy4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -16904,16 +13623,6 @@ func (v *NFSModifiedLimit4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSModifiedLimit4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSModifiedLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -16939,15 +13648,6 @@ func (v *NFSModifiedLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	w := b[off : off+8 : off+8]
 	v.NumBlocks = binary.BigEndian.Uint32(w[0:4])
 	v.BytesPerBlock = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSModifiedLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.NFSModifiedLimit4:NumBlocks")
-	}
 	off += 8
 	return off, nil
 }
@@ -17003,16 +13703,6 @@ func (v *NFSSpaceLimit4) AppendBinary(b []byte) ([]byte, error) {
 func (v *NFSSpaceLimit4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSSpaceLimit4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -17082,33 +13772,6 @@ func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		off += 8
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSSpaceLimit4:Limitby")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSSpaceLimit4:Limitby")
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSSpaceLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSSpaceLimit4:Limitby")
-	}
-	kind := LimitBy4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case LimitBy4Size:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.NFSSpaceLimit4:Filesize")
-		}
-		off += 8
-	case LimitBy4Blocks:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.NFSSpaceLimit4:ModBlocks.NumBlocks")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSSpaceLimit4:Limitby")
 		}
 		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSSpaceLimit4:Limitby")
@@ -17198,16 +13861,6 @@ func (v *OpenDelegationType4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenDelegationType4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenDelegationType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -17236,19 +13889,6 @@ func (v *OpenDelegationType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDelegationType4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenDelegationType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.OpenDelegationType4:")
-	}
-	enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDelegationType4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -17326,16 +13966,6 @@ func (v *OpenClaimType4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenClaimType4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenClaimType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -17364,19 +13994,6 @@ func (v *OpenClaimType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaimType4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenClaimType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.OpenClaimType4:")
-	}
-	enum := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaimType4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -17420,16 +14037,6 @@ func (v *OpenClaimDelegateCur4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenClaimDelegateCur4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenClaimDelegateCur4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -17469,24 +14076,6 @@ func (v *OpenClaimDelegateCur4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenClaimDelegateCur4:File")
 	}
 	v.File = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenClaimDelegateCur4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs4.OpenClaimDelegateCur4:DelegateStateid.Seqid")
-	}
-	w := b[off : off+20 : off+20]
-	n := binary.BigEndian.Uint32(w[16:20])
-	off += 20
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenClaimDelegateCur4:File")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenClaimDelegateCur4:File")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -17544,16 +14133,6 @@ func (v *OpenClaim4) AppendBinary(b []byte) ([]byte, error) {
 func (v *OpenClaim4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenClaim4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -17707,72 +14286,6 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:Claim")
-	}
-	kind := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case OpenClaimType4Null:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:File")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenClaim4:File")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenClaim4:File")
-		}
-		off += xdr.Padded(int(n))
-	case OpenClaimType4Previous:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:DelegateType")
-		}
-		enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaim4:DelegateType")
-		}
-		off += 4
-	case OpenClaimType4DelegateCur:
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.OpenClaim4:DelegateCurInfo.DelegateStateid.Seqid")
-		}
-		w := b[off : off+20 : off+20]
-		n2 := binary.BigEndian.Uint32(w[16:20])
-		off += 20
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.OpenClaim4:DelegateCurInfo.File")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.OpenClaim4:DelegateCurInfo.File")
-		}
-		off += xdr.Padded(int(n2))
-	case OpenClaimType4DelegatePrev:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:FileDelegatePrev")
-		}
-		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.OpenClaim4:FileDelegatePrev")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.OpenClaim4:FileDelegatePrev")
-		}
-		off += xdr.Padded(int(n3))
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenClaim4:Claim")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenClaim4:Claim")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenClaim4) ResetXDR() {
 	switch v.Claim {
@@ -17849,16 +14362,6 @@ func (v *Open4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Open4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Open4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -18177,139 +14680,6 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 24) {
-		return 0, codec.Short(b, off, 24, "nfs4.Open4Args:Seqid")
-	}
-	w := b[off : off+24 : off+24]
-	n := binary.BigEndian.Uint32(w[20:24])
-	off += 24
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Open4Args:Owner.Owner")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Open4Args:Owner.Owner")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Open4Args:Owner.Owner")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.Opentype")
-	}
-	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Opentype4Create:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Mode")
-		}
-		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case Createmode4Unchecked, Createmode4Guarded:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n2)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
-			}
-			off += int(n2) * 4
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
-			}
-			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
-			}
-			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
-			}
-			off += xdr.Padded(int(n3))
-		case Createmode4Exclusive:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.Open4Args:Openhow.How.Createverf")
-			}
-			off += 8
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Args:Openhow.Opentype")
-		}
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Claim.Claim")
-	}
-	kind3 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind3 {
-	case OpenClaimType4Null:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Claim.File")
-		}
-		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.Open4Args:Claim.File")
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.Open4Args:Claim.File")
-		}
-		off += xdr.Padded(int(n4))
-	case OpenClaimType4Previous:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Claim.DelegateType")
-		}
-		enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Args:Claim.DelegateType")
-		}
-		off += 4
-	case OpenClaimType4DelegateCur:
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.Open4Args:Claim.DelegateCurInfo.DelegateStateid.Seqid")
-		}
-		w := b[off : off+20 : off+20]
-		n5 := binary.BigEndian.Uint32(w[16:20])
-		off += 20
-		if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.Open4Args:Claim.DelegateCurInfo.File")
-		}
-		if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.Open4Args:Claim.DelegateCurInfo.File")
-		}
-		off += xdr.Padded(int(n5))
-	case OpenClaimType4DelegatePrev:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Claim.FileDelegatePrev")
-		}
-		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs4.Open4Args:Claim.FileDelegatePrev")
-		}
-		if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs4.Open4Args:Claim.FileDelegatePrev")
-		}
-		off += xdr.Padded(int(n6))
-	default:
-		if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Args:Claim.Claim")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Args:Claim.Claim")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Open4Args) ResetXDR() {
 	v.Seqid = 0
@@ -18355,16 +14725,6 @@ func (v *OpenReadDelegation4) AppendBinary(b []byte) ([]byte, error) {
 func (v *OpenReadDelegation4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenReadDelegation4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -18422,28 +14782,6 @@ func (v *OpenReadDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenReadDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 36) {
-		return 0, codec.Short(b, off, 36, "nfs4.OpenReadDelegation4:Stateid.Seqid")
-	}
-	w := b[off : off+36 : off+36]
-	word := binary.BigEndian.Uint32(w[16:20])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OpenReadDelegation4:Recall")
-	}
-	n := binary.BigEndian.Uint32(w[32:36])
-	off += 36
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenReadDelegation4:Permissions.Who")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenReadDelegation4:Permissions.Who")
-	}
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenReadDelegation4) ResetXDR() {
 	v.Stateid.ResetXDR()
@@ -18486,16 +14824,6 @@ func (v *OpenWriteDelegation4) AppendBinary(b []byte) ([]byte, error) {
 func (v *OpenWriteDelegation4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenWriteDelegation4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -18616,51 +14944,6 @@ func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenWriteDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 24) {
-		return 0, codec.Short(b, off, 24, "nfs4.OpenWriteDelegation4:Stateid.Seqid")
-	}
-	w := b[off : off+24 : off+24]
-	word := binary.BigEndian.Uint32(w[16:20])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OpenWriteDelegation4:Recall")
-	}
-	kind := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-	off += 24
-	switch kind {
-	case LimitBy4Size:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.OpenWriteDelegation4:SpaceLimit.Filesize")
-		}
-		off += 8
-	case LimitBy4Blocks:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.OpenWriteDelegation4:SpaceLimit.ModBlocks.NumBlocks")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
-	}
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.OpenWriteDelegation4:Permissions.Type")
-	}
-	w = b[off : off+16 : off+16]
-	n := binary.BigEndian.Uint32(w[12:16])
-	off += 16
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenWriteDelegation4:Permissions.Who")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenWriteDelegation4:Permissions.Who")
-	}
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenWriteDelegation4) ResetXDR() {
 	v.Stateid.ResetXDR()
@@ -18714,16 +14997,6 @@ func (v *OpenDelegation4) AppendBinary(b []byte) ([]byte, error) {
 func (v *OpenDelegation4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenDelegation4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -18935,83 +15208,6 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.OpenDelegation4:DelegationType")
-	}
-	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case OpenDelegationType4None:
-	case OpenDelegationType4Read:
-		if codec.Lacks(b, off, 36) {
-			return 0, codec.Short(b, off, 36, "nfs4.OpenDelegation4:Read.Stateid.Seqid")
-		}
-		w := b[off : off+36 : off+36]
-		word := binary.BigEndian.Uint32(w[16:20])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OpenDelegation4:Read.Recall")
-		}
-		n := binary.BigEndian.Uint32(w[32:36])
-		off += 36
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenDelegation4:Read.Permissions.Who")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.OpenDelegation4:Read.Permissions.Who")
-		}
-		off += xdr.Padded(int(n))
-	case OpenDelegationType4Write:
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs4.OpenDelegation4:Write.Stateid.Seqid")
-		}
-		w := b[off : off+24 : off+24]
-		word2 := binary.BigEndian.Uint32(w[16:20])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.OpenDelegation4:Write.Recall")
-		}
-		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-		off += 24
-		switch kind2 {
-		case LimitBy4Size:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.OpenDelegation4:Write.SpaceLimit.Filesize")
-			}
-			off += 8
-		case LimitBy4Blocks:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.OpenDelegation4:Write.SpaceLimit.ModBlocks.NumBlocks")
-			}
-			off += 8
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
-		}
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.OpenDelegation4:Write.Permissions.Type")
-		}
-		w = b[off : off+16 : off+16]
-		n2 := binary.BigEndian.Uint32(w[12:16])
-		off += 16
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.OpenDelegation4:Write.Permissions.Who")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.OpenDelegation4:Write.Permissions.Who")
-		}
-		off += xdr.Padded(int(n2))
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDelegation4:DelegationType")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDelegation4:DelegationType")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenDelegation4) ResetXDR() {
 	switch v.DelegationType {
@@ -19072,16 +15268,6 @@ func (v *Open4Resok) AppendBinary(b []byte) ([]byte, error) {
 func (v *Open4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Open4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -19343,97 +15529,6 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 44) {
-		return 0, codec.Short(b, off, 44, "nfs4.Open4Resok:Stateid.Seqid")
-	}
-	w := b[off : off+44 : off+44]
-	word := binary.BigEndian.Uint32(w[16:20])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.Open4Resok:Cinfo.Atomic")
-	}
-	n := binary.BigEndian.Uint32(w[40:44])
-	off += 44
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Open4Resok:Attrset")
-	}
-	off += int(n) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Open4Resok:Delegation.DelegationType")
-	}
-	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case OpenDelegationType4None:
-	case OpenDelegationType4Read:
-		if codec.Lacks(b, off, 36) {
-			return 0, codec.Short(b, off, 36, "nfs4.Open4Resok:Delegation.Read.Stateid.Seqid")
-		}
-		w := b[off : off+36 : off+36]
-		word2 := binary.BigEndian.Uint32(w[16:20])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.Open4Resok:Delegation.Read.Recall")
-		}
-		n2 := binary.BigEndian.Uint32(w[32:36])
-		off += 36
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
-		}
-		off += xdr.Padded(int(n2))
-	case OpenDelegationType4Write:
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs4.Open4Resok:Delegation.Write.Stateid.Seqid")
-		}
-		w := b[off : off+24 : off+24]
-		word3 := binary.BigEndian.Uint32(w[16:20])
-		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Resok:Delegation.Write.Recall")
-		}
-		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-		off += 24
-		switch kind2 {
-		case LimitBy4Size:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Filesize")
-			}
-			off += 8
-		case LimitBy4Blocks:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
-			}
-			off += 8
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
-		}
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.Open4Resok:Delegation.Write.Permissions.Type")
-		}
-		w = b[off : off+16 : off+16]
-		n3 := binary.BigEndian.Uint32(w[12:16])
-		off += 16
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
-		}
-		off += xdr.Padded(int(n3))
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Open4Resok) ResetXDR() {
 	v.Stateid.ResetXDR()
@@ -19496,16 +15591,6 @@ func (v *Open4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Open4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Open4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -19808,109 +15893,6 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Open4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 44) {
-			return 0, codec.Short(b, off, 44, "nfs4.Open4Res:Resok4.Stateid.Seqid")
-		}
-		w := b[off : off+44 : off+44]
-		word := binary.BigEndian.Uint32(w[16:20])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.Open4Res:Resok4.Cinfo.Atomic")
-		}
-		n := binary.BigEndian.Uint32(w[40:44])
-		off += 44
-		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Open4Res:Resok4.Attrset")
-		}
-		off += int(n) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
-		}
-		kind2 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case OpenDelegationType4None:
-		case OpenDelegationType4Read:
-			if codec.Lacks(b, off, 36) {
-				return 0, codec.Short(b, off, 36, "nfs4.Open4Res:Resok4.Delegation.Read.Stateid.Seqid")
-			}
-			w := b[off : off+36 : off+36]
-			word2 := binary.BigEndian.Uint32(w[16:20])
-			if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.Open4Res:Resok4.Delegation.Read.Recall")
-			}
-			n2 := binary.BigEndian.Uint32(w[32:36])
-			off += 36
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
-			}
-			off += xdr.Padded(int(n2))
-		case OpenDelegationType4Write:
-			if codec.Lacks(b, off, 24) {
-				return 0, codec.Short(b, off, 24, "nfs4.Open4Res:Resok4.Delegation.Write.Stateid.Seqid")
-			}
-			w := b[off : off+24 : off+24]
-			word3 := binary.BigEndian.Uint32(w[16:20])
-			if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Res:Resok4.Delegation.Write.Recall")
-			}
-			kind3 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-			off += 24
-			switch kind3 {
-			case LimitBy4Size:
-				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Filesize")
-				}
-				off += 8
-			case LimitBy4Blocks:
-				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
-				}
-				off += 8
-			default:
-				if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
-				}
-				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
-			}
-			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Type")
-			}
-			w = b[off : off+16 : off+16]
-			n3 := binary.BigEndian.Uint32(w[12:16])
-			off += 16
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
-			}
-			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
-			}
-			off += xdr.Padded(int(n3))
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Open4Res) ResetXDR() {
 	switch v.Status {
@@ -19963,16 +15945,6 @@ func (v *Openattr4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Openattr4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Openattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -19998,19 +15970,6 @@ func (v *Openattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Openattr4Args:Createdir")
 	}
 	v.Createdir = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Openattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Openattr4Args:Createdir")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Openattr4Args:Createdir")
-	}
 	off += 4
 	return off, nil
 }
@@ -20060,16 +16019,6 @@ func (v *Openattr4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Openattr4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Openattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -20098,19 +16047,6 @@ func (v *Openattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Openattr4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Openattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Openattr4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Openattr4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -20160,16 +16096,6 @@ func (v *OpenConfirm4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenConfirm4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -20197,15 +16123,6 @@ func (v *OpenConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 	v.OpenStateid.Other = [12]byte(w[4:16])
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
-	off += 20
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenConfirm4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs4.OpenConfirm4Args:OpenStateid.Seqid")
-	}
 	off += 20
 	return off, nil
 }
@@ -20256,16 +16173,6 @@ func (v *OpenConfirm4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenConfirm4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenConfirm4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -20291,15 +16198,6 @@ func (v *OpenConfirm4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	w := b[off : off+16 : off+16]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 	v.Stateid.Other = [12]byte(w[4:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenConfirm4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Resok:Stateid.Seqid")
-	}
 	off += 16
 	return off, nil
 }
@@ -20353,16 +16251,6 @@ func (v *OpenConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *OpenConfirm4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenConfirm4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -20427,27 +16315,6 @@ func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Res:Resok4.Stateid.Seqid")
-		}
-		off += 16
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenConfirm4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenConfirm4Res) ResetXDR() {
 	switch v.Status {
@@ -20498,16 +16365,6 @@ func (v *OpenDowngrade4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenDowngrade4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenDowngrade4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -20539,15 +16396,6 @@ func (v *OpenDowngrade4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 	v.ShareAccess = binary.BigEndian.Uint32(w[20:24])
 	v.ShareDeny = binary.BigEndian.Uint32(w[24:28])
-	off += 28
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenDowngrade4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 28) {
-		return 0, codec.Short(b, off, 28, "nfs4.OpenDowngrade4Args:OpenStateid.Seqid")
-	}
 	off += 28
 	return off, nil
 }
@@ -20600,16 +16448,6 @@ func (v *OpenDowngrade4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenDowngrade4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenDowngrade4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -20635,15 +16473,6 @@ func (v *OpenDowngrade4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	w := b[off : off+16 : off+16]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 	v.Stateid.Other = [12]byte(w[4:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenDowngrade4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:Stateid.Seqid")
-	}
 	off += 16
 	return off, nil
 }
@@ -20697,16 +16526,6 @@ func (v *OpenDowngrade4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *OpenDowngrade4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *OpenDowngrade4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -20771,27 +16590,6 @@ func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *OpenDowngrade4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Res:Resok4.Stateid.Seqid")
-		}
-		off += 16
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDowngrade4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenDowngrade4Res) ResetXDR() {
 	switch v.Status {
@@ -20844,16 +16642,6 @@ func (v *Putfh4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Putfh4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Putfh4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -20890,26 +16678,6 @@ func (v *Putfh4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Putfh4Args:Object")
 	}
 	v.Object = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Putfh4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Putfh4Args:Object")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Putfh4Args:Object")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Putfh4Args:Object")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Putfh4Args:Object")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -20959,16 +16727,6 @@ func (v *Putfh4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Putfh4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Putfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -20997,19 +16755,6 @@ func (v *Putfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putfh4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Putfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Putfh4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putfh4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -21059,16 +16804,6 @@ func (v *Putpubfh4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Putpubfh4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Putpubfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -21097,19 +16832,6 @@ func (v *Putpubfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putpubfh4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Putpubfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Putpubfh4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putpubfh4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -21159,16 +16881,6 @@ func (v *Putrootfh4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Putrootfh4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Putrootfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -21197,19 +16909,6 @@ func (v *Putrootfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putrootfh4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Putrootfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Putrootfh4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putrootfh4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -21259,16 +16958,6 @@ func (v *Read4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Read4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Read4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -21298,15 +16987,6 @@ func (v *Read4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Stateid.Other = [12]byte(w[4:16])
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[16:24]))
 	v.Count = Count4(binary.BigEndian.Uint32(w[24:28]))
-	off += 28
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Read4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 28) {
-		return 0, codec.Short(b, off, 28, "nfs4.Read4Args:Stateid.Seqid")
-	}
 	off += 28
 	return off, nil
 }
@@ -21355,16 +17035,6 @@ func (v *Read4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Read4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Read4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -21406,28 +17076,6 @@ func (v *Read4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Read4Resok:Data")
 	}
 	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Read4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Read4Resok:EOF")
-	}
-	w := b[off : off+8 : off+8]
-	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Read4Resok:EOF")
-	}
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Read4Resok:Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Read4Resok:Data")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -21478,16 +17126,6 @@ func (v *Read4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Read4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Read4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -21568,40 +17206,6 @@ func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Read4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Read4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.Read4Res:Resok4.EOF")
-		}
-		w := b[off : off+8 : off+8]
-		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Read4Res:Resok4.EOF")
-		}
-		n := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Read4Res:Resok4.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Read4Res:Resok4.Data")
-		}
-		off += xdr.Padded(int(n))
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Read4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Read4Res) ResetXDR() {
 	switch v.Status {
@@ -21647,16 +17251,6 @@ func (v *Readdir4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Readdir4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Readdir4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -21717,21 +17311,6 @@ func (v *Readdir4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Readdir4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 28) {
-		return 0, codec.Short(b, off, 28, "nfs4.Readdir4Args:Cookie")
-	}
-	w := b[off : off+28 : off+28]
-	n := binary.BigEndian.Uint32(w[24:28])
-	off += 28
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Readdir4Args:AttrRequest")
-	}
-	off += int(n) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Readdir4Args) ResetXDR() {
 	v.Cookie = 0
@@ -21778,16 +17357,6 @@ func (v *Entry4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Entry4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Entry4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -21883,45 +17452,6 @@ func (v *Entry4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Entry4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs4.Entry4:Cookie")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Entry4:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Entry4:Name")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Entry4:Attrs.Attrmask")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Entry4:Attrs.Attrmask")
-	}
-	off += int(n2) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Entry4:Attrs.AttrVals")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Entry4:Attrs.AttrVals")
-	}
-	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Entry4:Attrs.AttrVals")
-	}
-	off += xdr.Padded(int(n3))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Entry4) ResetXDR() {
 	v.Cookie = 0
@@ -21969,16 +17499,6 @@ func (v *Dirlist4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Dirlist4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Dirlist4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -22119,70 +17639,6 @@ func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Dirlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs4.Dirlist4:Entries[].Cookie", i)
-		}
-		w := b[off : off+12 : off+12]
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Dirlist4:Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Dirlist4:Entries[].Name", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
-		}
-		off += int(n2) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
-		}
-		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
-		}
-		off += xdr.Padded(int(n3))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.Dirlist4:Entries")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:EOF")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Dirlist4:EOF")
-	}
-	off += 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Dirlist4) ResetXDR() {
 	v.Entries = v.Entries[:0]
@@ -22229,16 +17685,6 @@ func (v *Readdir4Resok) AppendBinary(b []byte) ([]byte, error) {
 func (v *Readdir4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Readdir4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -22386,71 +17832,6 @@ func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Readdir4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs4.Readdir4Resok:Cookieverf")
-	}
-	w := b[off : off+12 : off+12]
-	more := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs4.Readdir4Resok:Reply.Entries[].Cookie", i)
-		}
-		w := b[off : off+12 : off+12]
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
-		}
-		off += int(n2) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
-		}
-		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
-		}
-		off += xdr.Padded(int(n3))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.Readdir4Resok:Reply.Entries")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.EOF")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Resok:Reply.EOF")
-	}
-	off += 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Readdir4Resok) ResetXDR() {
 	clear(v.Cookieverf[:])
@@ -22502,16 +17883,6 @@ func (v *Readdir4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Readdir4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Readdir4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -22693,83 +18064,6 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs4.Readdir4Res:Resok4.Cookieverf")
-		}
-		w := b[off : off+12 : off+12]
-		more := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i := 0
-		for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Cookie", i)
-			}
-			w := b[off : off+12 : off+12]
-			n := binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
-			}
-			off += xdr.Padded(int(n))
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n2)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
-			}
-			off += int(n2) * 4
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
-			}
-			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
-			}
-			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
-			}
-			off += xdr.Padded(int(n3))
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries")
-			}
-			more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			i++
-		}
-		if more != 0 {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.Readdir4Res:Resok4.Reply.Entries")
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.EOF")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Res:Resok4.Reply.EOF")
-		}
-		off += 4
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Readdir4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Readdir4Res) ResetXDR() {
 	switch v.Status {
@@ -22817,16 +18111,6 @@ func (v *Readlink4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Readlink4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Readlink4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -22860,23 +18144,6 @@ func (v *Readlink4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Readlink4Resok:Link")
 	}
 	v.Link = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Readlink4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Readlink4Resok:Link")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Resok:Link")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Readlink4Resok:Link")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -22926,16 +18193,6 @@ func (v *Readlink4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Readlink4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Readlink4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -23009,35 +18266,6 @@ func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Readlink4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Readlink4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Readlink4Res:Resok4.Link")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Res:Resok4.Link")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Readlink4Res:Resok4.Link")
-		}
-		off += xdr.Padded(int(n))
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Readlink4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Readlink4Res) ResetXDR() {
 	switch v.Status {
@@ -23085,16 +18313,6 @@ func (v *Remove4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Remove4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Remove4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -23128,23 +18346,6 @@ func (v *Remove4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Remove4Args:Target")
 	}
 	v.Target = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Remove4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Remove4Args:Target")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Remove4Args:Target")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Remove4Args:Target")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -23194,16 +18395,6 @@ func (v *Remove4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Remove4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Remove4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -23235,20 +18426,6 @@ func (v *Remove4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Cinfo.Atomic = word != 0
 	v.Cinfo.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
 	v.Cinfo.After = Changeid4(binary.BigEndian.Uint64(w[12:20]))
-	off += 20
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Remove4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs4.Remove4Resok:Cinfo.Atomic")
-	}
-	w := b[off : off+20 : off+20]
-	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Remove4Resok:Cinfo.Atomic")
-	}
 	off += 20
 	return off, nil
 }
@@ -23302,16 +18479,6 @@ func (v *Remove4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Remove4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Remove4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -23382,32 +18549,6 @@ func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Remove4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Remove4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.Remove4Res:Resok4.Cinfo.Atomic")
-		}
-		w := b[off : off+20 : off+20]
-		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Remove4Res:Resok4.Cinfo.Atomic")
-		}
-		off += 20
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Remove4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Remove4Res) ResetXDR() {
 	switch v.Status {
@@ -23454,16 +18595,6 @@ func (v *Rename4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Rename4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Rename4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -23522,35 +18653,6 @@ func (v *Rename4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Rename4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Rename4Args:Oldname")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Rename4Args:Oldname")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Rename4Args:Oldname")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Rename4Args:Newname")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Rename4Args:Newname")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Rename4Args:Newname")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Rename4Args) ResetXDR() {
 	v.Oldname = nil
@@ -23597,16 +18699,6 @@ func (v *Rename4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Rename4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Rename4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -23648,24 +18740,6 @@ func (v *Rename4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.TargetCinfo.Atomic = word2 != 0
 	v.TargetCinfo.Before = Changeid4(binary.BigEndian.Uint64(w[24:32]))
 	v.TargetCinfo.After = Changeid4(binary.BigEndian.Uint64(w[32:40]))
-	off += 40
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Rename4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 40) {
-		return 0, codec.Short(b, off, 40, "nfs4.Rename4Resok:SourceCinfo.Atomic")
-	}
-	w := b[off : off+40 : off+40]
-	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Rename4Resok:SourceCinfo.Atomic")
-	}
-	word2 := binary.BigEndian.Uint32(w[20:24])
-	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.Rename4Resok:TargetCinfo.Atomic")
-	}
 	off += 40
 	return off, nil
 }
@@ -23720,16 +18794,6 @@ func (v *Rename4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Rename4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Rename4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -23810,36 +18874,6 @@ func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Rename4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Rename4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "nfs4.Rename4Res:Resok4.SourceCinfo.Atomic")
-		}
-		w := b[off : off+40 : off+40]
-		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Rename4Res:Resok4.SourceCinfo.Atomic")
-		}
-		word2 := binary.BigEndian.Uint32(w[20:24])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.Rename4Res:Resok4.TargetCinfo.Atomic")
-		}
-		off += 40
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Rename4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Rename4Res) ResetXDR() {
 	switch v.Status {
@@ -23890,16 +18924,6 @@ func (v *Renew4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Renew4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Renew4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -23921,15 +18945,6 @@ func (v *Renew4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs4.Renew4Args:Clientid")
 	}
 	v.Clientid = Clientid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Renew4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Renew4Args:Clientid")
-	}
 	off += 8
 	return off, nil
 }
@@ -23979,16 +18994,6 @@ func (v *Renew4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Renew4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Renew4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -24017,19 +19022,6 @@ func (v *Renew4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Renew4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Renew4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Renew4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Renew4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -24079,16 +19071,6 @@ func (v *Restorefh4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Restorefh4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Restorefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -24117,19 +19099,6 @@ func (v *Restorefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Restorefh4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Restorefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Restorefh4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Restorefh4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -24179,16 +19148,6 @@ func (v *Savefh4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Savefh4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Savefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -24217,19 +19176,6 @@ func (v *Savefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Savefh4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Savefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Savefh4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Savefh4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -24276,16 +19222,6 @@ func (v *Secinfo4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Secinfo4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Secinfo4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -24319,23 +19255,6 @@ func (v *Secinfo4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Secinfo4Args:Name")
 	}
 	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Secinfo4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Args:Name")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Secinfo4Args:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Secinfo4Args:Name")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -24416,16 +19335,6 @@ func (v *RPCGSSSvc) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RPCGSSSvc) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RPCGSSSvc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -24454,19 +19363,6 @@ func (v *RPCGSSSvc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RPCGSSSvc:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RPCGSSSvc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.RPCGSSSvc:")
-	}
-	enum := RPCGSSSvc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RPCGSSSvc:")
-	}
 	off += 4
 	return off, nil
 }
@@ -24508,16 +19404,6 @@ func (v *RpcsecGSSInfo) AppendBinary(b []byte) ([]byte, error) {
 func (v *RpcsecGSSInfo) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *RpcsecGSSInfo) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -24575,32 +19461,6 @@ func (v *RpcsecGSSInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RpcsecGSSInfo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.RpcsecGSSInfo:Oid")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.RpcsecGSSInfo:Oid")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.RpcsecGSSInfo:Oid")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.RpcsecGSSInfo:Qop")
-	}
-	w := b[off : off+8 : off+8]
-	enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.RpcsecGSSInfo:Service")
-	}
-	off += 8
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *RpcsecGSSInfo) ResetXDR() {
 	v.Oid = nil
@@ -24648,16 +19508,6 @@ func (v *Secinfo4) AppendBinary(b []byte) ([]byte, error) {
 func (v *Secinfo4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Secinfo4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -24744,42 +19594,6 @@ func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Secinfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind uint32
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4:Flavor")
-	}
-	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	switch kind {
-	case RpcsecGSS:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Secinfo4:FlavorInfo.Oid")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Secinfo4:FlavorInfo.Oid")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Secinfo4:FlavorInfo.Oid")
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.Secinfo4:FlavorInfo.Qop")
-		}
-		w := b[off : off+8 : off+8]
-		enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4:FlavorInfo.Service")
-		}
-		off += 8
-	default:
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Secinfo4) ResetXDR() {
 	switch v.Flavor {
@@ -24833,16 +19647,6 @@ func (v *Secinfo4Resok) AppendBinary(b []byte) ([]byte, error) {
 func (v *Secinfo4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Secinfo4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -24957,52 +19761,6 @@ func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Resok:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Resok:")
-	}
-	for i := range int(n) {
-		var kind uint32
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Resok:[].Flavor", i)
-		}
-		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		switch kind {
-		case RpcsecGSS:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
-			}
-			off += xdr.Padded(int(n2))
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.Secinfo4Resok:[].FlavorInfo.Qop", i)
-			}
-			w := b[off : off+8 : off+8]
-			enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
-			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
-			}
-			off += 8
-		default:
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Secinfo4Resok) ResetXDR() {
 	*v = (*v)[:0]
@@ -25056,16 +19814,6 @@ func (v *Secinfo4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Secinfo4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Secinfo4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -25214,64 +19962,6 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Res:Resok4")
-		}
-		for i := range int(n) {
-			var kind2 uint32
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].Flavor", i)
-			}
-			kind2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			switch kind2 {
-			case RpcsecGSS:
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
-				}
-				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
-				}
-				if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
-				}
-				off += xdr.Padded(int(n2))
-				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Qop", i)
-				}
-				w := b[off : off+8 : off+8]
-				enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
-				if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
-				}
-				off += 8
-			default:
-			}
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Secinfo4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Secinfo4Res) ResetXDR() {
 	switch v.Status {
@@ -25318,16 +20008,6 @@ func (v *Setattr4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Setattr4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Setattr4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -25406,33 +20086,6 @@ func (v *Setattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Setattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs4.Setattr4Args:Stateid.Seqid")
-	}
-	w := b[off : off+20 : off+20]
-	n := binary.BigEndian.Uint32(w[16:20])
-	off += 20
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
-	}
-	off += int(n) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setattr4Args:ObjAttributes.AttrVals")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Setattr4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
@@ -25474,16 +20127,6 @@ func (v *Setattr4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Setattr4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Setattr4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -25545,25 +20188,6 @@ func (v *Setattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Setattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Setattr4Res:Status")
-	}
-	w := b[off : off+8 : off+8]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Setattr4Res:Status")
-	}
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Setattr4Res:Attrsset")
-	}
-	off += int(n) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Setattr4Res) ResetXDR() {
 	v.Status = 0
@@ -25607,16 +20231,6 @@ func (v *Setclientid4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Setclientid4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Setclientid4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -25712,56 +20326,6 @@ func (v *Setclientid4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Setclientid4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs4.Setclientid4Args:Client.Verifier")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Setclientid4Args:Client.ID")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Args:Client.ID")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Args:Client.ID")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Setclientid4Args:Callback.Program")
-	}
-	w = b[off : off+8 : off+8]
-	n2 := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Args:Callback.Location.Netid")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Args:Callback.Location.Netid")
-	}
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Args:Callback.Location.Addr")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Setclientid4Args:Callback.Location.Addr")
-	}
-	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Setclientid4Args:Callback.Location.Addr")
-	}
-	off += xdr.Padded(int(n3))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Args:CallbackIdent")
-	}
-	off += 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Setclientid4Args) ResetXDR() {
 	v.Client.ResetXDR()
@@ -25809,16 +20373,6 @@ func (v *Setclientid4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Setclientid4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Setclientid4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -25844,15 +20398,6 @@ func (v *Setclientid4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	w := b[off : off+16 : off+16]
 	v.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
 	v.SetclientidConfirm = [8]byte(w[8:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Setclientid4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Setclientid4Resok:Clientid")
-	}
 	off += 16
 	return off, nil
 }
@@ -25906,16 +20451,6 @@ func (v *Setclientid4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Setclientid4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Setclientid4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -26027,52 +20562,6 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.Setclientid4Res:Resok4.Clientid")
-		}
-		off += 16
-	case Nfsstat4ErrClidInuse:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.Netid")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Res:ClientUsing.Netid")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Res:ClientUsing.Netid")
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.Addr")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Res:ClientUsing.Addr")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Res:ClientUsing.Addr")
-		}
-		off += xdr.Padded(int(n2))
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Setclientid4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Setclientid4Res) ResetXDR() {
 	switch v.Status {
@@ -26125,16 +20614,6 @@ func (v *SetclientidConfirm4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetclientidConfirm4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SetclientidConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -26160,15 +20639,6 @@ func (v *SetclientidConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int
 	w := b[off : off+16 : off+16]
 	v.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
 	v.SetclientidConfirm = [8]byte(w[8:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetclientidConfirm4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.SetclientidConfirm4Args:Clientid")
-	}
 	off += 16
 	return off, nil
 }
@@ -26219,16 +20689,6 @@ func (v *SetclientidConfirm4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SetclientidConfirm4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SetclientidConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -26257,19 +20717,6 @@ func (v *SetclientidConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int,
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SetclientidConfirm4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SetclientidConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.SetclientidConfirm4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SetclientidConfirm4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -26315,16 +20762,6 @@ func (v *Verify4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Verify4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Verify4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -26397,32 +20834,6 @@ func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Verify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
-	}
-	off += int(n) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.AttrVals")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Verify4Args:ObjAttributes.AttrVals")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Verify4Args:ObjAttributes.AttrVals")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Verify4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
@@ -26468,16 +20879,6 @@ func (v *Verify4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Verify4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Verify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -26506,19 +20907,6 @@ func (v *Verify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Verify4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Verify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Verify4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Verify4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -26599,16 +20987,6 @@ func (v *StableHow4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *StableHow4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *StableHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -26637,19 +21015,6 @@ func (v *StableHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.StableHow4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *StableHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.StableHow4:")
-	}
-	enum := StableHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.StableHow4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -26691,16 +21056,6 @@ func (v *Write4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *Write4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Write4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -26757,28 +21112,6 @@ func (v *Write4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Write4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 32) {
-		return 0, codec.Short(b, off, 32, "nfs4.Write4Args:Stateid.Seqid")
-	}
-	w := b[off : off+32 : off+32]
-	enum := StableHow4(binary.BigEndian.Uint32(w[24:28]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum)), 0, "nfs4.Write4Args:Stable")
-	}
-	n := binary.BigEndian.Uint32(w[28:32])
-	off += 32
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Write4Args:Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Write4Args:Data")
-	}
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Write4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
@@ -26827,16 +21160,6 @@ func (v *Write4Resok) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Write4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Write4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -26871,20 +21194,6 @@ func (v *Write4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	v.Committed = enum
 	v.Writeverf = [8]byte(w[8:16])
-	off += 16
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Write4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Write4Resok:Count")
-	}
-	w := b[off : off+16 : off+16]
-	enum := StableHow4(binary.BigEndian.Uint32(w[4:8]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Write4Resok:Committed")
-	}
 	off += 16
 	return off, nil
 }
@@ -26940,16 +21249,6 @@ func (v *Write4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Write4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Write4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -27023,32 +21322,6 @@ func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Write4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Write4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.Write4Res:Resok4.Count")
-		}
-		w := b[off : off+16 : off+16]
-		enum := StableHow4(binary.BigEndian.Uint32(w[4:8]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Write4Res:Resok4.Committed")
-		}
-		off += 16
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Write4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Write4Res) ResetXDR() {
 	switch v.Status {
@@ -27101,16 +21374,6 @@ func (v *ReleaseLockowner4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReleaseLockowner4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReleaseLockowner4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -27151,27 +21414,6 @@ func (v *ReleaseLockowner4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
 	}
 	v.LockOwner.Owner = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReleaseLockowner4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs4.ReleaseLockowner4Args:LockOwner.Clientid")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -27221,16 +21463,6 @@ func (v *ReleaseLockowner4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReleaseLockowner4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReleaseLockowner4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -27259,19 +21491,6 @@ func (v *ReleaseLockowner4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ReleaseLockowner4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReleaseLockowner4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.ReleaseLockowner4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ReleaseLockowner4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -27321,16 +21540,6 @@ func (v *Illegal4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Illegal4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Illegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -27359,19 +21568,6 @@ func (v *Illegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Illegal4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Illegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Illegal4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Illegal4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -27460,16 +21656,6 @@ func (v *NFSOpnum4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSOpnum4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -27498,19 +21684,6 @@ func (v *NFSOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSOpnum4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSOpnum4:")
-	}
-	enum := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSOpnum4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -27729,16 +21902,6 @@ func (v *NFSArgop4) AppendBinary(b []byte) ([]byte, error) {
 func (v *NFSArgop4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSArgop4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -29497,619 +23660,6 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Argop")
-	}
-	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case NFSOpnum4Access:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opaccess.Access")
-		}
-		off += 4
-	case NFSOpnum4Close:
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Opclose.Seqid")
-		}
-		off += 20
-	case NFSOpnum4Commit:
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs4.NFSArgop4:Opcommit.Offset")
-		}
-		off += 12
-	case NFSOpnum4Create:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
-		}
-		kind2 := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case NFSFtype4Lnk:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
-			}
-			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
-			}
-			off += xdr.Padded(int(n))
-		case NFSFtype4Blk, NFSFtype4Chr:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opcreate.Objtype.Devdata.Specdata1")
-			}
-			off += 8
-		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
-			}
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objname")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.NFSArgop4:Opcreate.Objname")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.NFSArgop4:Opcreate.Objname")
-		}
-		off += xdr.Padded(int(n2))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
-		}
-		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
-		}
-		off += int(n3) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
-		}
-		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
-		}
-		off += xdr.Padded(int(n4))
-	case NFSOpnum4Delegpurge:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opdelegpurge.Clientid")
-		}
-		off += 8
-	case NFSOpnum4Delegreturn:
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.NFSArgop4:Opdelegreturn.Stateid.Seqid")
-		}
-		off += 16
-	case NFSOpnum4Getattr:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
-		}
-		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
-		}
-		off += int(n5) * 4
-	case NFSOpnum4Getfh:
-	case NFSOpnum4Link:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Oplink.Newname")
-		}
-		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs4.NFSArgop4:Oplink.Newname")
-		}
-		if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs4.NFSArgop4:Oplink.Newname")
-		}
-		off += xdr.Padded(int(n6))
-	case NFSOpnum4Lock:
-		var kind3 bool
-		if codec.Lacks(b, off, 28) {
-			return 0, codec.Short(b, off, 28, "nfs4.NFSArgop4:Oplock.Locktype")
-		}
-		w := b[off : off+28 : off+28]
-		enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSArgop4:Oplock.Locktype")
-		}
-		word := binary.BigEndian.Uint32(w[4:8])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs4.NFSArgop4:Oplock.Reclaim")
-		}
-		word2 := binary.BigEndian.Uint32(w[24:28])
-		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+24, uint64(word2), 1, "nfs4.NFSArgop4:Oplock.Locker.NewLockOwner")
-		}
-		kind3 = word2 != 0
-		off += 28
-		if kind3 {
-			if codec.Lacks(b, off, 36) {
-				return 0, codec.Short(b, off, 36, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.OpenSeqid")
-			}
-			w := b[off : off+36 : off+36]
-			n7 := binary.BigEndian.Uint32(w[32:36])
-			off += 36
-			if n7 > 1024 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 1024, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner")
-			}
-			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner")
-			}
-			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner")
-			}
-			off += xdr.Padded(int(n7))
-		} else {
-			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Oplock.Locker.LockOwner.Stateid.Seqid")
-			}
-			off += 20
-		}
-	case NFSOpnum4Lockt:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "nfs4.NFSArgop4:Oplockt.Locktype")
-		}
-		w := b[off : off+32 : off+32]
-		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSArgop4:Oplockt.Locktype")
-		}
-		n8 := binary.BigEndian.Uint32(w[28:32])
-		off += 32
-		if n8 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs4.NFSArgop4:Oplockt.Owner.Owner")
-		}
-		if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs4.NFSArgop4:Oplockt.Owner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs4.NFSArgop4:Oplockt.Owner.Owner")
-		}
-		off += xdr.Padded(int(n8))
-	case NFSOpnum4Locku:
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Short(b, off, 40, "nfs4.NFSArgop4:Oplocku.Locktype")
-		}
-		w := b[off : off+40 : off+40]
-		enum3 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.NFSArgop4:Oplocku.Locktype")
-		}
-		off += 40
-	case NFSOpnum4Lookup:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Oplookup.Objname")
-		}
-		n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs4.NFSArgop4:Oplookup.Objname")
-		}
-		if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs4.NFSArgop4:Oplookup.Objname")
-		}
-		off += xdr.Padded(int(n9))
-	case NFSOpnum4Lookupp:
-	case NFSOpnum4Nverify:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
-		}
-		n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n10)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
-		}
-		off += int(n10) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
-		}
-		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
-		}
-		off += xdr.Padded(int(n11))
-	case NFSOpnum4Open:
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs4.NFSArgop4:Opopen.Seqid")
-		}
-		w := b[off : off+24 : off+24]
-		n12 := binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		if n12 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n12), 1024, "nfs4.NFSArgop4:Opopen.Owner.Owner")
-		}
-		if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs4.NFSArgop4:Opopen.Owner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs4.NFSArgop4:Opopen.Owner.Owner")
-		}
-		off += xdr.Padded(int(n12))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
-		}
-		kind4 := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind4 {
-		case Opentype4Create:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
-			}
-			kind5 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-			switch kind5 {
-			case Createmode4Unchecked, Createmode4Guarded:
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
-				}
-				n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if uint64(n13)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n13), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
-				}
-				off += int(n13) * 4
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
-				}
-				n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if (uint64(n14)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n14)), "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
-				}
-				if !codec.ZeroPad(b, off, int(n14)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n14), codec.PadBits(b, off, int(n14)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
-				}
-				off += xdr.Padded(int(n14))
-			case Createmode4Exclusive:
-				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opopen.Openhow.How.Createverf")
-				}
-				off += 8
-			default:
-				if !kind5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
-				}
-				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
-			}
-		default:
-			if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
-			}
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.Claim")
-		}
-		kind6 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind6 {
-		case OpenClaimType4Null:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.File")
-			}
-			n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n15)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n15)), "nfs4.NFSArgop4:Opopen.Claim.File")
-			}
-			if !codec.ZeroPad(b, off, int(n15)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n15), codec.PadBits(b, off, int(n15)), 0, "nfs4.NFSArgop4:Opopen.Claim.File")
-			}
-			off += xdr.Padded(int(n15))
-		case OpenClaimType4Previous:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
-			}
-			enum4 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
-			}
-			off += 4
-		case OpenClaimType4DelegateCur:
-			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.DelegateStateid.Seqid")
-			}
-			w := b[off : off+20 : off+20]
-			n16 := binary.BigEndian.Uint32(w[16:20])
-			off += 20
-			if (uint64(n16)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n16)), "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
-			}
-			if !codec.ZeroPad(b, off, int(n16)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n16), codec.PadBits(b, off, int(n16)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
-			}
-			off += xdr.Padded(int(n16))
-		case OpenClaimType4DelegatePrev:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
-			}
-			n17 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n17)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n17)), "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
-			}
-			if !codec.ZeroPad(b, off, int(n17)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n17), codec.PadBits(b, off, int(n17)), 0, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
-			}
-			off += xdr.Padded(int(n17))
-		default:
-			if !kind6.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
-		}
-	case NFSOpnum4Openattr:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopenattr.Createdir")
-		}
-		word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs4.NFSArgop4:Opopenattr.Createdir")
-		}
-		off += 4
-	case NFSOpnum4OpenConfirm:
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:OpopenConfirm.OpenStateid.Seqid")
-		}
-		off += 20
-	case NFSOpnum4OpenDowngrade:
-		if codec.Lacks(b, off, 28) {
-			return 0, codec.Short(b, off, 28, "nfs4.NFSArgop4:OpopenDowngrade.OpenStateid.Seqid")
-		}
-		off += 28
-	case NFSOpnum4Putfh:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opputfh.Object")
-		}
-		n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n18 > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n18), 128, "nfs4.NFSArgop4:Opputfh.Object")
-		}
-		if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs4.NFSArgop4:Opputfh.Object")
-		}
-		if !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs4.NFSArgop4:Opputfh.Object")
-		}
-		off += xdr.Padded(int(n18))
-	case NFSOpnum4Putpubfh:
-	case NFSOpnum4Putrootfh:
-	case NFSOpnum4Read:
-		if codec.Lacks(b, off, 28) {
-			return 0, codec.Short(b, off, 28, "nfs4.NFSArgop4:Opread.Stateid.Seqid")
-		}
-		off += 28
-	case NFSOpnum4Readdir:
-		if codec.Lacks(b, off, 28) {
-			return 0, codec.Short(b, off, 28, "nfs4.NFSArgop4:Opreaddir.Cookie")
-		}
-		w := b[off : off+28 : off+28]
-		n19 := binary.BigEndian.Uint32(w[24:28])
-		off += 28
-		if uint64(n19)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n19), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opreaddir.AttrRequest")
-		}
-		off += int(n19) * 4
-	case NFSOpnum4Readlink:
-	case NFSOpnum4Remove:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opremove.Target")
-		}
-		n20 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n20)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n20)), "nfs4.NFSArgop4:Opremove.Target")
-		}
-		if !codec.ZeroPad(b, off, int(n20)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n20), codec.PadBits(b, off, int(n20)), 0, "nfs4.NFSArgop4:Opremove.Target")
-		}
-		off += xdr.Padded(int(n20))
-	case NFSOpnum4Rename:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Oprename.Oldname")
-		}
-		n21 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n21)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n21)), "nfs4.NFSArgop4:Oprename.Oldname")
-		}
-		if !codec.ZeroPad(b, off, int(n21)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n21), codec.PadBits(b, off, int(n21)), 0, "nfs4.NFSArgop4:Oprename.Oldname")
-		}
-		off += xdr.Padded(int(n21))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Oprename.Newname")
-		}
-		n22 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n22)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n22)), "nfs4.NFSArgop4:Oprename.Newname")
-		}
-		if !codec.ZeroPad(b, off, int(n22)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n22), codec.PadBits(b, off, int(n22)), 0, "nfs4.NFSArgop4:Oprename.Newname")
-		}
-		off += xdr.Padded(int(n22))
-	case NFSOpnum4Renew:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Oprenew.Clientid")
-		}
-		off += 8
-	case NFSOpnum4Restorefh:
-	case NFSOpnum4Savefh:
-	case NFSOpnum4Secinfo:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsecinfo.Name")
-		}
-		n23 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n23)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n23)), "nfs4.NFSArgop4:Opsecinfo.Name")
-		}
-		if !codec.ZeroPad(b, off, int(n23)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n23), codec.PadBits(b, off, int(n23)), 0, "nfs4.NFSArgop4:Opsecinfo.Name")
-		}
-		off += xdr.Padded(int(n23))
-	case NFSOpnum4Setattr:
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Opsetattr.Stateid.Seqid")
-		}
-		w := b[off : off+20 : off+20]
-		n24 := binary.BigEndian.Uint32(w[16:20])
-		off += 20
-		if uint64(n24)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n24), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask")
-		}
-		off += int(n24) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
-		}
-		n25 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n25)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n25)), "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n25)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n25), codec.PadBits(b, off, int(n25)), 0, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
-		}
-		off += xdr.Padded(int(n25))
-	case NFSOpnum4Setclientid:
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs4.NFSArgop4:Opsetclientid.Client.Verifier")
-		}
-		w := b[off : off+12 : off+12]
-		n26 := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if n26 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n26), 1024, "nfs4.NFSArgop4:Opsetclientid.Client.ID")
-		}
-		if (uint64(n26)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n26)), "nfs4.NFSArgop4:Opsetclientid.Client.ID")
-		}
-		if !codec.ZeroPad(b, off, int(n26)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n26), codec.PadBits(b, off, int(n26)), 0, "nfs4.NFSArgop4:Opsetclientid.Client.ID")
-		}
-		off += xdr.Padded(int(n26))
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opsetclientid.Callback.Program")
-		}
-		w = b[off : off+8 : off+8]
-		n27 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if (uint64(n27)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n27)), "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Netid")
-		}
-		if !codec.ZeroPad(b, off, int(n27)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n27), codec.PadBits(b, off, int(n27)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Netid")
-		}
-		off += xdr.Padded(int(n27))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
-		}
-		n28 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n28)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n28)), "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
-		}
-		if !codec.ZeroPad(b, off, int(n28)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n28), codec.PadBits(b, off, int(n28)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
-		}
-		off += xdr.Padded(int(n28))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.CallbackIdent")
-		}
-		off += 4
-	case NFSOpnum4SetclientidConfirm:
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.NFSArgop4:OpsetclientidConfirm.Clientid")
-		}
-		off += 16
-	case NFSOpnum4Verify:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
-		}
-		n29 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n29)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n29), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
-		}
-		off += int(n29) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
-		}
-		n30 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n30)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n30)), "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n30)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n30), codec.PadBits(b, off, int(n30)), 0, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
-		}
-		off += xdr.Padded(int(n30))
-	case NFSOpnum4Write:
-		if codec.Lacks(b, off, 32) {
-			return 0, codec.Short(b, off, 32, "nfs4.NFSArgop4:Opwrite.Stateid.Seqid")
-		}
-		w := b[off : off+32 : off+32]
-		enum5 := StableHow4(binary.BigEndian.Uint32(w[24:28]))
-		if !enum5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum5)), 0, "nfs4.NFSArgop4:Opwrite.Stable")
-		}
-		n31 := binary.BigEndian.Uint32(w[28:32])
-		off += 32
-		if (uint64(n31)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n31)), "nfs4.NFSArgop4:Opwrite.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n31)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n31), codec.PadBits(b, off, int(n31)), 0, "nfs4.NFSArgop4:Opwrite.Data")
-		}
-		off += xdr.Padded(int(n31))
-	case NFSOpnum4ReleaseLockowner:
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Clientid")
-		}
-		w := b[off : off+12 : off+12]
-		n32 := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if n32 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n32), 1024, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner")
-		}
-		if (uint64(n32)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n32)), "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n32)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n32), codec.PadBits(b, off, int(n32)), 0, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner")
-		}
-		off += xdr.Padded(int(n32))
-	case NFSOpnum4Illegal:
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSArgop4:Argop")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSArgop4:Argop")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSArgop4) ResetXDR() {
 	switch v.Argop {
@@ -30551,16 +24101,6 @@ func (v *NFSResop4) AppendBinary(b []byte) ([]byte, error) {
 func (v *NFSResop4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSResop4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -33053,860 +26593,6 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Resop")
-	}
-	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case NFSOpnum4Access:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opaccess.Status")
-		}
-		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opaccess.Resok4.Supported")
-			}
-			off += 8
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSResop4:Opaccess.Status")
-			}
-		}
-	case NFSOpnum4Close:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opclose.Status")
-		}
-		kind3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind3 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Opclose.OpenStateid.Seqid")
-			}
-			off += 16
-		default:
-			if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.NFSResop4:Opclose.Status")
-			}
-		}
-	case NFSOpnum4Commit:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opcommit.Status")
-		}
-		kind4 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind4 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opcommit.Resok4.Writeverf")
-			}
-			off += 8
-		default:
-			if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "nfs4.NFSResop4:Opcommit.Status")
-			}
-		}
-	case NFSOpnum4Create:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opcreate.Status")
-		}
-		kind5 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind5 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 24) {
-				return 0, codec.Short(b, off, 24, "nfs4.NFSResop4:Opcreate.Resok4.Cinfo.Atomic")
-			}
-			w := b[off : off+24 : off+24]
-			word := binary.BigEndian.Uint32(w[0:4])
-			if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.NFSResop4:Opcreate.Resok4.Cinfo.Atomic")
-			}
-			n := binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			if uint64(n)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opcreate.Resok4.Attrset")
-			}
-			off += int(n) * 4
-		default:
-			if !kind5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSResop4:Opcreate.Status")
-			}
-		}
-	case NFSOpnum4Delegpurge:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opdelegpurge.Status")
-		}
-		enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
-		}
-		off += 4
-	case NFSOpnum4Delegreturn:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opdelegreturn.Status")
-		}
-		enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
-		}
-		off += 4
-	case NFSOpnum4Getattr:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Status")
-		}
-		kind6 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind6 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n2)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
-			}
-			off += int(n2) * 4
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
-			}
-			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
-			}
-			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
-			}
-			off += xdr.Padded(int(n3))
-		default:
-			if !kind6.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSResop4:Opgetattr.Status")
-			}
-		}
-	case NFSOpnum4Getfh:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Status")
-		}
-		kind7 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind7 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
-			}
-			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n4 > 128 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 128, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
-			}
-			if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.NFSResop4:Opgetfh.Resok4.Object")
-			}
-			if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
-			}
-			off += xdr.Padded(int(n4))
-		default:
-			if !kind7.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind7)), 0, "nfs4.NFSResop4:Opgetfh.Status")
-			}
-		}
-	case NFSOpnum4Link:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplink.Status")
-		}
-		kind8 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind8 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs4.NFSResop4:Oplink.Resok4.Cinfo.Atomic")
-			}
-			w := b[off : off+20 : off+20]
-			word2 := binary.BigEndian.Uint32(w[0:4])
-			if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs4.NFSResop4:Oplink.Resok4.Cinfo.Atomic")
-			}
-			off += 20
-		default:
-			if !kind8.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind8)), 0, "nfs4.NFSResop4:Oplink.Status")
-			}
-		}
-	case NFSOpnum4Lock:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplock.Status")
-		}
-		kind9 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind9 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Oplock.Resok4.Stateid.Seqid")
-			}
-			off += 16
-		case Nfsstat4ErrDenied:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "nfs4.NFSResop4:Oplock.Denied.Offset")
-			}
-			w := b[off : off+32 : off+32]
-			enum3 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-			if !enum3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum3)), 0, "nfs4.NFSResop4:Oplock.Denied.Locktype")
-			}
-			n5 := binary.BigEndian.Uint32(w[28:32])
-			off += 32
-			if n5 > 1024 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n5), 1024, "nfs4.NFSResop4:Oplock.Denied.Owner.Owner")
-			}
-			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.NFSResop4:Oplock.Denied.Owner.Owner")
-			}
-			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.NFSResop4:Oplock.Denied.Owner.Owner")
-			}
-			off += xdr.Padded(int(n5))
-		default:
-			if !kind9.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind9)), 0, "nfs4.NFSResop4:Oplock.Status")
-			}
-		}
-	case NFSOpnum4Lockt:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplockt.Status")
-		}
-		kind10 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind10 {
-		case Nfsstat4ErrDenied:
-			if codec.Lacks(b, off, 32) {
-				return 0, codec.Short(b, off, 32, "nfs4.NFSResop4:Oplockt.Denied.Offset")
-			}
-			w := b[off : off+32 : off+32]
-			enum4 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-			if !enum4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum4)), 0, "nfs4.NFSResop4:Oplockt.Denied.Locktype")
-			}
-			n6 := binary.BigEndian.Uint32(w[28:32])
-			off += 32
-			if n6 > 1024 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n6), 1024, "nfs4.NFSResop4:Oplockt.Denied.Owner.Owner")
-			}
-			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs4.NFSResop4:Oplockt.Denied.Owner.Owner")
-			}
-			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs4.NFSResop4:Oplockt.Denied.Owner.Owner")
-			}
-			off += xdr.Padded(int(n6))
-		case Nfsstat4OK:
-		default:
-			if !kind10.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind10)), 0, "nfs4.NFSResop4:Oplockt.Status")
-			}
-		}
-	case NFSOpnum4Locku:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplocku.Status")
-		}
-		kind11 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind11 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Oplocku.LockStateid.Seqid")
-			}
-			off += 16
-		default:
-			if !kind11.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind11)), 0, "nfs4.NFSResop4:Oplocku.Status")
-			}
-		}
-	case NFSOpnum4Lookup:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplookup.Status")
-		}
-		enum5 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSResop4:Oplookup.Status")
-		}
-		off += 4
-	case NFSOpnum4Lookupp:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oplookupp.Status")
-		}
-		enum6 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum6.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSResop4:Oplookupp.Status")
-		}
-		off += 4
-	case NFSOpnum4Nverify:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opnverify.Status")
-		}
-		enum7 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum7.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSResop4:Opnverify.Status")
-		}
-		off += 4
-	case NFSOpnum4Open:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Status")
-		}
-		kind12 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind12 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 44) {
-				return 0, codec.Short(b, off, 44, "nfs4.NFSResop4:Opopen.Resok4.Stateid.Seqid")
-			}
-			w := b[off : off+44 : off+44]
-			word3 := binary.BigEndian.Uint32(w[16:20])
-			if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.NFSResop4:Opopen.Resok4.Cinfo.Atomic")
-			}
-			n7 := binary.BigEndian.Uint32(w[40:44])
-			off += 44
-			if uint64(n7)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opopen.Resok4.Attrset")
-			}
-			off += int(n7) * 4
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
-			}
-			kind13 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-			switch kind13 {
-			case OpenDelegationType4None:
-			case OpenDelegationType4Read:
-				if codec.Lacks(b, off, 36) {
-					return 0, codec.Short(b, off, 36, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Stateid.Seqid")
-				}
-				w := b[off : off+36 : off+36]
-				word4 := binary.BigEndian.Uint32(w[16:20])
-				if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
-					return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word4), 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Recall")
-				}
-				n8 := binary.BigEndian.Uint32(w[32:36])
-				off += 36
-				if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
-				}
-				if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
-				}
-				off += xdr.Padded(int(n8))
-			case OpenDelegationType4Write:
-				if codec.Lacks(b, off, 24) {
-					return 0, codec.Short(b, off, 24, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Stateid.Seqid")
-				}
-				w := b[off : off+24 : off+24]
-				word5 := binary.BigEndian.Uint32(w[16:20])
-				if word5 > 1 && codec.Refuses(c, xdr.CodeBool) {
-					return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word5), 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Recall")
-				}
-				kind14 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-				off += 24
-				switch kind14 {
-				case LimitBy4Size:
-					if codec.Lacks(b, off, 8) {
-						return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize")
-					}
-					off += 8
-				case LimitBy4Blocks:
-					if codec.Lacks(b, off, 8) {
-						return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
-					}
-					off += 8
-				default:
-					if !kind14.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-						return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind14)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
-					}
-					return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind14)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
-				}
-				if codec.Lacks(b, off, 16) {
-					return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Permissions.Type")
-				}
-				w = b[off : off+16 : off+16]
-				n9 := binary.BigEndian.Uint32(w[12:16])
-				off += 16
-				if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Permissions.Who")
-				}
-				if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Permissions.Who")
-				}
-				off += xdr.Padded(int(n9))
-			default:
-				if !kind13.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind13)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
-				}
-				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind13)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
-			}
-		default:
-			if !kind12.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind12)), 0, "nfs4.NFSResop4:Opopen.Status")
-			}
-		}
-	case NFSOpnum4Openattr:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opopenattr.Status")
-		}
-		enum8 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum8.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs4.NFSResop4:Opopenattr.Status")
-		}
-		off += 4
-	case NFSOpnum4OpenConfirm:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:OpopenConfirm.Status")
-		}
-		kind15 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind15 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenConfirm.Resok4.Stateid.Seqid")
-			}
-			off += 16
-		default:
-			if !kind15.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind15)), 0, "nfs4.NFSResop4:OpopenConfirm.Status")
-			}
-		}
-	case NFSOpnum4OpenDowngrade:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:OpopenDowngrade.Status")
-		}
-		kind16 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind16 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenDowngrade.Resok4.Stateid.Seqid")
-			}
-			off += 16
-		default:
-			if !kind16.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind16)), 0, "nfs4.NFSResop4:OpopenDowngrade.Status")
-			}
-		}
-	case NFSOpnum4Putfh:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opputfh.Status")
-		}
-		enum9 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum9.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSResop4:Opputfh.Status")
-		}
-		off += 4
-	case NFSOpnum4Putpubfh:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opputpubfh.Status")
-		}
-		enum10 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum10.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
-		}
-		off += 4
-	case NFSOpnum4Putrootfh:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opputrootfh.Status")
-		}
-		enum11 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum11.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
-		}
-		off += 4
-	case NFSOpnum4Read:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opread.Status")
-		}
-		kind17 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind17 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opread.Resok4.EOF")
-			}
-			w := b[off : off+8 : off+8]
-			word6 := binary.BigEndian.Uint32(w[0:4])
-			if word6 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off, uint64(word6), 1, "nfs4.NFSResop4:Opread.Resok4.EOF")
-			}
-			n10 := binary.BigEndian.Uint32(w[4:8])
-			off += 8
-			if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs4.NFSResop4:Opread.Resok4.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs4.NFSResop4:Opread.Resok4.Data")
-			}
-			off += xdr.Padded(int(n10))
-		default:
-			if !kind17.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind17)), 0, "nfs4.NFSResop4:Opread.Status")
-			}
-		}
-	case NFSOpnum4Readdir:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Status")
-		}
-		kind18 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind18 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs4.NFSResop4:Opreaddir.Resok4.Cookieverf")
-			}
-			w := b[off : off+12 : off+12]
-			more := binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			i := 0
-			for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-				if codec.Lacks(b, off, 12) {
-					return 0, codec.Short(b, off, 12, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Cookie", i)
-				}
-				w := b[off : off+12 : off+12]
-				n11 := binary.BigEndian.Uint32(w[8:12])
-				off += 12
-				if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i)
-				}
-				if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i)
-				}
-				off += xdr.Padded(int(n11))
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i)
-				}
-				n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if uint64(n12)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n12), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i)
-				}
-				off += int(n12) * 4
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
-				}
-				n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if (uint64(n13)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n13)), "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
-				}
-				if !codec.ZeroPad(b, off, int(n13)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n13), codec.PadBits(b, off, int(n13)), 0, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
-				}
-				off += xdr.Padded(int(n13))
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries")
-				}
-				more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				i++
-			}
-			if more != 0 {
-				return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries")
-			}
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.EOF")
-			}
-			word7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			if word7 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off, uint64(word7), 1, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.EOF")
-			}
-			off += 4
-		default:
-			if !kind18.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind18)), 0, "nfs4.NFSResop4:Opreaddir.Status")
-			}
-		}
-	case NFSOpnum4Readlink:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Status")
-		}
-		kind19 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind19 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
-			}
-			n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n14)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n14)), "nfs4.NFSResop4:Opreadlink.Resok4.Link")
-			}
-			if !codec.ZeroPad(b, off, int(n14)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n14), codec.PadBits(b, off, int(n14)), 0, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
-			}
-			off += xdr.Padded(int(n14))
-		default:
-			if !kind19.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind19)), 0, "nfs4.NFSResop4:Opreadlink.Status")
-			}
-		}
-	case NFSOpnum4Remove:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opremove.Status")
-		}
-		kind20 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind20 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs4.NFSResop4:Opremove.Resok4.Cinfo.Atomic")
-			}
-			w := b[off : off+20 : off+20]
-			word8 := binary.BigEndian.Uint32(w[0:4])
-			if word8 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off, uint64(word8), 1, "nfs4.NFSResop4:Opremove.Resok4.Cinfo.Atomic")
-			}
-			off += 20
-		default:
-			if !kind20.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind20)), 0, "nfs4.NFSResop4:Opremove.Status")
-			}
-		}
-	case NFSOpnum4Rename:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oprename.Status")
-		}
-		kind21 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind21 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 40) {
-				return 0, codec.Short(b, off, 40, "nfs4.NFSResop4:Oprename.Resok4.SourceCinfo.Atomic")
-			}
-			w := b[off : off+40 : off+40]
-			word9 := binary.BigEndian.Uint32(w[0:4])
-			if word9 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off, uint64(word9), 1, "nfs4.NFSResop4:Oprename.Resok4.SourceCinfo.Atomic")
-			}
-			word10 := binary.BigEndian.Uint32(w[20:24])
-			if word10 > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word10), 1, "nfs4.NFSResop4:Oprename.Resok4.TargetCinfo.Atomic")
-			}
-			off += 40
-		default:
-			if !kind21.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind21)), 0, "nfs4.NFSResop4:Oprename.Status")
-			}
-		}
-	case NFSOpnum4Renew:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oprenew.Status")
-		}
-		enum12 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum12.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum12)), 0, "nfs4.NFSResop4:Oprenew.Status")
-		}
-		off += 4
-	case NFSOpnum4Restorefh:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Oprestorefh.Status")
-		}
-		enum13 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum13.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum13)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
-		}
-		off += 4
-	case NFSOpnum4Savefh:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsavefh.Status")
-		}
-		enum14 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum14.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum14)), 0, "nfs4.NFSResop4:Opsavefh.Status")
-		}
-		off += 4
-	case NFSOpnum4Secinfo:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Status")
-		}
-		kind22 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind22 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4")
-			}
-			n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n15)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n15), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opsecinfo.Resok4")
-			}
-			for i2 := range int(n15) {
-				var kind23 uint32
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].Flavor", i2)
-				}
-				kind23 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				switch kind23 {
-				case RpcsecGSS:
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
-					}
-					n16 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-					if (uint64(n16)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n16)), "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
-					}
-					if !codec.ZeroPad(b, off, int(n16)) && codec.Refuses(c, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n16), codec.PadBits(b, off, int(n16)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
-					}
-					off += xdr.Padded(int(n16))
-					if codec.Lacks(b, off, 8) {
-						return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Qop", i2)
-					}
-					w := b[off : off+8 : off+8]
-					enum15 := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
-					if !enum15.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-						return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i2)
-					}
-					off += 8
-				default:
-				}
-			}
-		default:
-			if !kind22.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind22)), 0, "nfs4.NFSResop4:Opsecinfo.Status")
-			}
-		}
-	case NFSOpnum4Setattr:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opsetattr.Status")
-		}
-		w := b[off : off+8 : off+8]
-		enum16 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum16.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum16)), 0, "nfs4.NFSResop4:Opsetattr.Status")
-		}
-		n17 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if uint64(n17)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n17), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opsetattr.Attrsset")
-		}
-		off += int(n17) * 4
-	case NFSOpnum4Setclientid:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.Status")
-		}
-		kind24 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind24 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Opsetclientid.Resok4.Clientid")
-			}
-			off += 16
-		case Nfsstat4ErrClidInuse:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
-			}
-			n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
-			}
-			if !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
-			}
-			off += xdr.Padded(int(n18))
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
-			}
-			n19 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n19)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n19)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
-			}
-			if !codec.ZeroPad(b, off, int(n19)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n19), codec.PadBits(b, off, int(n19)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
-			}
-			off += xdr.Padded(int(n19))
-		default:
-			if !kind24.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind24)), 0, "nfs4.NFSResop4:Opsetclientid.Status")
-			}
-		}
-	case NFSOpnum4SetclientidConfirm:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
-		}
-		enum17 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum17.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum17)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
-		}
-		off += 4
-	case NFSOpnum4Verify:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opverify.Status")
-		}
-		enum18 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum18.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum18)), 0, "nfs4.NFSResop4:Opverify.Status")
-		}
-		off += 4
-	case NFSOpnum4Write:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opwrite.Status")
-		}
-		kind25 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind25 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Opwrite.Resok4.Count")
-			}
-			w := b[off : off+16 : off+16]
-			enum19 := StableHow4(binary.BigEndian.Uint32(w[4:8]))
-			if !enum19.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum19)), 0, "nfs4.NFSResop4:Opwrite.Resok4.Committed")
-			}
-			off += 16
-		default:
-			if !kind25.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind25)), 0, "nfs4.NFSResop4:Opwrite.Status")
-			}
-		}
-	case NFSOpnum4ReleaseLockowner:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:OpreleaseLockowner.Status")
-		}
-		enum20 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum20.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum20)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
-		}
-		off += 4
-	case NFSOpnum4Illegal:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opillegal.Status")
-		}
-		enum21 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum21.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum21)), 0, "nfs4.NFSResop4:Opillegal.Status")
-		}
-		off += 4
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSResop4:Resop")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSResop4:Resop")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSResop4) ResetXDR() {
 	switch v.Resop {
@@ -34093,16 +26779,6 @@ func (v *Compound4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Compound4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Compound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -34176,38 +26852,6 @@ func (v *Compound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Compound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Compound4Args:Tag")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Args:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Compound4Args:Tag")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Compound4Args:Minorversion")
-	}
-	w := b[off : off+8 : off+8]
-	n2 := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Compound4Args:Argarray")
-	}
-	for i := range int(n2) {
-		if off, err = (*NFSArgop4)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs4.Compound4Args:Argarray[]", i)
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Compound4Args) ResetXDR() {
 	v.Tag = nil
@@ -34253,16 +26897,6 @@ func (v *Compound4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *Compound4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Compound4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -34345,42 +26979,6 @@ func (v *Compound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Compound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Compound4Res:Status")
-	}
-	w := b[off : off+8 : off+8]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Compound4Res:Status")
-	}
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Res:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Compound4Res:Tag")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Compound4Res:Resarray")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.Compound4Res:Resarray")
-	}
-	for i := range int(n2) {
-		if off, err = (*NFSResop4)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, codec.In(err, "nfs4.Compound4Res:Resarray[]", i)
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Compound4Res) ResetXDR() {
 	v.Status = 0
@@ -34424,16 +27022,6 @@ func (v *CbGetattr4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *CbGetattr4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CbGetattr4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -34506,35 +27094,6 @@ func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CbGetattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:FH")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGetattr4Args:FH")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbGetattr4Args:FH")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbGetattr4Args:FH")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:AttrRequest")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbGetattr4Args:AttrRequest")
-	}
-	off += int(n2) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbGetattr4Args) ResetXDR() {
 	v.FH = nil
@@ -34577,16 +27136,6 @@ func (v *CbGetattr4Resok) AppendBinary(b []byte) ([]byte, error) {
 func (v *CbGetattr4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CbGetattr4Resok) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -34659,32 +27208,6 @@ func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CbGetattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
-	}
-	off += int(n) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
-	}
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbGetattr4Resok) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
@@ -34731,16 +27254,6 @@ func (v *CbGetattr4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *CbGetattr4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CbGetattr4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -34847,44 +27360,6 @@ func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CbGetattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
-	}
-	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case Nfsstat4OK:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
-		}
-		off += int(n) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
-		}
-		off += xdr.Padded(int(n2))
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.CbGetattr4Res:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbGetattr4Res) ResetXDR() {
 	switch v.Status {
@@ -34935,16 +27410,6 @@ func (v *CbRecall4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *CbRecall4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CbRecall4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -34999,31 +27464,6 @@ func (v *CbRecall4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CbRecall4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 24) {
-		return 0, codec.Short(b, off, 24, "nfs4.CbRecall4Args:Stateid.Seqid")
-	}
-	w := b[off : off+24 : off+24]
-	word := binary.BigEndian.Uint32(w[16:20])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbRecall4Args:Truncate")
-	}
-	n := binary.BigEndian.Uint32(w[20:24])
-	off += 24
-	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbRecall4Args:FH")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbRecall4Args:FH")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbRecall4Args:FH")
-	}
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbRecall4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
@@ -35071,16 +27511,6 @@ func (v *CbRecall4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CbRecall4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CbRecall4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -35109,19 +27539,6 @@ func (v *CbRecall4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbRecall4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CbRecall4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbRecall4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbRecall4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -35171,16 +27588,6 @@ func (v *CbIllegal4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CbIllegal4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CbIllegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -35209,19 +27616,6 @@ func (v *CbIllegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbIllegal4Res:Status")
 	}
 	v.Status = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CbIllegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbIllegal4Res:Status")
-	}
-	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbIllegal4Res:Status")
-	}
 	off += 4
 	return off, nil
 }
@@ -35303,16 +27697,6 @@ func (v *NFSCbOpnum4) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSCbOpnum4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSCbOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -35341,19 +27725,6 @@ func (v *NFSCbOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbOpnum4:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSCbOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSCbOpnum4:")
-	}
-	enum := NFSCbOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbOpnum4:")
-	}
 	off += 4
 	return off, nil
 }
@@ -35404,16 +27775,6 @@ func (v *NFSCbArgop4) AppendBinary(b []byte) ([]byte, error) {
 func (v *NFSCbArgop4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSCbArgop4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -35561,68 +27922,6 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSCbArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind uint32
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Argop")
-	}
-	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	switch kind {
-	case 3:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSCbArgop4:Opcbgetattr.FH")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
-		}
-		off += int(n2) * 4
-	case 4:
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs4.NFSCbArgop4:Opcbrecall.Stateid.Seqid")
-		}
-		w := b[off : off+24 : off+24]
-		word := binary.BigEndian.Uint32(w[16:20])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.NFSCbArgop4:Opcbrecall.Truncate")
-		}
-		n3 := binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		if n3 > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.NFSCbArgop4:Opcbrecall.FH")
-		}
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.NFSCbArgop4:Opcbrecall.FH")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.NFSCbArgop4:Opcbrecall.FH")
-		}
-		off += xdr.Padded(int(n3))
-	case 10044:
-	default:
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSCbArgop4:Argop")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSCbArgop4) ResetXDR() {
 	switch v.Argop {
@@ -35684,16 +27983,6 @@ func (v *NFSCbResop4) AppendBinary(b []byte) ([]byte, error) {
 func (v *NFSCbResop4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *NFSCbResop4) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -35869,73 +28158,6 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind uint32
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Resop")
-	}
-	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	switch kind {
-	case 3:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Status")
-		}
-		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case Nfsstat4OK:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
-			}
-			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
-			}
-			off += int(n) * 4
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
-			}
-			off += xdr.Padded(int(n2))
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Status")
-			}
-		}
-	case 4:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbrecall.Status")
-		}
-		enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
-		}
-		off += 4
-	case 10044:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbillegal.Status")
-		}
-		enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
-		}
-		off += 4
-	default:
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSCbResop4:Resop")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSCbResop4) ResetXDR() {
 	switch v.Resop {
@@ -35997,16 +28219,6 @@ func (v *CbCompound4Args) AppendBinary(b []byte) ([]byte, error) {
 func (v *CbCompound4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CbCompound4Args) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -36206,91 +28418,6 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Tag")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Args:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Args:Tag")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs4.CbCompound4Args:Minorversion")
-	}
-	w := b[off : off+12 : off+12]
-	n2 := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray")
-	}
-	for i := range int(n2) {
-		var kind uint32
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Argop", i)
-		}
-		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		switch kind {
-		case 3:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
-			}
-			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n3 > 128 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
-			}
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
-			}
-			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
-			}
-			off += xdr.Padded(int(n3))
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
-			}
-			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n4)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
-			}
-			off += int(n4) * 4
-		case 4:
-			if codec.Lacks(b, off, 24) {
-				return 0, codec.Short(b, off, 24, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Stateid.Seqid", i)
-			}
-			w := b[off : off+24 : off+24]
-			word := binary.BigEndian.Uint32(w[16:20])
-			if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-				return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Truncate", i)
-			}
-			n5 := binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			if n5 > 128 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
-			}
-			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
-			}
-			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
-			}
-			off += xdr.Padded(int(n5))
-		case 10044:
-		default:
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbCompound4Args) ResetXDR() {
 	v.Tag = nil
@@ -36352,16 +28479,6 @@ func (v *CbCompound4Res) AppendBinary(b []byte) ([]byte, error) {
 func (v *CbCompound4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CbCompound4Res) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -36586,100 +28703,6 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			p.Opcbillegal.Status = enum3
-			off += 4
-		default:
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
-		}
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.CbCompound4Res:Status")
-	}
-	w := b[off : off+8 : off+8]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCompound4Res:Status")
-	}
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Res:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Res:Tag")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCompound4Res:Resarray")
-	}
-	for i := range int(n2) {
-		var kind uint32
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Resop", i)
-		}
-		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		switch kind {
-		case 3:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
-			}
-			kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-			switch kind2 {
-			case Nfsstat4OK:
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
-				}
-				n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if uint64(n3)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
-				}
-				off += int(n3) * 4
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
-				}
-				n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
-				}
-				if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
-				}
-				off += xdr.Padded(int(n4))
-			default:
-				if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
-				}
-			}
-		case 4:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
-			}
-			enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
-			}
-			off += 4
-		case 10044:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
-			}
-			enum3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
-			}
 			off += 4
 		default:
 			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)

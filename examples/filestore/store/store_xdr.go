@@ -190,16 +190,6 @@ func (v *Status) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Status) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -228,19 +218,6 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "store.Status:")
-	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
-	}
 	off += 4
 	return off, nil
 }
@@ -283,16 +260,6 @@ func (v *Name) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Name) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Name) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -329,26 +296,6 @@ func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.Name:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Name) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "store.Name:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.Name:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.Name:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.Name:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -416,16 +363,6 @@ func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *WriteArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -508,51 +445,6 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "store.WriteArgs:Name")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.WriteArgs:Name")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.WriteArgs:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.WriteArgs:Name")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "store.WriteArgs:Offset")
-	}
-	w := b[off : off+12 : off+12]
-	n2 := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n2 > 1048576 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
-	}
-	ok := false
-	if codec.Reinserts(codec.DecoderOf(c)) {
-		var fault *xdr.Error
-		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteWriteArgsData, off, int(n2)); fault != nil {
-			return 0, codec.In(fault, "store.WriteArgs:Data")
-		}
-	}
-	if !ok {
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
-		}
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *WriteArgs) ResetXDR() {
 	v.Name = nil
@@ -600,16 +492,6 @@ func (v *WriteRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *WriteRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WriteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -642,20 +524,6 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	v.Status = enum
 	v.Count = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *WriteRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "store.WriteRes:Status")
-	}
-	w := b[off : off+8 : off+8]
-	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.WriteRes:Status")
-	}
 	off += 8
 	return off, nil
 }
@@ -708,16 +576,6 @@ func (v *ReadArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -765,30 +623,6 @@ func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+12 : off+12]
 	v.Offset = binary.BigEndian.Uint64(w[0:8])
 	v.Count = binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "store.ReadArgs:Name")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.ReadArgs:Name")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadArgs:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadArgs:Name")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "store.ReadArgs:Offset")
-	}
 	off += 12
 	return off, nil
 }
@@ -858,16 +692,6 @@ func (v *ReadOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 1048576 {
@@ -925,40 +749,6 @@ func (v *ReadOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
 		}
 		v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "store.ReadOK:EOF")
-	}
-	w := b[off : off+8 : off+8]
-	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOK:EOF")
-	}
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if n > 1048576 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOK:Data")
-	}
-	ok := false
-	if codec.Reinserts(codec.DecoderOf(c)) {
-		var fault *xdr.Error
-		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteReadOKData, off, int(n)); fault != nil {
-			return 0, codec.In(fault, "store.ReadOK:Data")
-		}
-	}
-	if !ok {
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadOK:Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
-		}
 		off += xdr.Padded(int(n))
 	}
 	return off, nil
@@ -1036,16 +826,6 @@ func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *ReadRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ReadRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1137,52 +917,6 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "store.ReadRes:Status")
-		}
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "store.ReadRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case OK:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "store.ReadRes:OK.EOF")
-		}
-		w := b[off : off+8 : off+8]
-		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:OK.EOF")
-		}
-		n := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if n > 1048576 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:OK.Data")
-		}
-		ok := false
-		if codec.Reinserts(codec.DecoderOf(c)) {
-			var fault *xdr.Error
-			if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteReadOKData, off, int(n)); fault != nil {
-				return 0, codec.In(fault, "store.ReadRes:OK.Data")
-			}
-		}
-		if !ok {
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:OK.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadRes:OK.Data")
-			}
-			off += xdr.Padded(int(n))
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "store.ReadRes:Status")
 		}
 	}

@@ -112,16 +112,6 @@ func (v *String) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *String) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -158,26 +148,6 @@ func (v *String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.String:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcbind.String:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.String:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.String:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.String:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -221,16 +191,6 @@ func (v *Done) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Done) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Done) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -256,19 +216,6 @@ func (v *Done) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "rpcbind.Done:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Done) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcbind.Done:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "rpcbind.Done:")
-	}
 	off += 4
 	return off, nil
 }
@@ -317,16 +264,6 @@ func (v *Mapping) AppendBinary(b []byte) ([]byte, error) {
 func (v *Mapping) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Mapping) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -419,57 +356,6 @@ func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Mapping) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "rpcbind.Mapping:Prog")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mapping:NetID")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mapping:NetID")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.Mapping:NetID")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcbind.Mapping:Addr")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n2 > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mapping:Addr")
-	}
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mapping:Addr")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.Mapping:Addr")
-	}
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcbind.Mapping:Owner")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n3 > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mapping:Owner")
-	}
-	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mapping:Owner")
-	}
-	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.Mapping:Owner")
-	}
-	off += xdr.Padded(int(n3))
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Mapping) ResetXDR() {
 	v.Prog = 0
@@ -519,16 +405,6 @@ func (v *Mappings) AppendBinary(b []byte) ([]byte, error) {
 func (v *Mappings) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Mappings) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -653,74 +529,6 @@ func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcbind.Mappings:")
 	}
 	*v = (*v)[:i]
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Mappings) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcbind.Mappings:")
-	}
-	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	i := 0
-	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "rpcbind.Mappings:[].Prog", i)
-		}
-		w := b[off : off+12 : off+12]
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mappings:[].NetID", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mappings:[].NetID", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.Mappings:[].NetID", i)
-		}
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcbind.Mappings:[].Addr", i)
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n2 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mappings:[].Addr", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mappings:[].Addr", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.Mappings:[].Addr", i)
-		}
-		off += xdr.Padded(int(n2))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcbind.Mappings:[].Owner", i)
-		}
-		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n3 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mappings:[].Owner", i)
-		}
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mappings:[].Owner", i)
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.Mappings:[].Owner", i)
-		}
-		off += xdr.Padded(int(n3))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "rpcbind.Mappings:")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcbind.Mappings:")
-	}
 	return off, nil
 }
 

@@ -49,9 +49,6 @@ func xdrTypes() []codectest.Type {
 			New: func() codectest.Value {
 				return new(Mapping)
 			},
-			View: func(b []byte) any {
-				return MappingView(b)
-			},
 			Wires: []string{
 				"d176f4bbd1ccaf51000000000000000000000000",
 				"f0ad34cc2e2e198f00000027357e944d785c9ddb94748e65d58ac010d7ef79d6ac57b4899bc7fa922f87c7d91f8c012b9c23a10000000011ce074d6f4681c98ab7c31dc4799a2091b30000000000001306f24b419c2db50b37debe54596ca5e08dcb1100",
@@ -64,18 +61,11 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: MappingsAmplification,
-			Lists: []codectest.List{
-				{Path: "", Method: "All"},
-			},
-			Max:  -1,
-			Min:  MappingsMinSize,
-			Name: "Mappings",
+			Max:           -1,
+			Min:           MappingsMinSize,
+			Name:          "Mappings",
 			New: func() codectest.Value {
 				return new(Mappings)
-			},
-			Scan: func(b []byte) codectest.Scan {
-				s := ScanMappings(b)
-				return &s
 			},
 			Wires: []string{
 				"00000000",

@@ -170,7 +170,8 @@ func TestCanaries(t *testing.T) {
 		}
 		typ := &Type{
 			Name: "word", Min: 4, Max: 4,
-			New: func() Value { return &word{fault: fault} },
+			New:   func() Value { return &word{fault: fault} },
+			Check: &word{fault: fault},
 		}
 		typ.View = func(b []byte) any { return wordView{b, fault} }
 		got := ""

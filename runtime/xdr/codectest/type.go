@@ -12,20 +12,25 @@ import (
 // Value is a pointer to a generated type.
 type Value interface {
 	xdr.Value
-	xdr.Checkable
 	encoding.BinaryAppender
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
-	CheckXDR([]byte) (int, error)
 	ResetXDR()
+}
+
+// Checker is a pointer to a type that was generated with views. It may be nil.
+type Checker interface {
+	xdr.Checkable
+	CheckXDR([]byte) (int, error)
 }
 
 // Type is a generated type and its properties that the compiler computed.
 type Type struct {
-	Name string
-	New  func() Value
-	View func([]byte) any  // nil if the type has no view
-	Scan func([]byte) Scan // nil if the type has none
+	Name  string
+	New   func() Value
+	Check Checker           // nil if the package has no views
+	View  func([]byte) any  // nil if the type has no view
+	Scan  func([]byte) Scan // nil if the type has none
 	// Lists has the lists that a scan yields, in the order on the wire.
 	Lists []List
 	// Min and Max are the bounds of its encodings, in bytes. If Max is negative, there is no

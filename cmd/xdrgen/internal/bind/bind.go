@@ -22,6 +22,7 @@
 //	rpc                                 also a package with clients and servers of the programs
 //	once     PROGRAM.VERSION.PROC       executing the procedure twice for one call does harm
 //	reply    PROGRAM.VERSION.PROC field.path    this argument bounds the reply's data, in bytes
+//	views                               checks without decoding, views and scans
 //
 // SPACE is header-type, flag, property, characteristic, error or operation.
 // Parse checks the form only. Package sema checks that the names exist.
@@ -104,7 +105,7 @@ func (p *parser) words(start, end int) []Word {
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // statements are the first words of statements.
-var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "once", "reply"}
+var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "once", "reply", "views"}
 
 // form returns the syntax of a statement and its number of words. The number is 0 if the first
 // word is unknown.
@@ -142,6 +143,8 @@ func form(word string) (text string, n int) {
 		return "once PROGRAM.VERSION.PROC", 2
 	case "reply":
 		return "reply PROGRAM.VERSION.PROC field.path", 3
+	case "views":
+		return "views", 1
 	}
 	return "", 0
 }
@@ -227,6 +230,8 @@ func (p *parser) line(w []Word) {
 		p.notTwice(w)
 	case "reply":
 		p.reply(w, all)
+	case "views":
+		b.Views = p.once("views", w[0].Pos, "views") || b.Views
 	}
 }
 

@@ -44,7 +44,8 @@ ddp     PROG.V1.WRITE args data
 with    none string
 rpc
 once    P.V.WRITE
-reply   P.V.READ a.count`)
+reply   P.V.READ a.count
+views`)
 	if found != nil {
 		t.Fatal(found)
 	}
@@ -76,12 +77,12 @@ reply   P.V.READ a.count`)
 	}
 	got = append(got, fmt.Sprint("rpc ", b.RPC))
 	got = append(got, "payload "+f.Payloads[0].Text)
-	got = append(got, b.Package, strings.Join(b.Imports, ","), strings.Join(b.With, ","), f.Imports[0].Text, f.Open[0].Text, b.File)
+	got = append(got, b.Package, strings.Join(b.Imports, ","), strings.Join(b.With, ","), fmt.Sprint("views ", b.Views), f.Imports[0].Text, f.Open[0].Text, b.File)
 	want := []string{
 		"prefix a_long_", "prefix a_", "prefix b_", "rename x_y XY at x_y", "rename s.f Field at s.f",
 		"code header-type A_MSG a_msg", "code property A_P", "code header-type A_NO  F_ONE,F_TWO", "code flag F_ONE", "ddp PROGV1READtrue [ok data]", "ddp PROGV1WRITEfalse [data]",
 		"message head[start kind] at message head start.kind", "number s.f property data true", "number s.g property other false", "number s.flags flag  false", "once PVWRITE at P.V.WRITE", "reply PVREAD[a count]", "rpc true", "payload A_MSG",
-		"example.org/gen/u", "unit/file.x", "none,string", "unit/file.x", "codes", "u.bind",
+		"example.org/gen/u", "unit/file.x", "none,string", "views true", "unit/file.x", "codes", "u.bind",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -123,6 +124,8 @@ func TestBad(t *testing.T) {
 		"ddp P.V.F arg a":                        "1:11 bind-syntax: found \"arg\", expected args or result; ",
 		"ddp P.V.F args a..b":                    "1:16 bind-syntax: found \"a..b\", expected names separated by dots; ",
 		"with":                                   "1:1 bind-syntax: found 1 words, expected with NAME...; ",
+		"views all":                              "1:1 bind-syntax: found 2 words, expected views; ",
+		"views\nviews":                           "2:1 bind-duplicate: second views; ",
 		"with none\nwith string":                 "2:1 bind-duplicate: second with; ",
 		"with string strnig":                     "1:13 bind-syntax: \"strnig\" is not an optional method; did you mean string?",
 		"with string,json":                       "1:6 bind-syntax: \"string,json\" is not an optional method; use one of none, string, clone, equal, stream, json",

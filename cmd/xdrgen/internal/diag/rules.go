@@ -70,6 +70,7 @@ const (
 	UnbalancedIf
 	IncludeTooDeep
 	OriginMap
+	ImportViews
 
 	CTypeName
 	BareUnsigned
@@ -173,6 +174,7 @@ var rules = [numRules]Info{
 	UnbalancedIf:    {"XDR0605", "unbalanced-if", Error, "", "end each #if, #ifdef and #ifndef with one #endif"},
 	IncludeTooDeep:  {"XDR0606", "include-too-deep", Error, "", "include fewer files within each other"},
 	OriginMap:       {"XDR0607", "bad-origin-map", Warning, "", "extract the document again"},
+	ImportViews:     {"XDR0608", "import-views", Error, "", "add a line \"views\" to that unit's sidecar and generate it again, or leave out views here"},
 
 	CTypeName:        {"XDR0701", "c-type-name", Warning, "RFC 4506 §6.3", "use int, unsigned int, hyper or unsigned hyper, or declare the name with typedef"},
 	BareUnsigned:     {"XDR0702", "bare-unsigned", Warning, "RFC 4506 §6.3", "write unsigned int"},
@@ -205,7 +207,7 @@ var rules = [numRules]Info{
 	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
 	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the syntax of a sidecar"},
-	BindUnknownWord: {"XDR0802", "bind-unknown-word", Error, "", "use package, prefix, rename, import, type, define, open, code, message, number, payload or ddp"},
+	BindUnknownWord: {"XDR0802", "bind-unknown-word", Error, "", "use package, prefix, rename, import, type, define, open, code, message, number, payload, ddp, with or views"},
 	BindUnknownName: {"XDR0803", "bind-unknown-name", Error, "", "use a name that the unit declares"},
 	BindDuplicate:   {"XDR0804", "bind-duplicate", Error, "", "remove one of the two"},
 	BindCode:        {"XDR0805", "bind-code", Error, "", "name a constant from 0 to 4294967295 and a type of the unit"},

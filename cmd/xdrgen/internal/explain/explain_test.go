@@ -62,7 +62,7 @@ func compile(t *testing.T, files []File, generate bool, root string) []diag.Diag
 	if r.Unit == nil || !generate {
 		return r.Diags
 	}
-	_, more, err := gogen.Generate(r.Unit, r.Bind, gogen.Options{Package: "u"})
+	_, more, err := gogen.Generate(r.Unit, r.Bind, gogen.Options{Package: "u", Views: r.Bind.Views})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestExamples(t *testing.T) {
 		"include-too-deep":  true, // needs more than 64 files
 		"sidecar-of-folder": true, // depends on the name of the folder
 	}
-	forGen := map[string]bool{"import-package": true, "go-name-clash": true}
+	forGen := map[string]bool{"import-package": true, "import-views": true, "go-name-clash": true}
 	for _, e := range entries(t) {
 		t.Run(e.Code+" "+e.Name, func(t *testing.T) {
 			if len(strings.Fields(e.Words)) < 8 {

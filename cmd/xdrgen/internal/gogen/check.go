@@ -9,6 +9,35 @@ import (
 // This file writes check-only readers: reader (read.go) folds over the steps of a type with values
 // that have no expression. It passes elements together if none of their bytes can be refused.
 
+// checks writes the methods of type t that check bytes without decoding them.
+func (g *gen) checks(t *plan.Type) {
+	if _, ok := g.bound[t]; !ok {
+		return // it has no methods
+	}
+	recv := func() *jen.Statement { return g.v.Func().Params(jen.Id("v").Op("*").Id(g.names.decl[t.Decl])) }
+	g.v.Comment("// CheckXDR returns the size of the value at the front of b, or the error of decoding it")
+	g.v.Comment("// by the default rules. It does not use v, which may be nil.")
+	recv().Id("CheckXDR").Params(jen.Id("b").Index().Byte()).Params(jen.Id("n").Int(), jen.Err().Error()).Block(
+		// In this form the compiler can inline it.
+		jen.List(jen.Id("n"), jen.Id("e")).Op(":=").Id("v").Dot("SkipXDR").Call(jen.New(jen.Qual(xdrPath, "Checker")), jen.Id("b"), jen.Lit(0)),
+		jen.If(jen.Id("e").Op("!=").Nil()).Block(jen.Err().Op("=").Id("e")),
+		jen.Return(),
+	)
+	g.v.Comment("// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.")
+	recv().Id("SkipXDR").Params(jen.Id("c").Op("*").Qual(xdrPath, "Checker"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
+		Params(jen.Int(), errPtr()).Block(g.checkBody(t)...)
+}
+
+func (g *gen) checkBody(t *plan.Type) []jen.Code {
+	r := g.newChecker()
+	r.check(t.Whole(), g.self(t).with(nil))
+	return r.body(t, errPtr())
+}
+
+// errPtr is the type of an error in check-only readers. Encoders and decoders have the interface,
+// which makes EncodeXDR and DecodeXDR small enough to be inlined.
+func errPtr() *jen.Statement { return jen.Op("*").Qual(xdrPath, "Error") }
+
 func (g *gen) newChecker() *reader {
 	return &reader{g: g, fn: &function{}, state: "c", buf: "b", off: "off"}
 }

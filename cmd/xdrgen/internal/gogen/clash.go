@@ -17,7 +17,7 @@ type claim struct {
 // clashes finds Go names that the files declare twice. Names that this package makes (sites,
 // procedures, views, bounds, methods) may be equal to each other or to names of the document. The
 // user learns of it here, and not from the Go compiler.
-func (g *gen) clashes(files []*assembly) []diag.Diagnostic {
+func (g *gen) clashes(files ...*assembly) []diag.Diagnostic {
 	seen := map[string]bool{}
 	var out []diag.Diagnostic
 	for _, f := range files {

@@ -55,7 +55,7 @@ func TestCorpus(t *testing.T) {
 			continue // sema's corpus test says which, and why
 		}
 		pkg := corpusPackage(file)
-		out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, With: ir.DefaultMethods()})
+		out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, Views: true, With: ir.DefaultMethods()})
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
@@ -101,7 +101,7 @@ func TestDocuments(t *testing.T) {
 			}
 			continue
 		}
-		out, diags, err := Generate(r.Unit, r.Bind, Options{Package: doc, Tests: true, With: ir.DefaultMethods()})
+		out, diags, err := Generate(r.Unit, r.Bind, Options{Package: doc, Tests: true, Views: true, With: ir.DefaultMethods()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func FuzzGenerate(f *testing.F) {
 		if r.Unit == nil {
 			return
 		}
-		made, diags, err := Generate(r.Unit, r.Bind, Options{Package: "u", Tests: len(x)%2 == 0, With: ir.DefaultMethods()})
+		made, diags, err := Generate(r.Unit, r.Bind, Options{Package: "u", Tests: len(x)%2 == 0, Views: len(x)%3 > 0, With: ir.DefaultMethods()})
 		if err != nil {
 			t.Fatal(err)
 		}

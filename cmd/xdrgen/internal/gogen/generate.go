@@ -1,6 +1,8 @@
 package gogen
 
 import (
+	"slices"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
@@ -24,6 +26,7 @@ type Options struct {
 	HasDoc     bool       // the folder has a doc.go: write no package comment
 	Tests      bool       // write tests as well
 	Stubs      bool       // write clients and servers, too, in folder <package>rpc
+	Views      bool       // write check-only readers, views and scans
 	With       ir.Methods // optional methods
 }
 
@@ -33,10 +36,11 @@ type File struct {
 	Content []byte // formatted Go source
 }
 
-// Generate writes the Go package for a unit: types and codecs in <package>_xdr.go, views and
-// iterators in <package>_view_xdr.go, and with Options.Tests tests in <package>_xdr_test.go. The
-// output depends on the input only (D10). It returns no files but diagnostics if Go cannot express
-// the unit. An error is a fault of the generator itself.
+// Generate writes the Go package for a unit: types and codecs in <package>_xdr.go, with
+// Options.Views check-only readers, views and scans in <package>_view_xdr.go, and with
+// Options.Tests tests in <package>_xdr_test.go. The output depends on the input only (D10). It
+// returns no files but diagnostics if Go cannot express the unit. An error is a fault of the
+// generator itself.
 func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, error) {
 	if b == nil {
 		b = &ir.Bind{}
@@ -67,7 +71,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		}
 		files = append(files, f)
 	}
-	if diags := g.clashes(made[:2]); len(diags) > 0 {
+	if diags := g.clashes(g.codecs, g.views); len(diags) > 0 {
 		return nil, diags, nil
 	}
 	return files, nil, nil
@@ -88,13 +92,13 @@ func (g *gen) begin() []diag.Diagnostic {
 		g.names.add(imp.Decls, imp.Bind, false)
 	}
 	diags := append(g.names.add(g.unit.Decls, g.bind, true), plan.TooLarge(g.unit)...)
-	return append(diags, codeTypes(g.bind)...)
+	return slices.Concat(diags, codeTypes(g.bind), g.importsWithoutViews())
 }
 
 // newGen returns the state of a new run.
 func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 	return &gen{
-		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath, with: o.With,
+		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath, with: o.With, wantViews: o.Views,
 		names:   newNames(),
 		bound:   map[*plan.Type]bound{},
 		scanned: map[*plan.Type]*scan{},
@@ -123,7 +127,10 @@ func (g *gen) write(o Options) []*assembly {
 	g.next()
 	for _, t := range g.plan.Types {
 		g.decl(t)
-		g.view(t)
+		if g.wantViews {
+			g.checks(t)
+			g.view(t)
+		}
 		g.next()
 	}
 	g.borrow()
@@ -131,8 +138,11 @@ func (g *gen) write(o Options) []*assembly {
 	g.extension()
 	g.next()
 	g.codecs.pieces = append(g.types, g.codecs.pieces...)
-	g.scans()
-	made := []*assembly{g.codecs, g.views}
+	made := []*assembly{g.codecs}
+	if g.wantViews {
+		g.scans()
+		made = append(made, g.views)
+	}
 	if o.Tests {
 		tests := file("_xdr_test.go")
 		tests.add(g.formatter, g.tests())
@@ -159,9 +169,12 @@ type gen struct {
 	pkg   string
 	with  ir.Methods
 	names *names
-	t     *jen.File // constants and types, the piece being written
-	f     *jen.File // codecs, the piece being written
-	v     *jen.File // views, the piece being written
+
+	wantViews bool // check-only readers, views and scans
+
+	t *jen.File // constants and types, the piece being written
+	f *jen.File // codecs, the piece being written
+	v *jen.File // views, the piece being written
 
 	types         []*piece // of the codecs' file: types come before codecs, for the reader
 	codecs, views *assembly

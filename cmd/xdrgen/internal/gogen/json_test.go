@@ -33,7 +33,7 @@ type jsonCase struct {
 func TestJSONRandom(t *testing.T) {
 	longRun(t, "builds a test program for each schema")
 	mod := newModule(t)
-	o := Options{Tests: true, With: ir.Methods{JSON: true}}
+	o := Options{Tests: true, Views: true, With: ir.Methods{JSON: true}}
 	var c jsonCompare
 	for i := range *wildCount {
 		seed := *wildFirst + uint64(i)
@@ -93,7 +93,7 @@ func (c *jsonCompare) files(t *testing.T, mod module, pkg string, files []string
 	for _, imp := range r.Unit.Imports {
 		imp.Package = "example.org/" + imp.Unit
 	}
-	o := Options{Package: pkg, Tests: true, With: ir.Methods{JSON: true, String: true}}
+	o := Options{Package: pkg, Tests: true, Views: true, With: ir.Methods{JSON: true, String: true}}
 	out, diags, err := Generate(r.Unit, r.Bind, o)
 	if err != nil || len(diags) > 0 {
 		t.Fatalf("%s: %v, %v", pkg, err, diags)

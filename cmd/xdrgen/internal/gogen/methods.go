@@ -32,9 +32,6 @@ func (g *gen) methods(t *plan.Type) {
 	g.f.Comment("// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.")
 	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Params(jen.Int(), jen.Error()).Block(g.getBody(t)...)
-	g.f.Comment("// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.")
-	recv().Id("SkipXDR").Params(jen.Id("c").Op("*").Qual(xdrPath, "Checker"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Params(jen.Int(), errPtr()).Block(g.checkBody(t)...)
 
 	g.f.Comment("// ResetXDR empties v and keeps the capacity of its slices.")
 	recv().Id("ResetXDR").Params().Block(g.resetBody(t)...)
@@ -92,12 +89,6 @@ func (g *gen) getBody(t *plan.Type) []jen.Code {
 	return r.body(t, jen.Error())
 }
 
-func (g *gen) checkBody(t *plan.Type) []jen.Code {
-	r := g.newChecker()
-	r.check(t.Whole(), g.self(t).with(nil))
-	return r.body(t, errPtr())
-}
-
 func (g *gen) resetBody(t *plan.Type) []jen.Code {
 	z := &resetter{g: g, fn: &function{}}
 	switch v := g.self(t); t.Op {
@@ -112,10 +103,6 @@ func (g *gen) resetBody(t *plan.Type) []jen.Code {
 	}
 	return z.code
 }
-
-// errPtr is the type of an error in check-only readers. Encoders and decoders have the interface,
-// which makes EncodeXDR and DecodeXDR small enough to be inlined.
-func errPtr() *jen.Statement { return jen.Op("*").Qual(xdrPath, "Error") }
 
 // body is the body of a reader of type t. A type that contains itself counts the levels.
 func (r *reader) body(t *plan.Type, err jen.Code) []jen.Code {

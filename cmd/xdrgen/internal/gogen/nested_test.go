@@ -77,7 +77,7 @@ func generateNested(t *testing.T, pkg, text string) (out []File, cost float64) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, With: ir.DefaultMethods()})
+	out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, Views: true, With: ir.DefaultMethods()})
 	runtime.ReadMemStats(&after)
 	if err != nil || len(diags) > 0 {
 		t.Fatal(err, diags)

@@ -30,7 +30,7 @@ func compile(t *testing.T, file string) (b *ir.Bind, pkg string, out []File) {
 		}
 		t.FailNow()
 	}
-	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, With: ir.DefaultMethods()})
+	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, Views: true, With: ir.DefaultMethods()})
 	if err != nil {
 		t.Fatal(err)
 	}

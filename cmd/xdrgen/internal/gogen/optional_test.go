@@ -46,7 +46,7 @@ func generateOptional(t *testing.T, mod module, pkg, file string) {
 	if err != nil || r.Unit == nil {
 		t.Fatal(err, r.Diags)
 	}
-	out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, With: valueMethods})
+	out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, Views: true, With: valueMethods})
 	if err != nil || len(diags) > 0 {
 		t.Fatalf("%s: %v, %v", file, err, diags)
 	}

@@ -95,7 +95,7 @@ func TestReduceRandom(t *testing.T) {
 // compile generates the schema's package into mod, with its tests or without.
 func (s *schema) compile(t *testing.T, mod module, pkg string, tests bool) *ir.Unit {
 	t.Helper()
-	return s.compileWith(t, mod, Options{Package: pkg, Tests: tests, With: ir.DefaultMethods()})
+	return s.compileWith(t, mod, Options{Package: pkg, Tests: tests, Views: true, With: ir.DefaultMethods()})
 }
 
 func (s *schema) compileWith(t *testing.T, mod module, o Options) *ir.Unit {

@@ -50,7 +50,10 @@ func (g *gen) tests() *jen.File {
 		if b.amp != "" {
 			row[jen.Id("Amplification")] = jen.Id(b.amp)
 		}
-		if t.View {
+		if g.wantViews {
+			row[jen.Id("Check")] = jen.Parens(jen.Op("*").Id(name)).Call(jen.Nil())
+		}
+		if g.wantViews && t.View {
 			row[jen.Id("View")] = jen.Func().Params(jen.Id("b").Index().Byte()).Any().Block(jen.Return(jen.Id(g.names.view[d]).Call(jen.Id("b"))))
 		}
 		if w := g.scanned[t]; w != nil {

@@ -52,14 +52,6 @@ func (g *gen) wrappers(t *plan.Type) {
 		jen.Id("d").Op(":=").Qual(codecPath, "From").Call(jen.Id("b")),
 		jen.Return(jen.Qual(codecPath, "All").Call(jen.Id("d"), jen.Id("v").Dot("DecodeXDR").Call(jen.Id("d")))),
 	)
-	g.f.Comment("// CheckXDR returns the size of the value at the front of b, or the error of decoding it")
-	g.f.Comment("// by the default rules. It does not use v, which may be nil.")
-	v().Id("CheckXDR").Params(jen.Id("b").Index().Byte()).Params(jen.Id("n").Int(), jen.Err().Error()).Block(
-		// In this form the compiler can inline it.
-		jen.List(jen.Id("n"), jen.Id("e")).Op(":=").Id("v").Dot("SkipXDR").Call(jen.New(jen.Qual(xdrPath, "Checker")), jen.Id("b"), jen.Lit(0)),
-		jen.If(jen.Id("e").Op("!=").Nil()).Block(jen.Err().Op("=").Id("e")),
-		jen.Return(),
-	)
 	if !t.Reducible {
 		g.f.Comment("// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.")
 		v().Id("failXDR").Params(e, jen.Err().Op("*").Qual(xdrPath, "Error")).Params(jen.Int(), jen.Error()).Block(

@@ -14,6 +14,7 @@ type Bind struct {
 	Messages []Message    // "message": the structs that messages begin with
 	Numbers  []Number     // "number" and "message": the fields that have numbers of code points
 	DDP      []DDPBinding // "ddp": items that may be reduced
+	Views    bool         // "views": check-only readers, views and scans
 	With     []string     // "with": words for Methods.Apply, all known
 	RPC      bool         // "rpc": clients and servers of the programs, besides the types
 	Once     []ProcName   // "once": procedures that must not be executed twice for one call

@@ -413,16 +413,6 @@ func (v *Status) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Status) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -451,19 +441,6 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs41.Status:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.Status:")
-	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs41.Status:")
-	}
 	off += 4
 	return off, nil
 }
@@ -507,16 +484,6 @@ func (v *UTF8String) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *UTF8String) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -550,23 +517,6 @@ func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.UTF8String:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *UTF8String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.UTF8String:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.UTF8String:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.UTF8String:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -616,16 +566,6 @@ func (v *Verifier) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Verifier) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Verifier) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -647,15 +587,6 @@ func (v *Verifier) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs41.Verifier:")
 	}
 	*v = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Verifier) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs41.Verifier:")
-	}
 	off += 8
 	return off, nil
 }
@@ -700,16 +631,6 @@ func (v *Bitmap) AppendBinary(b []byte) ([]byte, error) {
 func (v *Bitmap) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Bitmap) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -760,20 +681,6 @@ func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Bitmap) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.Bitmap:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.Bitmap:")
-	}
-	off += int(n) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Bitmap) ResetXDR() {
 	*v = (*v)[:0]
@@ -816,16 +723,6 @@ func (v *SecOID) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SecOID) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SecOID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -859,23 +756,6 @@ func (v *SecOID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.SecOID:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SecOID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.SecOID:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.SecOID:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.SecOID:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -922,16 +802,6 @@ func (v *GSSHandle) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *GSSHandle) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *GSSHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -965,23 +835,6 @@ func (v *GSSHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.GSSHandle:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *GSSHandle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.GSSHandle:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.GSSHandle:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.GSSHandle:")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -1025,16 +878,6 @@ func (v *Time) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *Time) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1060,15 +903,6 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+12 : off+12]
 	v.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
 	v.Nseconds = binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Time) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs41.Time:Seconds")
-	}
 	off += 12
 	return off, nil
 }
@@ -1115,16 +949,6 @@ func (v *ImplID) AppendBinary(b []byte) ([]byte, error) {
 func (v *ImplID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ImplID) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1194,39 +1018,6 @@ func (v *ImplID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ImplID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.ImplID:Domain")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.ImplID:Domain")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.ImplID:Domain")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.ImplID:Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs41.ImplID:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs41.ImplID:Name")
-	}
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs41.ImplID:Date.Seconds")
-	}
-	off += 12
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ImplID) ResetXDR() {
 	v.Domain = nil
@@ -1276,16 +1067,6 @@ func (v *ClientOwner) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ClientOwner) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ClientOwner) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1326,27 +1107,6 @@ func (v *ClientOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.ClientOwner:OwnerID")
 	}
 	v.OwnerID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ClientOwner) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs41.ClientOwner:Verifier")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs41.ClientOwner:OwnerID")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.ClientOwner:OwnerID")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.ClientOwner:OwnerID")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -1399,16 +1159,6 @@ func (v *ServerOwner) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ServerOwner) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ServerOwner) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -1449,27 +1199,6 @@ func (v *ServerOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.ServerOwner:MajorID")
 	}
 	v.MajorID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ServerOwner) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs41.ServerOwner:MinorID")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs41.ServerOwner:MajorID")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.ServerOwner:MajorID")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.ServerOwner:MajorID")
-	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -1516,16 +1245,6 @@ func (v *StateProtectOps) AppendBinary(b []byte) ([]byte, error) {
 func (v *StateProtectOps) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *StateProtectOps) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1608,29 +1327,6 @@ func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *StateProtectOps) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.StateProtectOps:MustEnforce")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.StateProtectOps:MustEnforce")
-	}
-	off += int(n) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.StateProtectOps:MustAllow")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.StateProtectOps:MustAllow")
-	}
-	off += int(n2) * 4
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *StateProtectOps) ResetXDR() {
 	v.MustEnforce = v.MustEnforce[:0]
@@ -1681,16 +1377,6 @@ func (v *SSVParms) AppendBinary(b []byte) ([]byte, error) {
 func (v *SSVParms) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SSVParms) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -1881,77 +1567,6 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SSVParms) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.SSVParms:Ops.MustEnforce")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.SSVParms:Ops.MustEnforce")
-	}
-	off += int(n) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.SSVParms:Ops.MustAllow")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.SSVParms:Ops.MustAllow")
-	}
-	off += int(n2) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.SSVParms:HashAlgs")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.SSVParms:HashAlgs")
-	}
-	for i := range int(n3) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.SSVParms:HashAlgs[]", i)
-		}
-		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs41.SSVParms:HashAlgs[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs41.SSVParms:HashAlgs[]", i)
-		}
-		off += xdr.Padded(int(n4))
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.SSVParms:EncrAlgs")
-	}
-	n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n5)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.SSVParms:EncrAlgs")
-	}
-	for i2 := range int(n5) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.SSVParms:EncrAlgs[]", i2)
-		}
-		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.SSVParms:EncrAlgs[]", i2)
-		}
-		if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.SSVParms:EncrAlgs[]", i2)
-		}
-		off += xdr.Padded(int(n6))
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs41.SSVParms:Window")
-	}
-	off += 8
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *SSVParms) ResetXDR() {
 	v.Ops.ResetXDR()
@@ -2032,16 +1647,6 @@ func (v *StateProtectHow) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *StateProtectHow) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *StateProtectHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -2070,19 +1675,6 @@ func (v *StateProtectHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs41.StateProtectHow:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *StateProtectHow) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.StateProtectHow:")
-	}
-	enum := StateProtectHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs41.StateProtectHow:")
-	}
 	off += 4
 	return off, nil
 }
@@ -2142,16 +1734,6 @@ func (v *StateProtectArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *StateProtectArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *StateProtectArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -2450,110 +2032,6 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *StateProtectArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:How")
-	}
-	kind := StateProtectHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StateProtectHowNone:
-	case StateProtectHowMachCred:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:MachOps.MustEnforce")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:MachOps.MustEnforce")
-		}
-		off += int(n) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:MachOps.MustAllow")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:MachOps.MustAllow")
-		}
-		off += int(n2) * 4
-	case StateProtectHowSSV:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
-		}
-		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
-		}
-		off += int(n3) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
-		}
-		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
-		}
-		off += int(n4) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
-		}
-		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
-		}
-		for i := range int(n5) {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
-			}
-			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
-			}
-			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
-			}
-			off += xdr.Padded(int(n6))
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
-		}
-		n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n7)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
-		}
-		for i2 := range int(n7) {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
-			}
-			n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
-			}
-			if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
-			}
-			off += xdr.Padded(int(n8))
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs41.StateProtectArgs:SSVParms.Window")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs41.StateProtectArgs:How")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs41.StateProtectArgs:How")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *StateProtectArgs) ResetXDR() {
 	switch v.How {
@@ -2625,16 +2103,6 @@ func (v *ExchangeIDArgs) AppendBinary(b []byte) ([]byte, error) {
 func (v *ExchangeIDArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ExchangeIDArgs) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3041,168 +2509,6 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ExchangeIDArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDArgs:ClientOwner.Verifier")
-	}
-	w := b[off : off+12 : off+12]
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs41.ExchangeIDArgs:ClientOwner.OwnerID")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.ExchangeIDArgs:ClientOwner.OwnerID")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.ExchangeIDArgs:ClientOwner.OwnerID")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs41.ExchangeIDArgs:Flags")
-	}
-	w = b[off : off+8 : off+8]
-	kind := StateProtectHow(binary.BigEndian.Uint32(w[4:8]))
-	off += 8
-	switch kind {
-	case StateProtectHowNone:
-	case StateProtectHowMachCred:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustEnforce")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustEnforce")
-		}
-		off += int(n2) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow")
-		}
-		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow")
-		}
-		off += int(n3) * 4
-	case StateProtectHowSSV:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
-		}
-		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
-		}
-		off += int(n4) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
-		}
-		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
-		}
-		off += int(n5) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
-		}
-		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n6)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
-		}
-		for i := range int(n6) {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
-			}
-			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
-			}
-			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
-			}
-			off += xdr.Padded(int(n7))
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
-		}
-		n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n8)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n8), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
-		}
-		for i2 := range int(n8) {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
-			}
-			n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
-			}
-			if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
-			}
-			off += xdr.Padded(int(n9))
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Window")
-		}
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs41.ExchangeIDArgs:StateProtect.How")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs41.ExchangeIDArgs:StateProtect.How")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:ImplID")
-	}
-	n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n10 > 1 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n10), 1, "nfs41.ExchangeIDArgs:ImplID")
-	}
-	if uint64(n10)*20 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/20, "nfs41.ExchangeIDArgs:ImplID")
-	}
-	for i3 := range int(n10) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:ImplID[].Domain", i3)
-		}
-		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDArgs:ImplID[].Domain", i3)
-		}
-		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDArgs:ImplID[].Domain", i3)
-		}
-		off += xdr.Padded(int(n11))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:ImplID[].Name", i3)
-		}
-		n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs41.ExchangeIDArgs:ImplID[].Name", i3)
-		}
-		if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs41.ExchangeIDArgs:ImplID[].Name", i3)
-		}
-		off += xdr.Padded(int(n12))
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDArgs:ImplID[].Date.Seconds", i3)
-		}
-		off += 12
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ExchangeIDArgs) ResetXDR() {
 	v.ClientOwner.ResetXDR()
@@ -3251,16 +2557,6 @@ func (v *SSVInfo) AppendBinary(b []byte) ([]byte, error) {
 func (v *SSVInfo) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *SSVInfo) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3400,52 +2696,6 @@ func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *SSVInfo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.SSVInfo:Ops.MustEnforce")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.SSVInfo:Ops.MustEnforce")
-	}
-	off += int(n) * 4
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.SSVInfo:Ops.MustAllow")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.SSVInfo:Ops.MustAllow")
-	}
-	off += int(n2) * 4
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs41.SSVInfo:HashAlg")
-	}
-	w := b[off : off+20 : off+20]
-	n3 := binary.BigEndian.Uint32(w[16:20])
-	off += 20
-	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.SSVInfo:Handles")
-	}
-	for i := range int(n3) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.SSVInfo:Handles[]", i)
-		}
-		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs41.SSVInfo:Handles[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs41.SSVInfo:Handles[]", i)
-		}
-		off += xdr.Padded(int(n4))
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *SSVInfo) ResetXDR() {
 	v.Ops.ResetXDR()
@@ -3507,16 +2757,6 @@ func (v *StateProtectRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *StateProtectRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *StateProtectRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -3772,85 +3012,6 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *StateProtectRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:How")
-	}
-	kind := StateProtectHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StateProtectHowNone:
-	case StateProtectHowMachCred:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:MachOps.MustEnforce")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.StateProtectRes:MachOps.MustEnforce")
-		}
-		off += int(n) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:MachOps.MustAllow")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.StateProtectRes:MachOps.MustAllow")
-		}
-		off += int(n2) * 4
-	case StateProtectHowSSV:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
-		}
-		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
-		}
-		off += int(n3) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
-		}
-		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
-		}
-		off += int(n4) * 4
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs41.StateProtectRes:SSVInfo.HashAlg")
-		}
-		w := b[off : off+20 : off+20]
-		n5 := binary.BigEndian.Uint32(w[16:20])
-		off += 20
-		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Handles")
-		}
-		for i := range int(n5) {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
-			}
-			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
-			}
-			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
-			}
-			off += xdr.Padded(int(n6))
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs41.StateProtectRes:How")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs41.StateProtectRes:How")
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *StateProtectRes) ResetXDR() {
 	switch v.How {
@@ -3923,16 +3084,6 @@ func (v *ExchangeIDResOK) AppendBinary(b []byte) ([]byte, error) {
 func (v *ExchangeIDResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ExchangeIDResOK) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -4322,158 +3473,6 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ExchangeIDResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDResOK:ClientID")
-	}
-	w := b[off : off+20 : off+20]
-	kind := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
-	off += 20
-	switch kind {
-	case StateProtectHowNone:
-	case StateProtectHowMachCred:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustEnforce")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustEnforce")
-		}
-		off += int(n) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow")
-		}
-		off += int(n2) * 4
-	case StateProtectHowSSV:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
-		}
-		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
-		}
-		off += int(n3) * 4
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
-		}
-		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
-		}
-		off += int(n4) * 4
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.HashAlg")
-		}
-		w := b[off : off+20 : off+20]
-		n5 := binary.BigEndian.Uint32(w[16:20])
-		off += 20
-		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles")
-		}
-		for i := range int(n5) {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
-			}
-			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
-			}
-			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
-			}
-			off += xdr.Padded(int(n6))
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs41.ExchangeIDResOK:StateProtect.How")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs41.ExchangeIDResOK:StateProtect.How")
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDResOK:ServerOwner.MinorID")
-	}
-	w = b[off : off+12 : off+12]
-	n7 := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n7 > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 1024, "nfs41.ExchangeIDResOK:ServerOwner.MajorID")
-	}
-	if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDResOK:ServerOwner.MajorID")
-	}
-	if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDResOK:ServerOwner.MajorID")
-	}
-	off += xdr.Padded(int(n7))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:ServerScope")
-	}
-	n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n8 > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs41.ExchangeIDResOK:ServerScope")
-	}
-	if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.ExchangeIDResOK:ServerScope")
-	}
-	if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.ExchangeIDResOK:ServerScope")
-	}
-	off += xdr.Padded(int(n8))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:ImplID")
-	}
-	n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n9 > 1 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n9), 1, "nfs41.ExchangeIDResOK:ImplID")
-	}
-	if uint64(n9)*20 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n9), uint64(len(b)-off)/20, "nfs41.ExchangeIDResOK:ImplID")
-	}
-	for i2 := range int(n9) {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:ImplID[].Domain", i2)
-		}
-		n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ExchangeIDResOK:ImplID[].Domain", i2)
-		}
-		if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ExchangeIDResOK:ImplID[].Domain", i2)
-		}
-		off += xdr.Padded(int(n10))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:ImplID[].Name", i2)
-		}
-		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDResOK:ImplID[].Name", i2)
-		}
-		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDResOK:ImplID[].Name", i2)
-		}
-		off += xdr.Padded(int(n11))
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDResOK:ImplID[].Date.Seconds", i2)
-		}
-		off += 12
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ExchangeIDResOK) ResetXDR() {
 	v.ClientID = 0
@@ -4550,16 +3549,6 @@ func (v *ExchangeIDRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *ExchangeIDRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ExchangeIDRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -4990,170 +3979,6 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ExchangeIDRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDRes:OK.ClientID")
-		}
-		w := b[off : off+20 : off+20]
-		kind2 := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
-		off += 20
-		switch kind2 {
-		case StateProtectHowNone:
-		case StateProtectHowMachCred:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce")
-			}
-			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce")
-			}
-			off += int(n) * 4
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow")
-			}
-			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n2)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow")
-			}
-			off += int(n2) * 4
-		case StateProtectHowSSV:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
-			}
-			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n3)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
-			}
-			off += int(n3) * 4
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
-			}
-			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if uint64(n4)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
-			}
-			off += int(n4) * 4
-			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.HashAlg")
-			}
-			w := b[off : off+20 : off+20]
-			n5 := binary.BigEndian.Uint32(w[16:20])
-			off += 20
-			if uint64(n5)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles")
-			}
-			for i := range int(n5) {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
-				}
-				n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
-				}
-				if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
-				}
-				off += xdr.Padded(int(n6))
-			}
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.How")
-			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.How")
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDRes:OK.ServerOwner.MinorID")
-		}
-		w = b[off : off+12 : off+12]
-		n7 := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if n7 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 1024, "nfs41.ExchangeIDRes:OK.ServerOwner.MajorID")
-		}
-		if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDRes:OK.ServerOwner.MajorID")
-		}
-		if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDRes:OK.ServerOwner.MajorID")
-		}
-		off += xdr.Padded(int(n7))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.ServerScope")
-		}
-		n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n8 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs41.ExchangeIDRes:OK.ServerScope")
-		}
-		if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.ExchangeIDRes:OK.ServerScope")
-		}
-		if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.ExchangeIDRes:OK.ServerScope")
-		}
-		off += xdr.Padded(int(n8))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.ImplID")
-		}
-		n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n9 > 1 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n9), 1, "nfs41.ExchangeIDRes:OK.ImplID")
-		}
-		if uint64(n9)*20 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n9), uint64(len(b)-off)/20, "nfs41.ExchangeIDRes:OK.ImplID")
-		}
-		for i2 := range int(n9) {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2)
-			}
-			n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2)
-			}
-			if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2)
-			}
-			off += xdr.Padded(int(n10))
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2)
-			}
-			n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2)
-			}
-			if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2)
-			}
-			off += xdr.Padded(int(n11))
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDRes:OK.ImplID[].Date.Seconds", i2)
-			}
-			off += 12
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs41.ExchangeIDRes:Status")
-		}
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ExchangeIDRes) ResetXDR() {
 	switch v.Status {
@@ -5203,16 +4028,6 @@ func (v *CompoundHead) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CompoundHead) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
-}
-
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CompoundHead) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
@@ -5257,27 +4072,6 @@ func (v *CompoundHead) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.MinorVersion = binary.BigEndian.Uint32(w[0:4])
 	v.Operations = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CompoundHead) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.CompoundHead:Tag")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.CompoundHead:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.CompoundHead:Tag")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs41.CompoundHead:MinorVersion")
-	}
 	off += 8
 	return off, nil
 }
@@ -5354,16 +4148,6 @@ func (v *ResOp) AppendBinary(b []byte) ([]byte, error) {
 func (v *ResOp) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *ResOp) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -5837,188 +4621,6 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *ResOp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind uint32
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.ResOp:Resop")
-	}
-	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	switch kind {
-	case OpExchangeID:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.Status")
-		}
-		kind2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-		switch kind2 {
-		case StatusOK:
-			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs41.ResOp:ExchangeID.OK.ClientID")
-			}
-			w := b[off : off+20 : off+20]
-			kind3 := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
-			off += 20
-			switch kind3 {
-			case StateProtectHowNone:
-			case StateProtectHowMachCred:
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce")
-				}
-				n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if uint64(n)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce")
-				}
-				off += int(n) * 4
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
-				}
-				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if uint64(n2)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
-				}
-				off += int(n2) * 4
-			case StateProtectHowSSV:
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
-				}
-				n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if uint64(n3)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
-				}
-				off += int(n3) * 4
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
-				}
-				n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if uint64(n4)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
-				}
-				off += int(n4) * 4
-				if codec.Lacks(b, off, 20) {
-					return 0, codec.Short(b, off, 20, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.HashAlg")
-				}
-				w := b[off : off+20 : off+20]
-				n5 := binary.BigEndian.Uint32(w[16:20])
-				off += 20
-				if uint64(n5)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
-				}
-				for i := range int(n5) {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
-					}
-					n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-					if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
-					}
-					if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
-					}
-					off += xdr.Padded(int(n6))
-				}
-			default:
-				if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.How")
-				}
-				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.How")
-			}
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs41.ResOp:ExchangeID.OK.ServerOwner.MinorID")
-			}
-			w = b[off : off+12 : off+12]
-			n7 := binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			if n7 > 1024 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 1024, "nfs41.ResOp:ExchangeID.OK.ServerOwner.MajorID")
-			}
-			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ResOp:ExchangeID.OK.ServerOwner.MajorID")
-			}
-			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ResOp:ExchangeID.OK.ServerOwner.MajorID")
-			}
-			off += xdr.Padded(int(n7))
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.ServerScope")
-			}
-			n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n8 > 1024 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs41.ResOp:ExchangeID.OK.ServerScope")
-			}
-			if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.ResOp:ExchangeID.OK.ServerScope")
-			}
-			if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.ResOp:ExchangeID.OK.ServerScope")
-			}
-			off += xdr.Padded(int(n8))
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.ImplID")
-			}
-			n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			if n9 > 1 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n9), 1, "nfs41.ResOp:ExchangeID.OK.ImplID")
-			}
-			if uint64(n9)*20 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n9), uint64(len(b)-off)/20, "nfs41.ResOp:ExchangeID.OK.ImplID")
-			}
-			for i2 := range int(n9) {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2)
-				}
-				n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2)
-				}
-				if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2)
-				}
-				off += xdr.Padded(int(n10))
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2)
-				}
-				n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2)
-				}
-				if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2)
-				}
-				off += xdr.Padded(int(n11))
-				if codec.Lacks(b, off, 12) {
-					return 0, codec.Short(b, off, 12, "nfs41.ResOp:ExchangeID.OK.ImplID[].Date.Seconds", i2)
-				}
-				off += 12
-			}
-		default:
-			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs41.ResOp:ExchangeID.Status")
-			}
-		}
-	default:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ResOp:Status")
-		}
-		enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs41.ResOp:Status")
-		}
-		off += 4
-	}
-	return off, nil
-}
-
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ResOp) ResetXDR() {
 	switch v.Resop {
@@ -6105,16 +4707,6 @@ func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) {
 func (v *CompoundRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
-}
-
-// CheckXDR returns the size of the value at the front of b, or the error of decoding it
-// by the default rules. It does not use v, which may be nil.
-func (v *CompoundRes) CheckXDR(b []byte) (n int, err error) {
-	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
-	if e != nil {
-		err = e
-	}
-	return
 }
 
 // failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
@@ -6642,218 +5234,6 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs41.CompoundRes:Results[].Status", i)
 			}
 			p.Status = enum2
-			off += 4
-		}
-	}
-	return off, nil
-}
-
-// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *CompoundRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs41.CompoundRes:Status")
-	}
-	w := b[off : off+8 : off+8]
-	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs41.CompoundRes:Status")
-	}
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.CompoundRes:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.CompoundRes:Tag")
-	}
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n2 > 1 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 1, "nfs41.CompoundRes:Results")
-	}
-	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs41.CompoundRes:Results")
-	}
-	for i := range int(n2) {
-		var kind uint32
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].Resop", i)
-		}
-		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		switch kind {
-		case OpExchangeID:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.Status", i)
-			}
-			kind2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-			switch kind2 {
-			case StatusOK:
-				if codec.Lacks(b, off, 20) {
-					return 0, codec.Short(b, off, 20, "nfs41.CompoundRes:Results[].ExchangeID.OK.ClientID", i)
-				}
-				w := b[off : off+20 : off+20]
-				kind3 := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
-				off += 20
-				switch kind3 {
-				case StateProtectHowNone:
-				case StateProtectHowMachCred:
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
-					}
-					n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-					if uint64(n3)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
-					}
-					off += int(n3) * 4
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
-					}
-					n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-					if uint64(n4)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
-					}
-					off += int(n4) * 4
-				case StateProtectHowSSV:
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
-					}
-					n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-					if uint64(n5)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
-					}
-					off += int(n5) * 4
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
-					}
-					n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-					if uint64(n6)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
-					}
-					off += int(n6) * 4
-					if codec.Lacks(b, off, 20) {
-						return 0, codec.Short(b, off, 20, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.HashAlg", i)
-					}
-					w := b[off : off+20 : off+20]
-					n7 := binary.BigEndian.Uint32(w[16:20])
-					off += 20
-					if uint64(n7)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
-					}
-					for i2 := range int(n7) {
-						if codec.Lacks(b, off, 4) {
-							return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
-						}
-						n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-						off += 4
-						if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-							return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
-						}
-						if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
-							return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
-						}
-						off += xdr.Padded(int(n8))
-					}
-				default:
-					if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-						return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.How", i)
-					}
-					return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.How", i)
-				}
-				if codec.Lacks(b, off, 12) {
-					return 0, codec.Short(b, off, 12, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MinorID", i)
-				}
-				w = b[off : off+12 : off+12]
-				n9 := binary.BigEndian.Uint32(w[8:12])
-				off += 12
-				if n9 > 1024 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n9), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
-				}
-				if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
-				}
-				if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
-				}
-				off += xdr.Padded(int(n9))
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
-				}
-				n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if n10 > 1024 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n10), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
-				}
-				if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
-				}
-				if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
-				}
-				off += xdr.Padded(int(n10))
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
-				}
-				n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-				if n11 > 1 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n11), 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
-				}
-				if uint64(n11)*20 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n11), uint64(len(b)-off)/20, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
-				}
-				for i3 := range int(n11) {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
-					}
-					n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-					if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
-					}
-					if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(c, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
-					}
-					off += xdr.Padded(int(n12))
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
-					}
-					n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-					if (uint64(n13)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n13)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
-					}
-					if !codec.ZeroPad(b, off, int(n13)) && codec.Refuses(c, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n13), codec.PadBits(b, off, int(n13)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
-					}
-					off += xdr.Padded(int(n13))
-					if codec.Lacks(b, off, 12) {
-						return 0, codec.Short(b, off, 12, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Date.Seconds", i, i3)
-					}
-					off += 12
-				}
-			default:
-				if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs41.CompoundRes:Results[].ExchangeID.Status", i)
-				}
-			}
-		default:
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].Status", i)
-			}
-			enum2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs41.CompoundRes:Results[].Status", i)
-			}
 			off += 4
 		}
 	}
