@@ -18,6 +18,7 @@ type compatCmd struct {
 	findingsFlag
 	Allow []string `name:"allow"`
 	All   bool     `name:"all"`
+	Names string   `name:"old-names"`
 	Old   string   `arg:"" name:"old"`
 	New   string   `arg:"" name:"new"`
 }
@@ -46,6 +47,11 @@ func (c *compatCmd) run(env environment) int {
 			return failed(env, fmt.Errorf("%s has errors, so it cannot be compared", name))
 		}
 		revisions[i] = compat.Revision{Unit: r.Unit, Bind: r.Bind, GoNames: gogen.GoNames(r.Unit, r.Bind)}
+	}
+	if c.Names != "" {
+		if err := recordedNames(c.Names, revisions[0].GoNames); err != nil {
+			return failed(env, err)
+		}
 	}
 	s := compatSummary{V: 1, Type: "summary"}
 	var found []diag.Diagnostic

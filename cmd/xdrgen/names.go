@@ -1,12 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"go/token"
 	"io"
+	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
 // nameLine is one line of gen -names -format json.
@@ -60,4 +65,32 @@ func writeNames(w io.Writer, names []gogen.Name, format string) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s:%d\n", n.Kind, n.XDR, n.Go, n.Why, n.Pos.File.Name, p.Line)
 	}
 	return t.Flush()
+}
+
+// recordedNames replaces Go names by those in a file, which gen -names -format json wrote. So a
+// change of the rules between two versions of xdrgen is seen.
+func recordedNames(file string, names []ir.Rename) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	recorded, line := map[string]string{}, 0
+	for l := range strings.Lines(string(text)) {
+		line++
+		var n nameLine
+		err := json.Unmarshal([]byte(l), &n)
+		if err != nil || n.V != 1 || n.Type != "name" || n.Name == "" || !token.IsIdentifier(n.Go) {
+			return fmt.Errorf("%s:%d: found %s, expected a line that xdrgen gen -names -format json wrote", file, line, diag.Quote(strings.TrimSpace(l)))
+		}
+		recorded[n.Name] = n.Go
+	}
+	if line == 0 {
+		return fmt.Errorf("%s is empty: write it with xdrgen gen -names -format json", file)
+	}
+	for i, n := range names {
+		if g, ok := recorded[n.XDR]; ok {
+			names[i].GoName = g
+		}
+	}
+	return nil
 }

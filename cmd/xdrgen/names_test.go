@@ -53,3 +53,34 @@ procedure   PROG.VERS.GET       ProcFetch   rename     t.x:4
 		}
 	}
 }
+
+// TestCompatOldNames compares a unit with names that an earlier xdrgen recorded.
+func TestCompatOldNames(t *testing.T) {
+	const x = "struct CREATE_SESSION4args { int csa_flags; };\n"
+	t.Chdir(writeFiles(t, map[string]string{"t.x": x, "text.txt": "kind  XDR name\n", "empty.json": "", "bad.json": `{"v":1,"type":"name","name":"a","go":"not a name"}` + "\n"}))
+	names, _, code := runCommand(t, "gen", "-names", "-format", "json", "t.x")
+	if code != exitClean {
+		t.Fatal(names)
+	}
+	for file, text := range map[string]string{"same.json": names, "old.json": strings.Replace(names, `"go":"Flags"`, `"go":"CsaFlags"`, 1)} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		file, want string
+		code       int
+	}{
+		{"same.json", "", exitClean},
+		{"old.json", "breaks Go source: Go name of CREATE_SESSION4args.csa_flags changed from CsaFlags to Flags", exitFindings},
+		{"text.txt", `text.txt:1: found "kind  XDR name", expected a line that xdrgen gen -names -format json wrote`, exitFailed},
+		{"bad.json", "bad.json:1: found", exitFailed},
+		{"empty.json", "empty.json is empty", exitFailed},
+		{"none.json", "none.json", exitFailed},
+	} {
+		stdout, stderr, code := runCommand(t, "compat", "-old-names", c.file, "t.x", "t.x")
+		if code != c.code || !strings.Contains(stdout+stderr, c.want) {
+			t.Errorf("%s: exit code %d\n%s%s", c.file, code, stdout, stderr)
+		}
+	}
+}

@@ -55,7 +55,7 @@ const helpCompat = `Compare two versions of a protocol and report what each chan
   extension  an old peer does not accept everything that a new one sends, or the reverse
 The exit code is 3 if something breaks that -allow does not name.
 
-Usage: xdrgen compat [-allow what,...] [-all] [-format text|json|sarif|github] [-I dir] [-D name=value] [-bind FILE] OLD NEW
+Usage: xdrgen compat [-allow what,...] [-all] [-old-names FILE] [-format text|json|sarif|github] [-I dir] [-D name=value] [-bind FILE] OLD NEW
 
 OLD and NEW are files or folders of .x files. git:REF:path reads either from a
 commit; git:REF alone stands for the path of the other argument at that commit.
@@ -72,6 +72,9 @@ When a version is read from a commit, -I and -bind are read from it as well.
 
   -allow WHAT,...    classes (wire, source, extension) and rules that may break
   -all               also show changes that break nothing
+  -old-names FILE    Go names of the old version, as xdrgen gen -names -format json printed them. They
+                     also show a change of the rules for Go names between two versions of xdrgen; without
+                     the file, both versions get their names by the rules of this one
   -format FORMAT     text; json: one object per line, the last of type summary;
                      sarif; github: GitHub Actions annotations
 `
