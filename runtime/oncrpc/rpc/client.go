@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -31,6 +32,12 @@ type ClientConfig struct {
 	// server has not answered. Calls whose results always fit inline, and calls with
 	// Options.Results, offer none.
 	MaxReply int
+
+	// Interceptors run around each call, the first outermost.
+	Interceptors []ClientInterceptor
+
+	// Events is called at the end of each call. It must not block.
+	Events func(*Called)
 }
 
 // The defaults of ClientConfig.MaxReply.
@@ -107,6 +114,7 @@ type pooledCall struct {
 	buf, reply        []byte
 	head              oncrpc.Header
 	call              oncrpc.Call
+	received          int // size of the reply
 }
 
 // keepBytes is the size of the largest buffer that is kept for a later call.
@@ -121,6 +129,7 @@ func (p *pooledCall) release(c *Client) {
 	p.copying.Reset(nil)
 	p.aliasing.Reset(nil)
 	p.head = oncrpc.Header{}
+	p.received = 0
 	p.call.Message, p.call.Results, p.call.ReplyBuf, p.call.MaxReply = oncrpc.Message{}, nil, nil, 0
 	c.calls.Put(p)
 }
@@ -141,15 +150,34 @@ func (c *Client) CallAtMost(ctx context.Context, proc uint32, args, results xdr.
 
 // call is Call with the size of the largest reply.
 func (c *Client) call(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int) error {
+	if len(c.cfg.Interceptors) == 0 {
+		return c.invoke(ctx, proc, args, results, opt, most)
+	}
+	return c.around(ctx, 0, &Invocation{&c.program, proc, args, results, opt, most})
+}
+
+// invoke makes one call.
+func (c *Client) invoke(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int) error {
+	var began time.Time
+	if c.cfg.Events != nil {
+		began = time.Now()
+	}
 	p := c.calls.Get().(*pooledCall)
 	defer p.release(c)
 	ran, err := c.do(ctx, p, proc, args, results, opt, most)
-	if err == nil {
+	var failed *Error
+	if err != nil {
+		failed = &Error{
+			Program: c.program.Number, Version: c.program.Version, Procedure: proc, Name: c.program.Describe(proc), MayHaveRun: ran, Err: err,
+		}
+	}
+	if c.cfg.Events != nil {
+		c.cfg.Events(&Called{&c.program, proc, failed, size(p.call.Inline, p.call.Items), p.received, time.Since(began)})
+	}
+	if failed == nil {
 		return nil
 	}
-	return &Error{
-		Program: c.program.Number, Version: c.program.Version, Procedure: proc, Name: c.program.Describe(proc), MayHaveRun: ran, Err: err,
-	}
+	return failed
 }
 
 // do makes the call. If it fails, ran reports whether the procedure may have run.
@@ -179,6 +207,7 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 		var ce *oncrpc.CallError
 		return !errors.As(err, &ce) || ce.MayHaveRun, err
 	}
+	p.received = size(reply.Message, reply.Items)
 	if reply.Padding.Align != 0 {
 		return true, ErrPadded
 	}

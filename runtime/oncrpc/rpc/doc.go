@@ -75,6 +75,14 @@
 //	handler := replycache.New(rpc.NewHandler(nil, svc), nil)
 //	server, err := rdmaio.Listen(ctx, dev, addr, handler, nil)
 //
+// # Around each call
+//
+// HandlerConfig.Interceptors and ClientConfig.Interceptors are functions that run around each
+// procedure or call, with the decoded arguments and results: to authorize, to log, to retry. The
+// functions HandlerConfig.Events and ClientConfig.Events get the status, the sizes and the time of
+// each call, with the reason of a refusal, and of arguments that cannot be decoded.
+// HandlerConfig.Timeout limits Request.Context.
+//
 // # Errors of a call
 //
 // Every error of Client.Call is an *[Error], which reports whether the procedure may have run. It

@@ -32,7 +32,8 @@ func (f *oneFile) Read(_ *rpc.Request, args *store.ReadArgs, res *store.ReadRes)
 }
 
 // A program of a .x file is served and called over TCP by its generated package storerpc. A file is
-// written and read, and its data moves by RDMA from one slice to the other. Errors end the program, to keep the example short.
+// written and read, and its data moves by RDMA from one slice to the other. Errors end the program,
+// to keep the example short.
 func Example() {
 	must := func(err error) {
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -20,6 +21,17 @@ type HandlerConfig struct {
 	// sent, with the reason. It must not block. r is valid until it returns. Errors behind
 	// SYSTEM_ERR are also passed to oncrpc.Request.Report, with or without Failed.
 	Failed func(r *Request, err error)
+
+	// Interceptors run around each procedure, the first outermost.
+	Interceptors []ServerInterceptor
+
+	// Timeout is the time after which Request.Context of a call ends. The procedure decides what to
+	// do then; the call is not answered by itself. If zero, there is no limit.
+	Timeout time.Duration
+
+	// Events is called for each call that a Handler has answered or dropped, before the answer is
+	// passed to the carrier. It must not block.
+	Events func(*Served)
 }
 
 // Handler serves the calls of a set of services. It implements oncrpc.Handler.
@@ -45,7 +57,7 @@ func NewHandler(cfg *HandlerConfig, services ...*Service) *Handler {
 		h.services[s.program.Number] = append(h.services[s.program.Number], s)
 	}
 	h.requests.New = func() any {
-		p := &pooledRequest{handler: h, dec: xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true}), buf: make([]byte, 0, 256)}
+		p := &pooledRequest{Request: Request{handler: h}, dec: xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true}), buf: make([]byte, 0, 256)}
 		p.done = p.replyDone
 		return p
 	}
@@ -56,6 +68,9 @@ func NewHandler(cfg *HandlerConfig, services ...*Service) *Handler {
 func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	p := h.requests.Get().(*pooledRequest)
 	p.rpc = r
+	if h.cfg.Events != nil {
+		p.arrived = time.Now()
+	}
 	p.dec.Reset(r.Message)
 	err := p.head.DecodeXDR(p.dec)
 	prog := uint32(0)
@@ -74,7 +89,8 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	case len(r.Message) >= 12 && binary.BigEndian.Uint32(r.Message[8:]) != oncrpc.Version:
 		refusal = &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.RPCMismatch, Range: oncrpc.VersionRange{Low: oncrpc.Version, High: oncrpc.Version}}
 	case err != nil: // RFC 8166 §4.5.2: the transport header was valid (R328)
-		refusal = &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}
+		p.finish(garbage(err), nil)
+		return
 	case len(services) == 0:
 		refusal = &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}
 	default:

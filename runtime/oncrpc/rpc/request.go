@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -12,14 +13,21 @@ import (
 // Request describes a call to the procedure that serves it. It is valid as long as the arguments
 // are.
 type Request struct {
-	rpc   *oncrpc.Request
-	head  oncrpc.Header
-	after func(error)
+	rpc     *oncrpc.Request
+	head    oncrpc.Header
+	after   func(error)
+	handler *Handler
+	ctx     context.Context // with the time limit, if there is one
 }
 
 // Context returns a context that is done when the connection ends and the call can no longer be
-// answered.
-func (r *Request) Context() context.Context { return r.rpc.Context() }
+// answered, or at the end of HandlerConfig.Timeout.
+func (r *Request) Context() context.Context {
+	if r.ctx != nil {
+		return r.ctx
+	}
+	return r.rpc.Context()
+}
 
 // Conn returns the connection that the call came on. It can be used for calls in the other
 // direction.
@@ -66,7 +74,6 @@ func (r *Request) AfterReply(f func(err error)) { r.after = f }
 // pooledRequest is the memory of one call at a server, reused by later calls.
 type pooledRequest struct {
 	Request
-	handler *Handler
 	proc    *procedure
 	values  interface{ release() }
 	dec     *xdr.Decoder
@@ -74,6 +81,8 @@ type pooledRequest struct {
 	buf     []byte
 	answer  oncrpc.Header
 	done    func(error) // replyDone, bound once
+	arrived time.Time   // for events
+	cancel  func()      // of Request.ctx
 }
 
 // serve runs the call if s has the procedure and allows the caller to call it.
@@ -90,6 +99,9 @@ func (p *pooledRequest) serve(s *Service) {
 		}
 	}
 	p.proc = proc
+	if limit := p.handler.cfg.Timeout; limit > 0 {
+		p.ctx, p.cancel = context.WithTimeout(p.rpc.Context(), limit)
+	}
 	proc.serve(p)
 }
 
@@ -101,11 +113,19 @@ func (p *pooledRequest) arguments(args xdr.Value) bool {
 	if err == nil {
 		err = p.dec.Done()
 	}
-	if err == nil && p.rpc.Padding.Align == 0 {
+	if err == nil && p.rpc.Padding.Align != 0 {
+		err = ErrPadded
+	}
+	if err == nil {
 		return true
 	}
-	p.finish(&oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, nil)
+	p.finish(garbage(err), nil)
 	return false
+}
+
+// garbage is the error of a call that cannot be decoded.
+func garbage(err error) error {
+	return errors.Join(&oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, err)
 }
 
 // finish answers the call with res, or with the refusal that err calls for. p must not be used
@@ -113,12 +133,15 @@ func (p *pooledRequest) arguments(args xdr.Value) bool {
 func (p *pooledRequest) finish(err error, res xdr.Value) {
 	if err == nil {
 		if err = p.encode(res); err == nil {
+			p.event(nil, nil)
 			p.send()
 			return
 		}
 		err = fmt.Errorf("results: %w", err)
 	}
 	if errors.Is(err, ErrDrop) {
+		p.enc.Reset(p.buf[:0])
+		p.event(nil, err)
 		p.rpc.Drop(p.done)
 		return
 	}
@@ -138,16 +161,18 @@ func (p *pooledRequest) finish(err error, res xdr.Value) {
 		if p.handler.cfg.Failed != nil {
 			p.handler.cfg.Failed(&p.Request, err)
 		}
-		p.rpc.Report(fmt.Errorf("%s: %w", p.describe(), err))
+		p.rpc.Report(fmt.Errorf("%s: %w", p.Describe(), err))
 	}
+	p.event(refusal, err)
 	p.send()
 }
 
-// describe returns the program and procedure for a message.
-func (p *pooledRequest) describe() string {
-	call := &p.head.Body.Call
+// Describe returns the names of the program and procedure, if known, and their numbers: see
+// oncrpc.Program.Describe.
+func (r *Request) Describe() string {
+	call := &r.head.Body.Call
 	program := &oncrpc.Program{Number: call.Prog, Version: call.Vers}
-	for _, s := range p.handler.services[call.Prog] {
+	for _, s := range r.handler.services[call.Prog] {
 		if s.program.Version == call.Vers {
 			program = &s.program
 		}
@@ -192,7 +217,11 @@ func (p *pooledRequest) release() {
 	}
 	p.enc.Reset(nil)
 	p.dec.Reset(nil)
-	p.Request = Request{}
+	if p.cancel != nil {
+		p.cancel()
+		p.cancel = nil
+	}
+	p.Request = Request{handler: p.handler}
 	p.proc, p.values = nil, nil
 	p.handler.requests.Put(p)
 }

@@ -89,7 +89,12 @@ func Handle[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(
 		if !p.arguments(PA(&v.args)) {
 			return
 		}
-		p.finish(f(&p.Request, &v.args, &v.res), PR(&v.res))
+		if len(p.handler.cfg.Interceptors) == 0 {
+			p.finish(f(&p.Request, &v.args, &v.res), PR(&v.res))
+			return
+		}
+		err := p.run(0, PA(&v.args), PR(&v.res), func() error { return f(&p.Request, &v.args, &v.res) })
+		p.finish(err, PR(&v.res))
 	})
 }
 
@@ -106,11 +111,16 @@ func HandleAsync[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f 
 			return
 		}
 		var answered atomic.Bool
-		f(&p.Request, &v.args, &v.res, func(err error) {
+		answer := func(err error) {
 			if !answered.Swap(true) {
 				p.finish(err, PR(&v.res))
 			}
-		})
+		}
+		if len(p.handler.cfg.Interceptors) == 0 {
+			f(&p.Request, &v.args, &v.res, answer)
+			return
+		}
+		p.start(PA(&v.args), PR(&v.res), func() { f(&p.Request, &v.args, &v.res, answer) }, answer)
 	})
 }
 
