@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/lograte"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -181,7 +182,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *C
 	if err != nil {
 		return nil, false, err
 	}
-	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, &shared{log: newLimited(set.Logger), ends: newLimited(set.Logger), faults: newLimited(set.faults)})
+	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, &shared{log: lograte.New(set.Logger), ends: lograte.New(set.Logger), faults: lograte.New(set.faults)})
 	if err != nil {
 		set.emitFailed(addr, false, err)
 		return nil, false, err

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/lograte"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -55,9 +56,9 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 		return nil, err
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{dev: dev, set: set, log: newLimited(set.Logger), ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]bool)}
+	s := &Server{dev: dev, set: set, log: lograte.New(set.Logger), ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]bool)}
 	s.taking, s.stop = context.WithCancelCause(run)
-	s.shared.log, s.shared.ends, s.shared.faults = s.log, newLimited(set.Logger), newLimited(set.faults)
+	s.shared.log, s.shared.ends, s.shared.faults = s.log, lograte.New(set.Logger), lograte.New(set.faults)
 	s.shared.memory.most = int64(set.MaxMemory)
 	s.shared.places.most = set.MaxHandlers
 	s.wg.Add(2)

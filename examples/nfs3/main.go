@@ -25,8 +25,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/record"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
 // options are the flags.
@@ -102,14 +102,14 @@ func run(ctx context.Context, out io.Writer, o options) (err error) {
 
 // mount returns the handle of an exported folder. The mount service speaks TCP, not RDMA.
 func mount(ctx context.Context, addr, folder string, cred oncrpc.OpaqueAuth) (nfs3.Handle, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	conn, err := tcp.Dial(ctx, addr, nil)
 	if err != nil {
 		return nfs3.Handle{}, err
 	}
 	defer conn.Close()
 	path, res := mount3.DirPath(folder), mount3.MountRes{}
-	mounts := record.NewClient(conn, &record.Config{Cred: cred})
-	if err := mounts.Call(ctx, mount3.Program, mount3.Version, mount3.ProcMount, &path, &res); err != nil {
+	mounts := rpc.NewClient(conn, oncrpc.Program{Number: mount3.Program, Version: mount3.Version}, &rpc.ClientConfig{Cred: cred})
+	if err := mounts.Call(ctx, mount3.ProcMount, &path, &res, nil); err != nil {
 		return nfs3.Handle{}, err
 	}
 	return nfs3.Handle{Data: res.OK.Handle}, check("mount of "+folder, res.Status, mount3.StatusOK)

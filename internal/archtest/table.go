@@ -75,9 +75,11 @@ func Table() []Row {
 		{Package: "runtime/xdr/describe"},
 		{Package: "runtime/xdr/xdrjson", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/describe", "internal/jsontext"}},
 		{Package: "runtime/xdr/codectest", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
-		// Calls and services know no carrier. rpcbind is reached over TCP.
+		// Calls and services know no carrier.
 		{Package: "runtime/oncrpc", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text"}},
-		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc", "runtime/oncrpc/record"}},
+		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc", "runtime/oncrpc/rpc"}},
+		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/oncrpc", "internal/lograte"}},
+		{Package: "runtime/oncrpc/mem", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/tcp"}},
 		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
 		// R332: a draft that no connection speaks. It stays apart from the profile in use.
 		{Package: "gen/rpcrdma2draft07", Imports: []string{"runtime/*", "runtime/xdr/*"}, Alone: true},
@@ -116,7 +118,7 @@ func Table() []Row {
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
 
 		// The transport, which gets a provider from its user, and the protocols over it.
-		{Package: "rdmaio", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/xdr/codec"}},
+		{Package: "rdmaio", Imports: []string{"internal/lograte", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/xdr/codec"}},
 		{Package: "rdmaio/xchar", Deny: pure, Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
 		{Package: "rdmaio/hostauth/...", Deny: pure}, // rdmaio calls it
 		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
@@ -134,6 +136,7 @@ func Table() []Row {
 		{Package: "internal/growth", Imports: []string{"internal/cputime"}},
 		{Package: "internal/jsontext", Sequential: true},
 		{Package: "internal/leak"},
+		{Package: "internal/lograte"},
 		{Package: "internal/cli", Outside: []string{kong}, Unsafe: []string{"terminal_unix.go"}},
 		{Package: "internal/cli/completion", Imports: []string{"internal/cli"}, Outside: []string{kong}},
 		{Package: "internal/cli/completion/completiontest", Imports: []string{"internal/cli/completion", "internal/witness"}},

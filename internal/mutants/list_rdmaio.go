@@ -39,7 +39,7 @@ var rdmaioMutants = []mutant{
 	// Limits and retries.
 	{"a budget that was exceeded stays so", "rdmaio/limit.go", "	b.used.Add(int64(-n))\n	return false\n", "	return false\n", ioTests},
 	{"memory of Calls is not given back", "rdmaio/limit.go", "	c.shared.memory.release(n)\n	c.chunks.used -= n\n", "	c.chunks.used -= n\n", ioTests},
-	{"records that were left out are not counted", "rdmaio/limit.go", "		s.omitted++\n", "", ioTests},
+	{"records that were left out are not counted", "internal/lograte/lograte.go", "		s.omitted++\n", "", ioTests},
 	{"pauses between tries are all the same", "rdmaio/redial.go", "c.pause - rand.N(c.pause/2+1))", "c.pause - 0*rand.N(c.pause/2+1))", ioTests},
 	{"a pause between tries never starts over", "rdmaio/redial.go", "			c.pause = 0\n", "", ioTests},
 	{"a full batch of completions is all of them", "rdmaio/internal/driver/completions.go", "return events, n == len(d.wcs)", "return events, false", driverTests},

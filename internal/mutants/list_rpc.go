@@ -3,6 +3,7 @@ package main
 var (
 	oncrpcTests   = []string{"runtime/oncrpc"}
 	rpcbindTests  = []string{"runtime/oncrpc/rpcbind"}
+	tcpTests      = []string{"runtime/oncrpc/tcp"}
 	rpcTests      = []string{"runtime/oncrpc/rpc"}
 	connconfTests = []string{"rdmaio/connconf"}
 )
@@ -25,12 +26,15 @@ var rpcMutants = []mutant{
 	{"any version of a program is found", "runtime/oncrpc/rpcbind/client.go", "m.Prog != prog || m.Vers != vers ||", "m.Prog != prog ||", rpcbindTests},
 	{"port 0 can be reached", "runtime/oncrpc/rpcbind/client.go", "		if err == nil && at.Port() == 0 {", "		if false {", rpcbindTests},
 	{"the server's IPv6 address for a service over IPv4", "runtime/oncrpc/rpcbind/client.go", "err == nil && addr.Is4() == at.Addr().Is4() {", "err == nil {", rpcbindTests},
-	{"rpcbind version 3 is tried whatever the server has", "runtime/oncrpc/rpcbind/client.go", " && refused.Range.Low <= Version3 && refused.Range.High >= Version3:", ":", rpcbindTests},
-	{"bytes after an rpcbind result are accepted", "runtime/oncrpc/record/client.go", "	return d.Done()", "	return nil", rpcbindTests},
-	{"a record in fragments has no limit", "runtime/oncrpc/record/record.go", "n > int64(most-b.Len()):", "n > int64(most):", rpcbindTests},
-	{"empty fragments without end", "runtime/oncrpc/record/record.go", "case n == 0 && word&lastFragment == 0:", "case false:", rpcbindTests},
-	{"a stream that lost its record boundaries stays in use", "runtime/oncrpc/record/client.go", "!errors.As(err, &refused) {\n		c.broken = err", "!errors.As(err, &refused) {\n		_ = err", rpcbindTests},
-	{"a connection whose request was cancelled is used on", "runtime/oncrpc/record/client.go", "		return nil, context.Cause(ctx)\n", "		return nil, &oncrpc.ReplyError{}\n", rpcbindTests},
+	{"rpcbind version 3 is tried whatever the server has", "runtime/oncrpc/rpcbind/client.go", " || refused.Range.Low > Version3 || refused.Range.High < Version3 {", " {", rpcbindTests},
+	// The carrier over TCP.
+	{"a record in fragments has no limit", "runtime/oncrpc/tcp/record.go", "n > rd.maxSize-len(buf):", "n > rd.maxSize:", tcpTests},
+	{"empty fragments without end", "runtime/oncrpc/tcp/record.go", "case fragments > rd.maxFragments:", "case false:", tcpTests},
+	{"memory of a mark", "runtime/oncrpc/tcp/record.go", "size := min(len(buf)+n, max(firstSize, growth*len(buf)))", "size := len(buf) + n", tcpTests},
+	{"a cancelled Call is sent", "runtime/oncrpc/tcp/call.go", "		c.queue.remove(&p.out)\n", "", tcpTests},
+	{"a Call that was sent has not run", "runtime/oncrpc/tcp/call.go", "	case writing, sent:\n		p.sent = true", "	case writing, sent:\n		p.sent = false", tcpTests},
+	{"a late reply answers another Call", "runtime/oncrpc/tcp/call.go", "c.calls[xid] != nil || c.abandoned.has(xid)", "c.calls[xid] != nil", tcpTests},
+	{"a Call in progress has the XID", "runtime/oncrpc/tcp/call.go", "c.calls[xid] != nil || c.abandoned.has(xid)", "c.abandoned.has(xid)", tcpTests},
 	// Package rpc.
 	{"a verifier is not checked", "runtime/oncrpc/rpc/client.go", "	if err := c.cfg.CheckVerf(", "	if err := c.cfg.CheckVerf(cred, &oncrpc.OpaqueAuth{}); false {\n		return true, err\n	} else if err := oncrpc.CheckVerf(", rpcTests},
 	{"results of the call before stay", "runtime/oncrpc/rpc/service.go", "	var none R\n	v.res = none\n", "", rpcTests},

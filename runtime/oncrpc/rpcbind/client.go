@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
-	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/record"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -21,9 +20,6 @@ var (
 	// ErrRefused is returned if the server did not change its table: another owner has registered
 	// the service, there is no registration, or this user has no permission.
 	ErrRefused = errors.New("rpcbind: the server refused to change its table")
-	// ErrBroken is returned after a request has failed while it was sent or answered. The
-	// connection cannot be used again.
-	ErrBroken = record.ErrBroken
 )
 
 // Config is the configuration of a Client.
@@ -32,24 +28,24 @@ type Config struct {
 	Cred oncrpc.OpaqueAuth
 }
 
-// Client sends requests to one rpcbind server. It may be used concurrently; it sends one request
-// at a time.
+// Client sends requests to one rpcbind server. It may be used concurrently.
 type Client struct {
-	conn   net.Conn
-	stream *record.Client
-
-	mu   sync.Mutex
-	vers uint32
+	conn        oncrpc.Conn
+	four, three *rpc.Client // of each version
+	only3       atomic.Bool // the server has version 3 and not 4
 }
 
-// NewClient returns a Client that uses conn, a stream. The caller closes conn. If cfg is nil, the
+// NewClient returns a Client that uses a connection. The caller closes conn. If cfg is nil, the
 // configuration is the default.
-func NewClient(conn net.Conn, cfg *Config) *Client {
-	var stream record.Config
+func NewClient(conn oncrpc.Conn, cfg *Config) *Client {
+	var calls rpc.ClientConfig
 	if cfg != nil {
-		stream.Cred = cfg.Cred
+		calls.Cred = cfg.Cred
 	}
-	return &Client{conn: conn, vers: Version4, stream: record.NewClient(conn, &stream)}
+	version := func(vers uint32) *rpc.Client {
+		return rpc.NewClient(conn, oncrpc.Program{Number: Program, Version: vers, Name: "RPCBIND"}, &calls)
+	}
+	return &Client{conn: conn, four: version(Version4), three: version(Version3)}
 }
 
 // Set registers a version of a program at an address, under the name of an owner. The network is
@@ -108,7 +104,7 @@ func (c *Client) Lookup(ctx context.Context, prog, vers uint32, netID string) (n
 // host returns at with the server's address for the unspecified one, if the connection has the same
 // address family.
 func (c *Client) host(at netip.AddrPort) netip.AddrPort {
-	server, err := netip.ParseAddrPort(c.conn.RemoteAddr().String())
+	server, err := netip.ParseAddrPort(c.conn.RemoteAddr())
 	if addr := server.Addr().Unmap(); err == nil && addr.Is4() == at.Addr().Is4() {
 		return netip.AddrPortFrom(addr, at.Port())
 	}
@@ -118,18 +114,21 @@ func (c *Client) host(at netip.AddrPort) netip.AddrPort {
 // call calls a procedure of version 4, or of version 3 if the server does not support version 4.
 // args is nil if the procedure has no argument.
 func (c *Client) call(ctx context.Context, proc uint32, args, res xdr.Value) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for {
-		err := c.stream.Call(ctx, Program, c.vers, proc, args, res)
+	if !c.only3.Load() {
+		err := c.four.Call(ctx, proc, args, res, nil)
 		var refused *oncrpc.ReplyError
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, &refused) && refused.Is(oncrpc.ErrProgMismatch) && c.vers == Version4 && refused.Range.Low <= Version3 && refused.Range.High >= Version3:
-			c.vers = Version3
-		default:
-			return fmt.Errorf("rpcbind: %w", err)
+		if !errors.As(err, &refused) || !refused.Is(oncrpc.ErrProgMismatch) || refused.Range.Low > Version3 || refused.Range.High < Version3 {
+			return wrap(err)
 		}
+		c.only3.Store(true)
 	}
+	return wrap(c.three.Call(ctx, proc, args, res, nil))
+}
+
+// wrap adds the name of the package to an error.
+func wrap(err error) error {
+	if err != nil {
+		err = fmt.Errorf("rpcbind: %w", err)
+	}
+	return err
 }

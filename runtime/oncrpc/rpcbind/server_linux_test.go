@@ -3,7 +3,6 @@ package rpcbind
 import (
 	"context"
 	"errors"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
 // insideEnv is set in the process that runs the test in namespaces of its own.
@@ -92,10 +92,10 @@ func useRealServer(t *testing.T, rpcbind, ip string) {
 }
 
 // dial connects to a server that may not be listening yet.
-func dial(t *testing.T, ctx context.Context, addr string) net.Conn {
+func dial(t *testing.T, ctx context.Context, addr string) *tcp.Conn {
 	t.Helper()
 	for {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+		conn, err := tcp.Dial(ctx, addr, nil)
 		if err == nil {
 			return conn
 		}

@@ -21,7 +21,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/record"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs/nfsd"
 )
@@ -353,22 +354,23 @@ func TestMount(t *testing.T) {
 	if err != nil || !bytes.Equal(h.Data, s.Root().Data) {
 		t.Errorf("found %x, %v, expected %x", h.Data, err, s.Root().Data)
 	}
-	conn, err := net.Dial("tcp", addr)
+	conn, err := tcp.Dial(ctx, addr, nil)
 	check(t, err)
 	defer conn.Close()
-	c := record.NewClient(conn, nil)
 	for _, tt := range []struct {
 		prog, vers, proc uint32
 		want             error
 	}{
 		{mount3.Program, mount3.Version, mount3.ProcNull, nil},
-		{mount3.Program, mount3.Version, mount3.ProcUnmount, nil},
-		{mount3.Program, mount3.Version, mount3.ProcMount, oncrpc.ErrGarbageArgs}, // no argument
+		{mount3.Program, mount3.Version, mount3.ProcUnmountAll, nil},
+		{mount3.Program, mount3.Version, mount3.ProcUnmount, oncrpc.ErrGarbageArgs}, // no argument
+		{mount3.Program, mount3.Version, mount3.ProcMount, oncrpc.ErrGarbageArgs},   // no argument
 		{mount3.Program, mount3.Version, mount3.ProcExport, oncrpc.ErrProcUnavail},
 		{mount3.Program, 1, mount3.ProcNull, oncrpc.ErrProgMismatch},
 		{nfs3.Program, nfs3.Version, nfs3.ProcNull, oncrpc.ErrProgUnavail},
 	} {
-		if err := c.Call(ctx, tt.prog, tt.vers, tt.proc, nil, nil); !errors.Is(err, tt.want) {
+		c := rpc.NewClient(conn, oncrpc.Program{Number: tt.prog, Version: tt.vers}, nil)
+		if err := c.Call(ctx, tt.proc, nil, nil, nil); !errors.Is(err, tt.want) {
 			t.Errorf("program %d version %d procedure %d: found %v, expected %v", tt.prog, tt.vers, tt.proc, err, tt.want)
 		}
 	}

@@ -1,0 +1,65 @@
+package tcp_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/carriertest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+// quiet drops all log records.
+var quiet = slog.New(slog.DiscardHandler)
+
+// listen starts a server that is closed at the end of the test.
+func listen(t testing.TB, h oncrpc.Handler, cfg *tcp.Config) *tcp.Server {
+	t.Helper()
+	if cfg == nil {
+		cfg = &tcp.Config{Logger: quiet}
+	}
+	s, err := tcp.Listen(context.Background(), "127.0.0.1:0", h, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// dial connects to a server until the end of the test.
+func dial(t testing.TB, addr string, cfg *tcp.Config) *tcp.Conn {
+	t.Helper()
+	c, err := tcp.Dial(context.Background(), addr, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func TestCarrier(t *testing.T) {
+	carriertest.Run(t, func(t *testing.T, server, client oncrpc.Handler) carriertest.Conn {
+		return dial(t, listen(t, server, nil).Addr(), &tcp.Config{ReverseHandler: client, Logger: quiet})
+	})
+}
+
+// A stream that does not take a list of slices carries the same.
+func TestCarrierPipe(t *testing.T) {
+	carriertest.Run(t, func(t *testing.T, server, client oncrpc.Handler) carriertest.Conn {
+		ours, theirs := net.Pipe()
+		s := tcp.ServeConn(theirs, server, &tcp.Config{Logger: quiet})
+		c := tcp.NewConn(ours, &tcp.Config{ReverseHandler: client, Logger: quiet})
+		t.Cleanup(func() { _, _ = s.Close(), c.Close() })
+		return c
+	})
+}

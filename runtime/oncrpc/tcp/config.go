@@ -1,0 +1,143 @@
+package tcp
+
+import (
+	"errors"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/lograte"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// Errors for errors.Is. The text of an error that wraps one of them has the details.
+var (
+	// ErrRecord reports a record that is too long, or has too many fragments. The connection is
+	// lost.
+	ErrRecord = errors.New("tcp: record refused")
+	// ErrMessage reports a record that is not an RPC message. The connection is lost.
+	ErrMessage = errors.New("tcp: record is not an RPC message")
+	// ErrTimeout reports that the peer did not read, did not finish a record or made no Call in the
+	// time that Config allows. The connection is lost.
+	ErrTimeout = errors.New("tcp: the peer took too long")
+	// ErrLimit reports that the peer exceeded a limit of Config while the connection could not stop
+	// reading. The connection is lost.
+	ErrLimit = errors.New("tcp: the peer exceeded a limit")
+	// ErrPeerClosed reports that the peer closed the connection.
+	ErrPeerClosed = errors.New("tcp: the peer closed the connection")
+)
+
+// Config configures Dial, NewClient and Listen. A nil *Config has the default in every field.
+type Config struct {
+	// ReverseHandler serves the Calls that the server makes on a connection of a client. If nil,
+	// they are dropped. Listen does not use it.
+	ReverseHandler oncrpc.Handler
+
+	// NonBlocking promises that the handler never blocks and does not end its goroutine. It then
+	// runs on the goroutine that reads from the connection.
+	NonBlocking bool
+
+	// MaxCalls is the largest number of Calls in progress on a connection. If zero, the default is
+	// 256. If negative, there is no limit but 65,536. Further Calls wait.
+	MaxCalls int
+
+	// MaxRequests is the largest number of Requests of a connection that are not answered. If zero,
+	// the default is 64. If negative, there is no limit. With as many, the connection stops
+	// reading. While Calls of this side are in progress it cannot stop, and a peer that sends twice
+	// as many loses the connection.
+	MaxRequests int
+
+	// MaxRecord is the size of the longest record received, in bytes. If zero, the default is 16
+	// MiB and 64 KiB. If negative, there is no limit but the 2 GiB of the largest int32.
+	MaxRecord int
+
+	// MaxFragments is the largest number of fragments of a record, empty ones included. If zero,
+	// the default is 16,384. If negative, there is no limit.
+	MaxFragments int
+
+	// MaxMemory is the memory in bytes that the Requests of all connections of a server take,
+	// including those that have not arrived completely. If zero, the default is 256 MiB. If
+	// negative, there is no limit. A connection takes at most as much as remains after it, so n
+	// greedy connections leave 1/(n+1). Beyond that it stops reading, for RecordTimeout at most.
+	MaxMemory int
+
+	// RecordTimeout is the longest time for each 64 KiB of a record that has begun. If zero, the
+	// default is 30 s. If negative, there is no limit.
+	RecordTimeout time.Duration
+
+	// SendTimeout is the longest time that one write of at most 256 KiB may take. If zero, the
+	// default is 30 s. If negative, there is no limit. A write that takes longer means that the
+	// peer does not read, and ends the connection.
+	SendTimeout time.Duration
+
+	// FirstCallTimeout is the time in which an accepted connection must bring its first message. If
+	// zero, the default is 10 s. If negative, there is no limit.
+	FirstCallTimeout time.Duration
+
+	// PeerTimeout is the time after which the system gives up a peer that no longer answers its
+	// keep-alive probes. If zero, the default is 30 s. If negative, no probes are sent.
+	PeerTimeout time.Duration
+
+	// MaxConns is the largest number of connections of a server. If zero, the default is 10,000. If
+	// negative, there is no limit. Further connections are closed at once.
+	MaxConns int
+
+	// MaxPerSource is the largest number of connections of a server from one IPv4 address or one
+	// IPv6 network of 64 bits. If zero, the default is 64. If negative, there is no limit.
+	// Connections from this machine are limited only if it is positive.
+	MaxPerSource int
+
+	// Logger receives warnings. If nil, errors and panics of handlers go to the slog.Default of the
+	// time when the connection or server is made, and nothing else is logged. There are at most ten
+	// lines in a second that peers can cause.
+	Logger *slog.Logger
+}
+
+// settings is a Config with its defaults.
+type settings struct {
+	Config
+	faults *slog.Logger // of handlers
+}
+
+// settle returns the configuration with its defaults. Limits that are off are the largest int, and
+// times that are off are zero.
+func (cfg *Config) settle() settings {
+	var s settings
+	if cfg != nil {
+		s.Config = *cfg
+	}
+	limit := func(f *int, def, none int) {
+		switch {
+		case *f == 0:
+			*f = def
+		case *f < 0:
+			*f = none
+		}
+	}
+	duration := func(f *time.Duration, def time.Duration) {
+		switch {
+		case *f == 0:
+			*f = def
+		case *f < 0:
+			*f = 0
+		}
+	}
+	limit(&s.MaxCalls, 256, 1<<16)
+	limit(&s.MaxRequests, 64, math.MaxInt/2)
+	limit(&s.MaxRecord, 16<<20+64<<10, math.MaxInt32)
+	s.MaxRecord = min(s.MaxRecord, math.MaxInt32)
+	limit(&s.MaxFragments, 16<<10, math.MaxInt)
+	limit(&s.MaxMemory, 256<<20, math.MaxInt)
+	limit(&s.MaxConns, 10_000, math.MaxInt)
+	duration(&s.RecordTimeout, 30*time.Second)
+	duration(&s.SendTimeout, 30*time.Second)
+	duration(&s.FirstCallTimeout, 10*time.Second)
+	duration(&s.PeerTimeout, 30*time.Second)
+	s.MaxCalls = min(s.MaxCalls, 1<<16)
+	s.faults = s.Logger
+	if s.Logger == nil {
+		s.Logger, s.faults = slog.New(slog.DiscardHandler), slog.Default()
+	}
+	s.Logger, s.faults = lograte.New(s.Logger), lograte.New(s.faults)
+	return s
+}

@@ -1,0 +1,34 @@
+// Package tcp carries ONC RPC messages over TCP, or any other stream, with record marking (RFC 5531
+// §11). It is a carrier of package oncrpc, as rdmaio is over RDMA: clients and handlers of package
+// rpc work over both.
+//
+//	server, err := tcp.Listen(ctx, ":2049", rpc.NewHandler(nil, svc), nil)
+//	...
+//	client, err := tcp.NewClient("garden:2049", nil) // connects on demand
+//	files := rpc.NewClient(client, program, nil)
+//
+// # Calls
+//
+// Any number of Calls are in progress on a connection, up to Config.MaxCalls. Replies come in any
+// order. A Call whose context ends leaves the queue if it was not sent; Call returns at once, and
+// the error says whether the server may execute it. A Call of a [Client] whose connection is lost
+// is sent again on the next one with the same XID, ClientConfig.Retransmits times at most.
+//
+// Items of a message are not copied: the system reads them from the caller's memory. Call.Results
+// and MaxReply have no effect. A reply that fits Call.ReplyBuf is copied there.
+//
+// # Requests
+//
+// Each Request has a goroutine, unless Config.NonBlocking is set, so that a slow handler holds no
+// other Call. With Config.MaxRequests unanswered, a connection stops reading until one is answered.
+// A handler may call the client on Request.Conn after AllowReverse. While such Calls are in
+// progress, the connection must go on reading, and is closed if the client exceeds its limits.
+//
+// # Limits
+//
+// The peer decides what arrives, and when. A record has at most Config.MaxRecord bytes in at most
+// Config.MaxFragments fragments, empty ones included. Its memory follows the bytes that have
+// arrived: 64 KiB at first, then at most 16 times as much as came. A record that makes no progress
+// for Config.RecordTimeout ends the connection, as does a peer that reads nothing for
+// Config.SendTimeout. Config has limits for connections, too, in all and per source.
+package tcp

@@ -1,0 +1,132 @@
+package tcp
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"time"
+)
+
+// A record in a stream (RFC 5531 §11) is a sequence of fragments. Before each fragment is a word
+// with its length, whose top bit is set for the last fragment.
+const (
+	markSize     = 4
+	lastFragment = 1 << 31
+)
+
+// appendMark appends the mark of a record of one fragment with n bytes.
+func appendMark(b []byte, n int) []byte {
+	return binary.BigEndian.AppendUint32(b, lastFragment|uint32(n))
+}
+
+// Sizes of the memory of a record. The first is for records shorter than that.
+const (
+	firstSize  = 64 << 10
+	growth     = 16       // a longer record has at most as many times the bytes that have come
+	progress   = 64 << 10 // bytes that must come in each Config.RecordTimeout
+	readBuffer = 16 << 10
+)
+
+// records reads records from a stream.
+type records struct {
+	r            *bufio.Reader
+	maxSize      int
+	maxFragments int
+
+	// deadline limits the reads that follow, and removes the limit for the zero time.
+	deadline func(time.Time)
+	timeout  time.Duration
+
+	// grow is called before the memory of a record grows by n bytes. An error ends the record.
+	grow func(n int) error
+
+	armed bool // a deadline is set
+}
+
+// next reads a record into buf, which is empty, and returns it. It replaces buf by larger memory
+// where needed. The error wraps io.EOF if the stream ends, which is orderly only before a record.
+func (rd *records) next(buf []byte) ([]byte, error) {
+	defer rd.disarm()
+	for fragments := 1; ; fragments++ {
+		if len(buf) > 0 || fragments > 1 {
+			rd.arm(markSize)
+		}
+		mark, err := rd.r.Peek(markSize)
+		if err != nil {
+			if len(mark) > 0 || fragments > 1 {
+				err = noEOF(err)
+			}
+			return buf, fmt.Errorf("record mark: %w", err)
+		}
+		word := binary.BigEndian.Uint32(mark)
+		_, _ = rd.r.Discard(markSize) // it is buffered
+		n := int(word &^ lastFragment)
+		switch {
+		case n > rd.maxSize-len(buf):
+			return buf, fmt.Errorf("%w: more than %d bytes: %d, and %d in the next fragment (RFC 5531 §11)", ErrRecord, rd.maxSize, len(buf), n)
+		case fragments > rd.maxFragments: // empty ones could go on without end
+			return buf, fmt.Errorf("%w: more than %d fragments for %d bytes (RFC 5531 §11)", ErrRecord, rd.maxFragments, len(buf))
+		}
+		if buf, err = rd.fragment(buf, n); err != nil {
+			return buf, err
+		}
+		if word&lastFragment != 0 {
+			return buf, nil
+		}
+	}
+}
+
+// fragment appends a fragment of n bytes to buf.
+func (rd *records) fragment(buf []byte, n int) ([]byte, error) {
+	for n > 0 {
+		if len(buf) == cap(buf) {
+			var err error
+			if buf, err = rd.larger(buf, n); err != nil {
+				return buf, err
+			}
+		}
+		part := min(n, cap(buf)-len(buf), progress)
+		rd.arm(part)
+		at := len(buf)
+		got, err := io.ReadFull(rd.r, buf[at:at+part])
+		buf = buf[:at+got]
+		if n -= got; err != nil {
+			return buf, fmt.Errorf("fragment, %d bytes before its end: %w", n, noEOF(err))
+		}
+	}
+	return buf, nil
+}
+
+// larger returns memory for buf and n more bytes, or for a part of them.
+func (rd *records) larger(buf []byte, n int) ([]byte, error) {
+	size := min(len(buf)+n, max(firstSize, growth*len(buf)))
+	if err := rd.grow(size - cap(buf)); err != nil {
+		return buf, err
+	}
+	return append(make([]byte, 0, size), buf...), nil
+}
+
+// arm limits the time for the next n bytes unless they are here.
+func (rd *records) arm(n int) {
+	if rd.timeout > 0 && rd.r.Buffered() < n {
+		rd.armed = true
+		rd.deadline(time.Now().Add(rd.timeout))
+	}
+}
+
+// disarm removes the limit.
+func (rd *records) disarm() {
+	if rd.armed {
+		rd.armed = false
+		rd.deadline(time.Time{})
+	}
+}
+
+// noEOF returns io.ErrUnexpectedEOF for io.EOF.
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+package tcp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// request is a Request of a connection, and its Responder.
+type request struct {
+	oncrpc.Request
+	conn     *Conn
+	out      message
+	memory   *[]byte // of Message
+	reserved int     // bytes of it in the server's budget
+	answered atomic.Bool
+	done     func(error)
+	failed   error // why another answer than the handler's is sent
+	xid      uint32
+}
+
+var _ oncrpc.Responder = (*request)(nil)
+
+// keepBytes is the size of the largest memory of a record that is kept for a later one.
+const keepBytes = firstSize
+
+// memories has memory of records.
+var memories = sync.Pool{New: func() any {
+	b := make([]byte, 0, 512)
+	return &b
+}}
+
+// accept passes the Call in *c.record to the handler. It waits while there are MaxRequests of them.
+func (c *Conn) accept(xid uint32) error {
+	handler, err := c.admit()
+	if handler == nil || err != nil {
+		return err
+	}
+	if err := c.reserve(cap(*c.record) - c.reserved); err != nil {
+		c.forget()
+		return err
+	}
+	r := &request{conn: c, memory: c.record, reserved: c.reserved, xid: xid}
+	r.out.request, r.Responder, r.Message = r, r, *c.record
+	c.record, c.reserved = memories.Get().(*[]byte), 0
+	r.Serve(handler)
+	return nil
+}
+
+// admit counts a Request, and returns the handler for it. The handler is nil if there is none.
+func (c *Conn) admit() (oncrpc.Handler, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.requests >= c.set.MaxRequests && c.err == nil {
+		if len(c.calls) == 0 {
+			c.wake.Wait()
+		} else if c.requests < 2*c.set.MaxRequests {
+			break
+		} else {
+			return nil, fmt.Errorf("%w: it sent %d Calls beyond Config.MaxRequests (%d) while it was called", ErrLimit, c.set.MaxRequests, c.set.MaxRequests)
+		}
+	}
+	switch {
+	case c.err != nil:
+		return nil, c.err
+	case c.handler == nil, c.draining:
+		c.stats.DroppedCalls++
+		return nil, nil
+	}
+	c.requests++
+	return c.handler, nil
+}
+
+// forget ends a Request that admit counted.
+func (c *Conn) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests--
+	c.wake.Broadcast()
+}
+
+// Conn implements oncrpc.Responder.
+func (r *request) Conn() oncrpc.Conn { return r.conn }
+
+// Context implements oncrpc.Responder.
+func (r *request) Context() context.Context { return r.conn.ctx }
+
+// Room implements oncrpc.Responder. The caller offers no memory: all results go with the reply.
+func (r *request) Room() (results []int, reply int) { return nil, math.MaxInt32 }
+
+// Reply implements oncrpc.Responder. done gets nil when the reply was passed to the system. A
+// message that is no reply to the Call is not sent: the caller gets SYSTEM_ERR.
+func (r *request) Reply(m oncrpc.Message, done func(error)) {
+	if !r.first(done) {
+		return
+	}
+	err := m.CheckReply(r.xid)
+	if size := m.Size(nil); err == nil && size >= lastFragment {
+		err = fmt.Errorf("%w: %d bytes: a fragment has less than 2 GiB (RFC 5531 §11)", oncrpc.ErrMessage, size)
+	}
+	if err != nil {
+		r.conn.log.Warn("tcp: an answer could not be sent", "reason", err)
+		b, _ := oncrpc.NewReply(r.xid, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
+		m = oncrpc.Message{Inline: b}
+		r.failed = err
+	}
+	r.out.Message = m
+	c := r.conn
+	c.mu.Lock()
+	why := c.err
+	if why == nil {
+		c.enqueue(&r.out)
+	}
+	c.mu.Unlock()
+	if why != nil {
+		c.release(r, why)
+	}
+}
+
+// Drop implements oncrpc.Responder.
+func (r *request) Drop(done func(error)) {
+	if r.first(done) {
+		r.conn.release(r, nil)
+	}
+}
+
+// Report implements oncrpc.Responder. The error goes to Config.Logger at level Warn, or to
+// slog.Default without one.
+func (r *request) Report(err error) {
+	r.conn.set.faults.Warn("tcp: a handler failed", "peer", r.conn.RemoteAddr(), "xid", fmt.Sprintf("0x%08x", r.xid), "reason", err)
+}
+
+// Serve implements oncrpc.Responder.
+func (r *request) Serve(h oncrpc.Handler) {
+	if r.conn.set.NonBlocking {
+		r.conn.handle(r, h)
+		return
+	}
+	r.conn.wg.Add(1) // Close waits for the answer first
+	go func() {
+		defer r.conn.wg.Done()
+		r.conn.handle(r, h)
+	}()
+}
+
+// first reports whether this is the first answer to the Request, and keeps its done function. It
+// calls done with ErrAnswered if it is not.
+func (r *request) first(done func(error)) bool {
+	if done == nil {
+		done = func(error) {}
+	}
+	if r.answered.Swap(true) {
+		done(oncrpc.ErrAnswered)
+		return false
+	}
+	r.done = done
+	return true
+}
+
+// handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
+func (c *Conn) handle(r *request, h oncrpc.Handler) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		v := recover()
+		if v == nil { // recover returns an error for panic(nil)
+			v = "it called runtime.Goexit, as testing.T.Fatal does"
+		}
+		c.set.faults.Error("tcp: a handler panicked, its connection is closed", "peer", c.RemoteAddr(), "panic", v, "stack", string(debug.Stack()))
+		c.fail(fmt.Errorf("%w: %v", oncrpc.ErrPanic, v))
+		r.Request.Drop(nil) // by way of all Responders
+	}()
+	h.ServeRPC(&r.Request)
+	returned = true
+}
+
+// release gives back the memory of an answered Request and calls its done function.
+func (c *Conn) release(r *request, err error) {
+	if err == nil {
+		err = r.failed
+	}
+	r.done(err)
+	if memory := r.memory; cap(*memory) <= keepBytes {
+		*memory = (*memory)[:0]
+		memories.Put(memory)
+	}
+	c.budget.release(r.reserved)
+	r.memory, r.Message, r.out.Message = nil, nil, oncrpc.Message{}
+	c.mu.Lock()
+	c.requests--
+	c.wake.Broadcast()
+	c.mu.Unlock()
+}

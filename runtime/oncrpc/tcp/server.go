@@ -1,0 +1,252 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// Server accepts connections and serves the Calls on them. Listen makes one.
+type Server struct {
+	set     settings
+	log     *slog.Logger
+	ln      net.Listener
+	handler oncrpc.Handler
+	budget  budget
+	ctx     context.Context // ends when the server accepts no more connections
+	stop    context.CancelCauseFunc
+	wg      sync.WaitGroup // the accept loop and one for each connection
+
+	mu      sync.Mutex
+	conns   map[*Conn]bool
+	sources map[netip.Prefix]int // connections from each
+	stats   ServerStats
+}
+
+// ServerStats holds the counts of a Server. Accepted and Rejected only grow.
+type ServerStats struct {
+	Accepted uint64 // connections that were served
+	Rejected uint64 // connections that were closed at once, for Config.MaxConns or MaxPerSource
+	Conns    int    // connections that are up
+	Memory   int    // bytes that Requests take (Config.MaxMemory)
+}
+
+// Listen starts a server at an address of the form that net.Listen has for "tcp". ctx bounds the
+// call of Listen, not the server. cfg may be nil. h must not be nil. The caller must Close the
+// server.
+func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*Server, error) {
+	set := cfg.settle()
+	lc := net.ListenConfig{KeepAliveConfig: set.keepAlive()}
+	ln, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return serve(ln, h, set)
+}
+
+// Serve starts a server that accepts the connections of a listener, which it closes. cfg may be
+// nil.
+func Serve(ln net.Listener, h oncrpc.Handler, cfg *Config) (*Server, error) {
+	return serve(ln, h, cfg.settle())
+}
+
+func serve(ln net.Listener, h oncrpc.Handler, set settings) (*Server, error) {
+	if h == nil {
+		return nil, errors.Join(fmt.Errorf("tcp: listen at %q: no Handler", ln.Addr()), ln.Close())
+	}
+	s := &Server{
+		set: set, log: set.Logger, ln: ln, handler: h, budget: budget{most: set.MaxMemory},
+		conns: make(map[*Conn]bool), sources: make(map[netip.Prefix]int),
+	}
+	s.ctx, s.stop = context.WithCancelCause(context.Background())
+	s.wg.Add(1)
+	go s.accept()
+	return s, nil
+}
+
+// Addr returns the address of the listener.
+func (s *Server) Addr() string { return s.ln.Addr().String() }
+
+// acceptPause is the pause after a failure to accept, for want of file descriptors for example.
+const acceptPause = 50 * time.Millisecond
+
+// accept accepts connections until the listener is closed.
+func (s *Server) accept() {
+	defer s.wg.Done()
+	for {
+		nc, err := s.ln.Accept()
+		switch {
+		case s.ctx.Err() != nil:
+			if err == nil {
+				_ = nc.Close()
+			}
+			return
+		case errors.Is(err, net.ErrClosed):
+			s.stop(err)
+			return
+		case err != nil:
+			s.log.Error("tcp: a connection could not be accepted", "reason", err)
+			select {
+			case <-time.After(acceptPause):
+			case <-s.ctx.Done():
+			}
+		default:
+			s.open(nc)
+		}
+	}
+}
+
+// open serves a connection unless a limit is reached.
+func (s *Server) open(nc net.Conn) {
+	source, local := sourceOf(nc.RemoteAddr())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	why := s.refusal(source, local)
+	if why == nil {
+		why = context.Cause(s.ctx)
+	}
+	if why != nil {
+		s.stats.Rejected++
+		s.log.Warn("tcp: a connection was rejected", "peer", nc.RemoteAddr().String(), "reason", why)
+		_ = nc.Close()
+		return
+	}
+	c := newConn(nc, s.set, true, s.handler, &s.budget)
+	s.stats.Accepted++
+	s.conns[c] = true
+	s.sources[source]++
+	s.wg.Add(1)
+	go s.attend(c, source)
+}
+
+// refusal returns why there can be no further connection of a source, or nil. mu is locked.
+func (s *Server) refusal(source netip.Prefix, local bool) error {
+	if len(s.conns) >= s.set.MaxConns {
+		return fmt.Errorf("tcp: the server has %d connections, as many as Config.MaxConns allows", len(s.conns))
+	}
+	most := s.set.MaxPerSource
+	if most == 0 && !local {
+		most = defaultPerSource
+	}
+	if n := s.sources[source]; most > 0 && n >= most {
+		return fmt.Errorf("tcp: the server has %d connections from %v, as many as Config.MaxPerSource allows", n, source)
+	}
+	return nil
+}
+
+// defaultPerSource is the default of Config.MaxPerSource.
+const defaultPerSource = 64
+
+// sourceOf returns the IPv4 address or the IPv6 network of an address, and whether it is of this
+// machine. All addresses that are not of IP are one source of this machine.
+func sourceOf(addr net.Addr) (source netip.Prefix, local bool) {
+	a, err := netip.ParseAddrPort(addr.String())
+	if err != nil {
+		return netip.Prefix{}, true
+	}
+	ip := a.Addr().Unmap().WithZone("")
+	bits := 64
+	if ip.Is4() {
+		bits = 32
+	}
+	source, _ = ip.Prefix(bits) // fits both
+	return source, ip.IsLoopback()
+}
+
+// attend frees a connection when it is down.
+func (s *Server) attend(c *Conn, source netip.Prefix) {
+	defer s.wg.Done()
+	<-c.Done()
+	_ = c.Close() // waits for its handlers
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	if s.sources[source]--; s.sources[source] == 0 {
+		delete(s.sources, source)
+	}
+}
+
+// Conns returns the connections that are up, in no order.
+func (s *Server) Conns() []*Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*Conn, 0, len(s.conns))
+	for c := range s.conns {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Stats returns the counts.
+func (s *Server) Stats() ServerStats {
+	s.mu.Lock()
+	st := s.stats
+	st.Conns = len(s.conns)
+	s.mu.Unlock()
+	s.budget.mu.Lock()
+	st.Memory = s.budget.used
+	s.budget.mu.Unlock()
+	return st
+}
+
+// Done returns a channel that is closed when the server accepts no more connections. Err then
+// returns the reason.
+func (s *Server) Done() <-chan struct{} { return s.ctx.Done() }
+
+// Err returns the reason why the server accepts no more connections: oncrpc.ErrClosed or the error
+// of the listener. It returns nil before Done is closed.
+func (s *Server) Err() error { return context.Cause(s.ctx) }
+
+// Close stops listening and closes all connections as Conn.Close does. The rules of Conn.Close
+// apply.
+func (s *Server) Close() error {
+	err := s.end()
+	for _, c := range s.Conns() {
+		c.fail(oncrpc.ErrClosed)
+	}
+	s.wg.Wait()
+	return err
+}
+
+// Shutdown closes a server without losing Calls that handlers have. It stops listening, closes each
+// connection when its handlers have answered and the answers are written, and waits for that. Calls
+// that come meanwhile are dropped: their callers see the connection close, and a Client sends them
+// again. If ctx ends first, the error wraps its cause, and Close must be called. Shutdown must not
+// be called from a handler or a done function, for which it would wait.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.end()
+	done := make(chan struct{})
+	go func() {
+		var drains sync.WaitGroup
+		for _, c := range s.Conns() {
+			drains.Go(c.drain)
+		}
+		drains.Wait()
+		s.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("tcp: shutdown of %q: handlers have not answered their Calls on up to %d connections; Close discards the answers: %w", s.Addr(), len(s.Conns()), context.Cause(ctx))
+	}
+}
+
+// end stops listening.
+func (s *Server) end() error {
+	s.mu.Lock() // open adds no connection afterwards
+	s.stop(oncrpc.ErrClosed)
+	s.mu.Unlock()
+	if err := s.ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}

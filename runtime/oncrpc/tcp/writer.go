@@ -1,0 +1,212 @@
+package tcp
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+)
+
+// Limits of a batch of messages.
+const (
+	batchBytes    = 256 << 10 // in one write
+	batchMessages = 64
+)
+
+// writer is the sending side of a connection. Whoever puts a message into an empty queue starts a
+// goroutine, which writes until the queue is empty. Messages that are queued meanwhile go together.
+type writer struct {
+	nc     net.Conn
+	vector bool // nc takes a list of slices without copying
+
+	// The running goroutine alone uses these.
+	batch    []*message
+	bufs     [][]byte
+	part     [][]byte
+	vec      net.Buffers
+	flat     []byte
+	deadline time.Time
+}
+
+// enqueue puts a message into the queue. c.mu is locked, and the connection is up.
+func (c *Conn) enqueue(m *message) {
+	c.queue.push(m)
+	if !c.writes {
+		c.writes = true
+		c.wg.Add(1)
+		go c.write()
+	}
+}
+
+// write writes the queue.
+func (c *Conn) write() {
+	defer c.wg.Done()
+	for c.take() {
+		err := c.writeAll()
+		c.written(err)
+		if err != nil {
+			c.fail(c.sendError(err))
+		}
+	}
+}
+
+// sendError returns the reason why a connection is lost on which a write failed.
+func (c *Conn) sendError(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("%w: it read nothing for Config.SendTimeout (%v)", ErrTimeout, c.set.SendTimeout)
+	}
+	return fmt.Errorf("tcp: send: %w", err)
+}
+
+// take makes the batch for the next writes. It returns false if there is none; the goroutine that
+// writes then ends.
+func (c *Conn) take() bool {
+	w := &c.out
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w.batch, w.bufs = w.batch[:0], w.bufs[:0]
+	for n := 0; c.queue.first != nil && n < batchBytes && len(w.batch) < batchMessages; {
+		m := c.queue.first
+		c.queue.remove(m)
+		m.state = writing
+		size := m.Size(nil)
+		appendMark(m.mark[:0], size)
+		w.batch = append(w.batch, m)
+		w.bufs = m.Gather(append(w.bufs, m.mark[:]), nil)
+		n += size
+	}
+	if len(w.batch) == 0 {
+		c.writes = false
+		c.wake.Broadcast()
+		return false
+	}
+	return true
+}
+
+// writeAll writes the batch. If a Call of it is cancelled meanwhile, it copies the rest, and
+// its callers get their memory back.
+func (c *Conn) writeAll() error {
+	w := &c.out
+	for left := w.bufs; len(left) > 0; {
+		c.setWriteDeadline()
+		n, err := w.writePart(left)
+		left = advance(left, n)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !c.hurried() {
+			return err
+		}
+		rest := make([]byte, 0, lengths(left))
+		for _, b := range left {
+			rest = append(rest, b...)
+		}
+		c.written(nil)
+		left = append(w.bufs[:0], rest)
+	}
+	return nil
+}
+
+// writePart writes at most batchBytes, and returns the number of bytes written.
+func (w *writer) writePart(bufs [][]byte) (int, error) {
+	w.part = w.part[:0]
+	n := 0
+	for _, b := range bufs {
+		b = b[:min(len(b), batchBytes-n)]
+		w.part = append(w.part, b)
+		if n += len(b); n == batchBytes {
+			break
+		}
+	}
+	if w.vector {
+		w.vec = w.part
+		written, err := w.vec.WriteTo(w.nc)
+		return int(written), err
+	}
+	if len(w.part) == 1 {
+		return w.nc.Write(w.part[0])
+	}
+	w.flat = w.flat[:0]
+	for _, b := range w.part {
+		w.flat = append(w.flat, b...)
+	}
+	return w.nc.Write(w.flat)
+}
+
+// advance removes the first n bytes. It changes the slices in place.
+func advance(bufs [][]byte, n int) [][]byte {
+	for len(bufs) > 0 && n >= len(bufs[0]) {
+		n -= len(bufs[0])
+		bufs = bufs[1:]
+	}
+	if n > 0 {
+		bufs[0] = bufs[0][n:]
+	}
+	return bufs
+}
+
+func lengths(bufs [][]byte) (n int) {
+	for _, b := range bufs {
+		n += len(b)
+	}
+	return n
+}
+
+// setWriteDeadline limits the next write to SendTimeout. A limit set less than a quarter of that
+// before is kept, so that small messages do not set a timer each.
+func (c *Conn) setWriteDeadline() {
+	limit := c.set.SendTimeout
+	if limit == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hurry {
+		return
+	}
+	if now := time.Now(); c.out.deadline.Sub(now) < limit-limit/4 {
+		c.out.deadline = now.Add(limit)
+		_ = c.out.nc.SetWriteDeadline(c.out.deadline)
+	}
+}
+
+// interrupt ends the write in progress, because a Call of its batch was cancelled. c.mu is locked.
+func (c *Conn) interrupt() {
+	if !c.hurry {
+		c.hurry = true
+		_ = c.out.nc.SetWriteDeadline(time.Unix(1, 0)) // long ago
+	}
+}
+
+// hurried reports whether a write was interrupted.
+func (c *Conn) hurried() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.hurry
+}
+
+// written ends the use of the memory of the batch.
+func (c *Conn) written(err error) {
+	w := &c.out
+	c.mu.Lock()
+	if c.hurry {
+		c.hurry, w.deadline = false, time.Time{}
+		_ = w.nc.SetWriteDeadline(w.deadline)
+	}
+	answered := w.batch[:0]
+	for _, m := range w.batch {
+		m.state = sent
+		if m.call != nil {
+			c.settle(m.call)
+		} else {
+			answered = append(answered, m)
+		}
+	}
+	c.mu.Unlock()
+	for _, m := range answered {
+		c.release(m.request, err)
+	}
+	clear(w.batch)
+	w.batch = w.batch[:0]
+}
