@@ -1,0 +1,225 @@
+package tcp_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+)
+
+// pipes makes connections of a Client to a server over pipes. Each gets the next element of
+// answers; further ones get the last.
+type pipes struct {
+	mu      sync.Mutex
+	dials   []time.Time
+	xids    []uint32 // of the Calls received
+	answers []answer
+}
+
+// answer says what a connection does with its Calls.
+type answer int
+
+const (
+	fails  answer = iota // there is none
+	closes               // it ends at the first Call
+	serves
+)
+
+func (p *pipes) dial(_ context.Context, _ string, cfg *tcp.Config) (*tcp.Conn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.answers[min(len(p.dials), len(p.answers)-1)]
+	p.dials = append(p.dials, time.Now())
+	if a == fails {
+		return nil, errors.New("no route")
+	}
+	ours, theirs := net.Pipe()
+	go func() {
+		defer theirs.Close()
+		for b := make([]byte, 48); ; {
+			if _, err := io.ReadFull(theirs, b); err != nil {
+				return
+			}
+			xid := binary.BigEndian.Uint32(b[4:])
+			p.mu.Lock()
+			p.xids = append(p.xids, xid)
+			p.mu.Unlock()
+			if a == closes {
+				return
+			}
+			_, _ = theirs.Write(goodReply(xid))
+		}
+	}()
+	return tcp.NewConn(ours, cfg), nil
+}
+
+func newClient(t *testing.T, p *pipes, cfg tcp.ClientConfig) *tcp.Client {
+	t.Helper()
+	cfg.Dial = p.dial
+	c, err := tcp.NewClient("", &cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A Call whose connection is lost is sent again on the next one, with the same XID. Failures to
+// connect are waited through.
+func TestRetransmission(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answers: []answer{fails, closes, fails, closes, serves}}
+		c := newClient(t, p, tcp.ClientConfig{})
+		double(t, c)
+		double(t, c)
+		if len(p.dials) != 5 || len(p.xids) != 4 || p.xids[0] != p.xids[1] || p.xids[1] != p.xids[2] || p.xids[2] == p.xids[3] {
+			t.Errorf("%d connections, XIDs %#x", len(p.dials), p.xids)
+		}
+		if st := c.Stats(); st != (tcp.ClientStats{Connects: 3, DialFailures: 2, Retransmissions: 2}) {
+			t.Errorf("%+v", st)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		_, err := c.Call(context.Background(), callOf(1, 0))
+		wantError(t, err, oncrpc.ErrClosed, false)
+	})
+}
+
+// Retransmits bounds how often a Call is sent, and the error says that it may have run. DialFailures
+// bounds the attempts to connect; then it has not.
+func TestClientGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answers: []answer{closes}}
+		c := newClient(t, p, tcp.ClientConfig{Retransmits: 2})
+		_, err := c.Call(context.Background(), &oncrpc.Call{Message: oncrpc.Message{Inline: goodCall(7)[4:]}})
+		wantError(t, err, tcp.ErrPeerClosed, true)
+		if len(p.xids) != 3 {
+			t.Errorf("it was sent %d times", len(p.xids))
+		}
+		_ = c.Close()
+
+		for most, dials := range map[int]int{-1: 1, 2: 3} {
+			p = &pipes{answers: []answer{fails}}
+			c = newClient(t, p, tcp.ClientConfig{DialFailures: most})
+			if _, err = c.Call(context.Background(), callOf(7, 0)); err == nil || len(p.dials) != dials {
+				t.Errorf("%d attempts, want %d: %v", len(p.dials), dials, err)
+			}
+			_ = c.Close()
+		}
+
+		// Sent once, and then there is no server.
+		p = &pipes{answers: []answer{closes, fails}}
+		c = newClient(t, p, tcp.ClientConfig{})
+		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+		defer stop()
+		_, err = c.Call(ctx, &oncrpc.Call{Message: oncrpc.Message{Inline: goodCall(7)[4:]}})
+		wantError(t, err, context.DeadlineExceeded, true)
+		if n := len(p.dials); n < 5 || n > 20 {
+			t.Errorf("%d attempts to connect in a minute", n)
+		}
+		_ = c.Close()
+	})
+}
+
+// A service goes on for its Client when the server starts again at the same address.
+func TestServerRestarts(t *testing.T) {
+	s := listen(t, newService(), nil)
+	addr := s.Addr()
+	c, err := tcp.NewClient(addr, &tcp.ClientConfig{MinBackoff: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	double(t, c)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(20*time.Millisecond, func() {
+		ln, err := net.Listen("tcp", addr)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		again, err := tcp.Serve(ln, newService(), nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Cleanup(func() { _ = again.Close() })
+	})
+	double(t, c)
+}
+
+// Shutdown waits for the answers to Calls in progress, which the clients get. Later Calls are not
+// executed.
+func TestShutdown(t *testing.T) {
+	gate, came := make(chan struct{}), make(chan struct{})
+	svc := rpc.NewService(program)
+	rpc.Handle(svc, 1, func(_ *rpc.Request, args, res *oncrpc.Uint32) error {
+		came <- struct{}{}
+		<-gate
+		*res = 2 * *args
+		return nil
+	})
+	s := listen(t, rpc.NewHandler(nil, svc), nil)
+	c := dial(t, s.Addr(), nil)
+	answered := make(chan struct{})
+	go func() { defer close(answered); double(t, c) }()
+	<-came
+	short, stop := context.WithTimeout(context.Background(), time.Millisecond)
+	defer stop()
+	if err := s.Shutdown(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	waitFor(t, func() bool {
+		nc, err := net.Dial("tcp", s.Addr())
+		if err == nil {
+			nc.Close()
+		}
+		return err != nil
+	})
+	done := make(chan error, 1)
+	go func() { done <- s.Shutdown(context.Background()) }()
+	_, err := c.Call(short, callOf(9, 0))
+	wantError(t, err, context.DeadlineExceeded, false)
+	close(gate)
+	<-answered
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	<-c.Done()
+	if !errors.Is(s.Err(), oncrpc.ErrClosed) || !errors.Is(c.Err(), tcp.ErrPeerClosed) {
+		t.Error(s.Err(), c.Err())
+	}
+}
+
+// A small call has at most four allocations at both ends, besides those of the test.
+func TestAllocations(t *testing.T) {
+	svc := rpc.NewService(program)
+	rpc.Handle(svc, 1, func(_ *rpc.Request, args, res *oncrpc.Uint32) error {
+		*res = 2 * *args
+		return nil
+	})
+	for _, nonBlocking := range []bool{false, true} {
+		s := listen(t, rpc.NewHandler(nil, svc), &tcp.Config{NonBlocking: nonBlocking})
+		c := rpc.NewClient(dial(t, s.Addr(), nil), program, nil)
+		args, res := oncrpc.Uint32(21), oncrpc.Uint32(0)
+		n := testing.AllocsPerRun(200, func() {
+			if err := c.Call(context.Background(), 1, &args, &res, nil); err != nil || res != 42 {
+				t.Error(res, err)
+			}
+		})
+		if n > 4 {
+			t.Errorf("%v allocations a call; handlers that never block: %v", n, nonBlocking)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package tcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// callOf returns a Call of procedure 1 with the XID and n bytes of data, apart from the rest.
+func callOf(xid uint32, n int) *oncrpc.Call {
+	b, _ := oncrpc.NewCall(xid, 400001, 3, 1, oncrpc.None()).AppendBinary(nil)
+	m := oncrpc.Message{Inline: b}
+	if n > 0 {
+		m.Items = []xdr.Item{{Position: uint64(len(b)), Inline: len(b), Data: make([]byte, n)}}
+	}
+	return &oncrpc.Call{Message: m}
+}
+
+// wantError checks the error of a Call.
+func wantError(t *testing.T, err, want error, mayHaveRun bool) {
+	t.Helper()
+	var ce *oncrpc.CallError
+	if !errors.Is(err, want) || !errors.As(err, &ce) || ce.MayHaveRun != mayHaveRun {
+		t.Errorf("found %v, want a CallError with %v; may have run: %v", err, want, mayHaveRun)
+	}
+}
+
+// A peer that reads nothing is cut off by SendTimeout. A Call that waits behind another one leaves
+// the queue when it is cancelled, and has not run; the one that is being sent returns at once, too.
+func TestPeerNeverReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		c := tcp.NewConn(ours, &tcp.Config{SendTimeout: 10 * time.Second})
+		defer c.Close()
+		start := time.Now()
+		var wg sync.WaitGroup
+		wg.Go(func() { // goes out, or tries to
+			ctx, stop := context.WithTimeout(context.Background(), time.Second)
+			defer stop()
+			_, err := c.Call(ctx, callOf(1, 1<<20))
+			wantError(t, err, context.DeadlineExceeded, true)
+			if d := time.Since(start); d != time.Second {
+				t.Errorf("cancelled while it was sent: it took %v", d)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
+			defer stop()
+			_, err := c.Call(ctx, callOf(2, 0))
+			wantError(t, err, context.DeadlineExceeded, false)
+		})
+		wg.Go(func() {
+			_, err := c.Call(context.Background(), callOf(3, 0))
+			wantError(t, err, tcp.ErrTimeout, false)
+		})
+		wg.Wait()
+		// The limit began again when the first Call was cancelled.
+		if d := time.Since(start); d < 10*time.Second || d > 11*time.Second {
+			t.Errorf("the connection ended after %v", d)
+		}
+		if !errors.Is(c.Err(), tcp.ErrTimeout) {
+			t.Error(c.Err())
+		}
+	})
+}
+
+// A cancelled Call that was sent in part is sent to its end, from memory of the connection: the
+// caller's may change at once.
+func TestCancelledHalfSent(t *testing.T) {
+	for _, pipe := range []bool{true, false} {
+		var ours, theirs net.Conn
+		if pipe {
+			ours, theirs = net.Pipe()
+		} else {
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ours, err = net.Dial("tcp", ln.Addr().String()); err != nil {
+				t.Fatal(err)
+			}
+			if theirs, err = ln.Accept(); err != nil {
+				t.Fatal(err)
+			}
+			_ = ln.Close()
+		}
+		c := tcp.NewConn(ours, nil)
+		const size = 16 << 20
+		call := callOf(1, size)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.Call(ctx, call)
+			clear(call.Inline)
+			for i := range call.Items[0].Data {
+				call.Items[0].Data[i] = 0xff
+			}
+			done <- err
+		}()
+		mark := make([]byte, 44)
+		if _, err := io.ReadFull(theirs, mark); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		wantError(t, <-done, context.Canceled, true)
+		go func() { _, _ = c.Call(context.Background(), callOf(2, 0)) }()
+		rest := make([]byte, size+44)
+		if _, err := io.ReadFull(theirs, rest); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(rest[:size], make([]byte, size)) {
+			t.Error("the message changed after its Call had returned")
+		}
+		if binary.BigEndian.Uint32(rest[size+4:]) != 2 {
+			t.Errorf("the next record is %x", rest[size:])
+		}
+		_, _ = theirs.Close(), c.Close()
+	}
+}
+
+// A record that makes no progress, and a connection without a message, end by time.
+func TestSlowPeers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		send  []byte
+		after time.Duration
+	}{
+		"nothing":                   {nil, 5 * time.Second},
+		"half a mark":               {[]byte{0x80, 0}, 5 * time.Second},
+		"half a record":             {goodCall(1)[:20], 5 * time.Second},
+		"a record, and half of one": {append(goodCall(1), goodCall(2)[:20]...), 7 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			s := tcp.ServeConn(ours, newService(), &tcp.Config{FirstCallTimeout: 5 * time.Second, RecordTimeout: 7 * time.Second, Logger: quiet})
+			start := time.Now()
+			go func() { _, _ = io.Copy(io.Discard, theirs) }()
+			go func() { _, _ = theirs.Write(tt.send) }()
+			<-s.Done()
+			if d := time.Since(start); d != tt.after || !errors.Is(s.Err(), tcp.ErrTimeout) {
+				t.Errorf("%s: ended after %v: %v", name, d, s.Err())
+			}
+			_, _ = s.Close(), theirs.Close()
+		})
+	}
+}
+
+// With MaxRequests unanswered the server reads no more, until one is answered. While it calls the
+// client it goes on, up to twice as many.
+func TestMaxRequests(t *testing.T) {
+	for _, reverse := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			var mu sync.Mutex
+			var held []*oncrpc.Request
+			s := tcp.ServeConn(ours, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+				mu.Lock()
+				held = append(held, r)
+				mu.Unlock()
+			}), &tcp.Config{MaxRequests: 4, Logger: quiet})
+			s.AllowReverse()
+			go func() { _, _ = io.Copy(io.Discard, theirs) }()
+			if reverse {
+				go func() { _, _ = s.Call(context.Background(), callOf(1, 0)) }()
+			}
+			go func() {
+				for xid := range uint32(20) {
+					if _, err := theirs.Write(goodCall(xid)); err != nil {
+						return
+					}
+				}
+			}()
+			synctest.Wait()
+			mu.Lock()
+			n, all := len(held), held
+			mu.Unlock()
+			if reverse {
+				if n != 8 || !errors.Is(s.Err(), tcp.ErrLimit) {
+					t.Errorf("%d Requests, %v", n, s.Err())
+				}
+			} else if n != 4 || s.Err() != nil {
+				t.Errorf("%d Requests, %v", n, s.Err())
+			} else {
+				all[0].Drop(nil)
+				synctest.Wait()
+				mu.Lock()
+				if n, all = len(held), held; n != 5 {
+					t.Errorf("%d Requests after an answer", n)
+				}
+				all = all[1:]
+				mu.Unlock()
+			}
+			go func() {
+				for range 20 {
+					for _, r := range all {
+						r.Drop(nil)
+					}
+					synctest.Wait()
+					mu.Lock()
+					all = held
+					mu.Unlock()
+				}
+			}()
+			_, _ = s.Close(), theirs.Close()
+		})
+	}
+}
+
+// Records of greedy connections leave memory for others, and are given up when there is none.
+func TestMaxMemory(t *testing.T) {
+	s := listen(t, newService(), &tcp.Config{MaxMemory: 1 << 20, RecordTimeout: 300 * time.Millisecond, Logger: quiet})
+	honest := dial(t, s.Addr(), nil)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 20 {
+		c := raw(t, s.Addr())
+		wg.Go(func() {
+			_, _ = c.Write([]byte{0x80, 0x0f, 0, 0}) // nearly all of it
+			for _, err := c.Write(make([]byte, 60_000)); err == nil; _, err = c.Write(make([]byte, 10_000)) {
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+		})
+	}
+	for range 100 {
+		double(t, honest)
+		if n := s.Stats().Memory; n > 1<<20 {
+			t.Errorf("%d bytes are taken", n)
+		}
+	}
+	close(stop)
+	wg.Wait()
+}
+
+// A server has no more connections than MaxConns, and from one source no more than MaxPerSource.
+func TestMaxConns(t *testing.T) {
+	for name, cfg := range map[string]*tcp.Config{"MaxConns": {MaxConns: 2, Logger: quiet}, "MaxPerSource": {MaxPerSource: 2, Logger: quiet}} {
+		s := listen(t, newService(), cfg)
+		first, second := dial(t, s.Addr(), nil), dial(t, s.Addr(), nil)
+		double(t, first)
+		double(t, second)
+		third := dial(t, s.Addr(), nil)
+		<-third.Done()
+		double(t, first)
+		if st := s.Stats(); st.Accepted != 2 || st.Rejected != 1 || st.Conns != 2 {
+			t.Errorf("%s: %+v", name, st)
+		}
+		_ = second.Close()
+		waitFor(t, func() bool { return s.Stats().Conns == 1 })
+		double(t, dial(t, s.Addr(), nil))
+	}
+}
+
+// MaxCalls Calls are in progress; further ones wait, and can be cancelled meanwhile.
+func TestMaxCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		c := tcp.NewConn(ours, &tcp.Config{MaxCalls: 1})
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		go func() {
+			_, _ = io.ReadFull(theirs, make([]byte, 44))
+			time.Sleep(2 * time.Second)
+			_, _ = theirs.Write(goodReply(1))
+		}()
+		first := make(chan error)
+		go func() {
+			_, err := c.Call(context.Background(), callOf(1, 0))
+			first <- err
+		}()
+		synctest.Wait()
+		_, err := c.Call(ctx, callOf(2, 0))
+		wantError(t, err, context.DeadlineExceeded, false)
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+		_, _ = theirs.Close(), c.Close()
+	})
+}
