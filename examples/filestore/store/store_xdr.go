@@ -18,6 +18,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
+	xdrjson "github.com/rpcrdma/rpcrdma/runtime/xdr/xdrjson"
 )
 
 // The constants, under their XDR names.
@@ -227,6 +228,16 @@ func (v *Status) ResetXDR() {
 	*v = 0
 }
 
+// MarshalJSON returns the JSON form of v, which xdrgen help json describes.
+func (v Status) MarshalJSON() ([]byte, error) {
+	return xdrjson.Marshal(&v, "store_status")
+}
+
+// UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
+func (v *Status) UnmarshalJSON(b []byte) error {
+	return xdrjson.Unmarshal(b, v, "store_status")
+}
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Name) XDRSize() int {
 	n := 4
@@ -303,6 +314,16 @@ func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Name) ResetXDR() {
 	*v = nil
+}
+
+// MarshalJSON returns the JSON form of v, which xdrgen help json describes.
+func (v Name) MarshalJSON() ([]byte, error) {
+	return xdrjson.Marshal(&v, "store_name,string")
+}
+
+// UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
+func (v *Name) UnmarshalJSON(b []byte) error {
+	return xdrjson.Unmarshal(b, v, "store_name,string")
 }
 
 // String returns the bytes as a string.
@@ -452,6 +473,16 @@ func (v *WriteArgs) ResetXDR() {
 	v.Data = nil
 }
 
+// MarshalJSON returns the JSON form of v, which xdrgen help json describes.
+func (v WriteArgs) MarshalJSON() ([]byte, error) {
+	return xdrjson.Marshal(&v, "store_write_args")
+}
+
+// UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
+func (v *WriteArgs) UnmarshalJSON(b []byte) error {
+	return xdrjson.Unmarshal(b, v, "store_write_args")
+}
+
 // String returns v as text, for logs.
 func (v WriteArgs) String() string { return text.String(&v, "store_write_args") }
 
@@ -532,6 +563,16 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *WriteRes) ResetXDR() {
 	v.Status = 0
 	v.Count = 0
+}
+
+// MarshalJSON returns the JSON form of v, which xdrgen help json describes.
+func (v WriteRes) MarshalJSON() ([]byte, error) {
+	return xdrjson.Marshal(&v, "store_write_res")
+}
+
+// UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
+func (v *WriteRes) UnmarshalJSON(b []byte) error {
+	return xdrjson.Unmarshal(b, v, "store_write_res")
 }
 
 // String returns v as text, for logs.
@@ -632,6 +673,16 @@ func (v *ReadArgs) ResetXDR() {
 	v.Name = nil
 	v.Offset = 0
 	v.Count = 0
+}
+
+// MarshalJSON returns the JSON form of v, which xdrgen help json describes.
+func (v ReadArgs) MarshalJSON() ([]byte, error) {
+	return xdrjson.Marshal(&v, "store_read_args")
+}
+
+// UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
+func (v *ReadArgs) UnmarshalJSON(b []byte) error {
+	return xdrjson.Unmarshal(b, v, "store_read_args")
 }
 
 // String returns v as text, for logs.
@@ -758,6 +809,16 @@ func (v *ReadOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *ReadOK) ResetXDR() {
 	v.EOF = false
 	v.Data = nil
+}
+
+// MarshalJSON returns the JSON form of v, which xdrgen help json describes.
+func (v ReadOK) MarshalJSON() ([]byte, error) {
+	return xdrjson.Marshal(&v, "store_read_ok")
+}
+
+// UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
+func (v *ReadOK) UnmarshalJSON(b []byte) error {
+	return xdrjson.Unmarshal(b, v, "store_read_ok")
 }
 
 // String returns v as text, for logs.
@@ -931,6 +992,16 @@ func (v *ReadRes) ResetXDR() {
 	default:
 	}
 	v.Status = 0
+}
+
+// MarshalJSON returns the JSON form of v, which xdrgen help json describes.
+func (v ReadRes) MarshalJSON() ([]byte, error) {
+	return xdrjson.Marshal(&v, "store_read_res")
+}
+
+// UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
+func (v *ReadRes) UnmarshalJSON(b []byte) error {
+	return xdrjson.Unmarshal(b, v, "store_read_res")
 }
 
 // String returns v as text, for logs.

@@ -128,7 +128,7 @@ func integer32(t reflect.Type) (*form, error) {
 	switch v := reflect.Zero(t).Interface().(type) {
 	case interface{ XDREnum() *codec.Enum }:
 		e := v.XDREnum()
-		return &form{kind: enum, word: t.String(), enum: e, names: e.ByName()}, nil
+		return &form{kind: enum, word: "enum " + e.Name, enum: e, names: e.ByName()}, nil
 	case interface{ Valid() bool }:
 		return nil, fmt.Errorf("xdrjson: found enum %s without names, expected its package to be generated with json or string (xdrgen gen -with)", t)
 	}
@@ -150,9 +150,9 @@ func (b builder) sequence(t reflect.Type, tag *describe.Tag, level int) (*form, 
 		return nil, err
 	}
 	if !variable {
-		return &form{kind: fixedArray, word: fmt.Sprintf("an array of %d elements", t.Len()), elem: elem}, nil
+		return &form{kind: fixedArray, word: t.String(), elem: elem}, nil
 	}
-	f := &form{kind: array, word: "an array", elem: elem, key: tag.Node(level)}
+	f := &form{kind: array, word: t.String(), elem: elem, key: tag.Node(level)}
 	if f.key != "" {
 		f.open = keyOf('{', f.key)
 	}

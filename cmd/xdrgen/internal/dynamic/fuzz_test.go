@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding"
 	"errors"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/xdrjson"
 )
 
 // allTypes returns all types of the files in testdata/ok.
@@ -115,6 +118,50 @@ func FuzzAgainstGenerated(f *testing.F) {
 		}
 		if err == nil {
 			checkRoundTrip(t, root, data)
+		}
+	})
+}
+
+// FuzzJSONAgainstGenerated compares this package with xdrjson, the JSON of generated types: both
+// accept the same texts, read the same values, and write the same text.
+func FuzzJSONAgainstGenerated(f *testing.F) {
+	u := unit(f, sema.Options{Files: []string{"../../../../spec/x/nfs3/nfs3.x"}})
+	types := []struct {
+		xdr *ir.Type
+		new func() xdrjson.Value
+	}{
+		{mustType(f, u, "READDIRPLUS3res"), func() xdrjson.Value { return new(nfs3.ReadDirPlusRes) }},
+		{mustType(f, u, "CREATE3args"), func() xdrjson.Value { return new(nfs3.CreateArgs) }},
+		{mustType(f, u, "WRITE3args"), func() xdrjson.Value { return new(nfs3.WriteArgs) }},
+		{mustType(f, u, "FSINFO3res"), func() xdrjson.Value { return new(nfs3.FSInfoRes) }},
+	}
+	m := &maker{Rand: rand.New(rand.NewPCG(5, 6))}
+	for i := range 8 * len(types) {
+		m.left = 40
+		if v := m.value("", -1, types[i%len(types)].xdr); v != nil {
+			f.Add(byte(i%len(types)), AppendJSON(nil, v))
+		}
+	}
+	f.Fuzz(func(t *testing.T, which byte, text []byte) {
+		typ := types[int(which)%len(types)]
+		root, err := ParseJSON(text, typ.xdr, "", Limits{})
+		var data []byte
+		if err == nil {
+			data, err = Encode(root)
+		}
+		v := typ.new()
+		errGen := xdrjson.Unmarshal(text, v, "")
+		if (err == nil) != (errGen == nil) {
+			t.Fatalf("%s: dynamic %v, generated %v", text, err, errGen)
+		}
+		if err != nil {
+			return
+		}
+		if got, err := v.AppendBinary(nil); err != nil || !bytes.Equal(got, data) {
+			t.Fatalf("%s: dynamic %x, generated %x, %v", text, data, got, err)
+		}
+		if got, err := xdrjson.Marshal(v, ""); err != nil || !bytes.Equal(got, AppendJSON(nil, root)) {
+			t.Fatalf("%s: dynamic %s, generated %s, %v", text, AppendJSON(nil, root), got, err)
 		}
 	})
 }
