@@ -26,6 +26,7 @@ func TestGrowth(t *testing.T) {
 			return []string{"lint", "-errors", "0", "-level", "advice", dir + "/new/proto.x"}
 		}},
 		{"lint sizes", false, func(dir string) []string { return []string{"lint", "-sizes", dir + "/new/proto.x"} }},
+		{"gen names", false, func(dir string) []string { return []string{"gen", "-names", "-errors", "0", dir + "/new/proto.x"} }},
 		{"compat", false, func(dir string) []string {
 			return []string{"compat", "-all", dir + "/old/proto.x", dir + "/new/proto.x"}
 		}},

@@ -212,12 +212,15 @@ func sharedNumber(owner string, names [][]string) string {
 
 // withoutNumber drops a number from the end of the last word.
 func withoutNumber(ws []string, number string) []string {
-	last := len(ws) - 1
-	if l := letters(ws[last]); number == "" || l == "" || ws[last][len(l):] != number {
+	if len(ws) == 0 || number == "" {
 		return ws
-	} else {
-		return append(slices.Clone(ws[:last]), l)
 	}
+	last := len(ws) - 1
+	l := letters(ws[last])
+	if l == "" || ws[last][len(l):] != number {
+		return ws
+	}
+	return append(slices.Clone(ws[:last]), l)
 }
 
 // repeated returns the number of words at the front of ws that the owner's name begins with. The
