@@ -71,6 +71,7 @@ func Table() []Row {
 		// The packages that generated code imports, and generated code.
 		{Package: "runtime/xdr"},
 		{Package: "runtime/xdr/text", Imports: []string{"runtime/xdr/describe"}, Sequential: true},
+		{Package: "runtime/xdr/xdrslog", Imports: []string{"runtime/xdr"}},
 		{Package: "runtime/xdr/codec", Imports: []string{"runtime/xdr"}},
 		{Package: "runtime/xdr/describe"},
 		{Package: "runtime/xdr/xdrjson", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/describe", "internal/jsontext"}},
