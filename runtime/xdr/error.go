@@ -104,8 +104,12 @@ type step struct {
 	index [2]uint32
 }
 
-// Add adds a step outside of those that are there.
+// Add adds a step outside of those that are there. A function that knows no part of the path adds
+// none.
 func (t *trace) Add(path string, index []int) {
+	if path == "" {
+		return
+	}
 	if i := min(int(t.steps), maxSteps-1); i < nearSteps {
 		t.near[i].set(path, index)
 	} else {

@@ -11,6 +11,9 @@ var full = &xdr.Error{Code: xdr.CodeBuffer}
 // tries again. The error is shared, and callers never see it.
 func Full() *xdr.Error { return full }
 
+// unread is the error of reading behind a part that failed. Callers never see it.
+var unread = &xdr.Error{Code: xdr.CodeShort}
+
 // Fail returns an Error. path is the path of the innermost step, with "[]" for each index.
 //
 //go:noinline
@@ -20,10 +23,14 @@ func Fail(code xdr.Code, offset int, found, want uint64, path string, index ...i
 	return err
 }
 
-// Short returns the Error for an input b that ends before the need bytes at off.
+// Short returns the Error for an input b that ends before the need bytes at off. A negative off is
+// that after a part that failed (see [At]).
 //
 //go:noinline
 func Short(b []byte, off, need int, path string, index ...int) *xdr.Error {
+	if off < 0 {
+		return unread
+	}
 	return Fail(xdr.CodeShort, off, uint64(len(b)-off), uint64(need), path, index...)
 }
 
@@ -33,7 +40,7 @@ func Short(b []byte, off, need int, path string, index ...int) *xdr.Error {
 //go:noinline
 func In(err error, path string, index ...int) *xdr.Error {
 	e := err.(*xdr.Error)
-	if e != full {
+	if e != full && e != unread {
 		e.Trace.Add(path, index)
 	}
 	return e

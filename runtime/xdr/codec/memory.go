@@ -66,6 +66,9 @@ func enlarge[S ~[]T, T any](d *xdr.Decoder, s *S, n, size, off int) error {
 // Extend enlarges the capacity of s and returns s up to its capacity. It is for lists, whose
 // length is not known beforehand.
 func Extend[S ~[]T, T any](d *xdr.Decoder, s *S, size, off int) (S, error) {
+	if off < 0 {
+		return nil, unread
+	}
 	had := cap(*s)
 	return extend(d, s, max(had, 4-had), size, off)
 }
@@ -73,6 +76,9 @@ func Extend[S ~[]T, T any](d *xdr.Decoder, s *S, size, off int) (S, error) {
 // ExtendFixed is [Extend] for a list whose elements take step bytes each, including the word
 // that follows. It counts the elements that follow the one in b at off.
 func ExtendFixed[S ~[]T, T any](d *xdr.Decoder, s *S, size int, b []byte, off, step int) (S, error) {
+	if off < 0 {
+		return nil, unread
+	}
 	// It doubles at least: a lenient decoder goes on at words that are not 1.
 	return extend(d, s, max(cap(*s), links(b, off, step)), size, off)
 }

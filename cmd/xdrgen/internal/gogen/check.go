@@ -29,7 +29,7 @@ func (g *gen) checks(t *plan.Type) {
 }
 
 func (g *gen) checkBody(t *plan.Type) []jen.Code {
-	r := g.newChecker()
+	r := newReader(g, t, "c")
 	r.check(t.Whole(), g.self(t).with(nil))
 	return r.body(t, errPtr())
 }
@@ -37,10 +37,6 @@ func (g *gen) checkBody(t *plan.Type) []jen.Code {
 // errPtr is the type of an error in check-only readers. Encoders and decoders have the interface,
 // which makes EncodeXDR and DecodeXDR small enough to be inlined.
 func errPtr() *jen.Statement { return jen.Op("*").Qual(xdrPath, "Error") }
-
-func (g *gen) newChecker() *reader {
-	return &reader{g: g, fn: &function{}, state: "c", buf: "b", off: "off"}
-}
 
 // check writes the check of value v of step s.
 func (r *reader) check(s *plan.Step, v value) {
@@ -75,8 +71,11 @@ func (r *reader) check(s *plan.Step, v value) {
 		// The runs must be those of the decoder, which calls. Otherwise the error of short input
 		// would differ.
 		r.flush()
+		compact, base := r.compact, r.base
+		r.compact, r.base = s.Of.Compact, len(v.indices)
 		r.checkParts(s.Of, v)
 		r.flush()
+		r.compact, r.base = compact, base
 	}
 }
 

@@ -6,6 +6,8 @@ import "fmt"
 type function struct {
 	names   map[string]int // the base names of its variables, with the number of uses
 	usesErr bool           // it needs a variable err
+
+	usesFault bool // it needs a variable fault
 }
 
 // name returns a name for a new variable: base, or base with a number.

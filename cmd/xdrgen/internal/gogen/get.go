@@ -8,10 +8,6 @@ import (
 
 // This file writes decoders: reader (read.go) folds over the steps of a type and keeps the values.
 
-func (g *gen) newGetter() *reader {
-	return &reader{g: g, fn: &function{}, state: "d", buf: "b", off: "off"}
-}
-
 // get writes the decoder of value v of step s.
 func (r *reader) get(s *plan.Step, v value) {
 	if s.Call {
@@ -60,7 +56,12 @@ func (r *reader) getFields(fs []*plan.Field, v value) {
 // call calls a method that reads a value.
 func (r *reader) call(on *jen.Statement, method string, v value) {
 	r.flush()
-	r.fallible(jen.Id(r.off), on.Dot(method).Call(jen.Id(r.state), jen.Id(r.buf), jen.Id(r.off)), v)
+	call := on.Dot(method).Call(jen.Id(r.state), jen.Id(r.buf), jen.Id(r.off))
+	if r.isSmall(v) && r.keeps() {
+		r.part(call, v)
+		return
+	}
+	r.fallible(jen.Id(r.off), call, v)
 }
 
 // getLoop reads the elements of v, an array or slice of the right length. known says that their
@@ -135,12 +136,7 @@ func (r *reader) getList(s *plan.Step, v value) {
 // reads the arm.
 func (r *reader) getUnion(t *plan.Type, v value) {
 	field, disc := r.g.field(v, t.Disc), r.disc(t, v)
-	clears := r.g.arms(t, field.x, func(a *plan.Arm) []jen.Code {
-		z := &resetter{g: r.g, fn: r.fn}
-		z.arm(t, a, v)
-		return z.code
-	}, nil)
-	r.stmt(jen.If(disc.x().Op("!=").Add(field.x())).Block(clears, field.x().Op("=").Add(disc.x())))
+	r.stmt(jen.If(disc.x().Op("!=").Add(field.x())).Block(v.x().Dot("ResetXDR").Call(), field.x().Op("=").Add(disc.x())))
 	r.readArms(t, disc, func(q *reader, a *plan.Arm) {
 		if a.Pointer {
 			q.newArm(t, a, v)

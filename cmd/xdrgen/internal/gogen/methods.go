@@ -69,28 +69,33 @@ func (g *gen) sizeBody(t *plan.Type, reduced bool) []jen.Code {
 		z.size(t.Whole(), g.self(t))
 	}
 	if len(z.code) == 0 {
-		return []jen.Code{jen.Return(jen.Lit(z.fixed))}
+		return []jen.Code{jen.Return(z.first())}
 	}
-	body := []jen.Code{jen.Id("n").Op(":=").Lit(z.fixed)}
+	body := []jen.Code{jen.Id("n").Op(":=").Add(z.first())}
 	body = append(body, z.code...)
 	return append(body, jen.Return(jen.Id("n")))
 }
 
 func (g *gen) putBody(t *plan.Type) []jen.Code {
-	p := &putter{g: g, fn: &function{}, buf: "b", off: "off", once: t.Reducible}
+	p := &putter{g: g, fn: &function{}, once: t.Reducible, compact: t.Compact}
+	p.start("b", "off")
 	p.put(t.Whole(), g.self(t))
 	p.flush()
-	return body(p.fn, p.code, jen.Error())
+	p.stmt()
+	return body(p.fn, p.code, jen.Error(), false)
 }
 
 func (g *gen) getBody(t *plan.Type) []jen.Code {
-	r := g.newGetter()
+	r := newReader(g, t, "d")
 	r.get(t.Whole(), g.self(t))
 	return r.body(t, jen.Error())
 }
 
 func (g *gen) resetBody(t *plan.Type) []jen.Code {
 	z := &resetter{g: g, fn: &function{}}
+	if t.Zero {
+		return []jen.Code{jen.Op("*").Id("v").Op("=").Id(g.names.decl[t.Decl]).Values()}
+	}
 	switch v := g.self(t); t.Op {
 	case plan.Struct:
 		for _, f := range t.Fields {
@@ -106,20 +111,27 @@ func (g *gen) resetBody(t *plan.Type) []jen.Code {
 
 // body is the body of a reader of type t. A type that contains itself counts the levels.
 func (r *reader) body(t *plan.Type, err jen.Code) []jen.Code {
-	r.flush()
+	ended := r.finish(r.compact) || r.ended
 	if !t.Recursive {
-		return body(r.fn, r.code, err)
+		return body(r.fn, r.code, err, ended)
 	}
 	enter := jen.If(jen.Err().Op(":=").Qual(codecPath, "Enter").Call(r.rules(), jen.Id("off")), jen.Err().Op("!=").Nil()).Block(
 		jen.Return(jen.Lit(0), jen.Err()))
 	leave := jen.Qual(codecPath, "Leave").Call(r.rules())
-	return body(r.fn, append(append([]jen.Code{enter}, r.code...), leave), err)
+	return body(r.fn, append(append([]jen.Code{enter}, r.code...), leave), err, false)
 }
 
-// body frames the statements of a function: the error variable if it is used, and the return.
-func body(fn *function, code []jen.Code, err jen.Code) []jen.Code {
+// body frames the statements of a function: the error variables that are used, and the return,
+// unless they end the function.
+func body(fn *function, code []jen.Code, err jen.Code, ended bool) []jen.Code {
+	if fn.usesFault {
+		code = append([]jen.Code{jen.Var().Id("fault").Add(errPtr())}, code...)
+	}
 	if fn.usesErr {
 		code = append([]jen.Code{jen.Var().Err().Add(err)}, code...)
+	}
+	if ended {
+		return code
 	}
 	return append(code, jen.Return(jen.Id("off"), jen.Nil()))
 }

@@ -18,17 +18,21 @@ func (p *putter) put(s *plan.Step, v value) {
 	}
 	switch s.Op {
 	case plan.Bool:
-		p.word(jen.Qual(codecPath, "Word").Call(v.x()))
+		p.wordOf(v, jen.Qual(codecPath, "Word").Call(v.x()))
 	case plan.Word:
-		p.word(bits(s, "uint32", "Float32bits", v))
+		p.wordOf(v, bits(s, "uint32", "Float32bits", v))
 	case plan.Hyper:
-		p.hyper(bits(s, "uint64", "Float64bits", v))
+		p.hyperOf(v, bits(s, "uint64", "Float64bits", v))
 	case plan.Enum:
+		if p.isSmall(v) && !s.Of.Open {
+			p.part(p.runtime("PutEnum", v.x()), v)
+			return
+		}
 		// RFC 4506 §4.3: a value that is no enumerator is an error.
 		if !s.Of.Open {
 			p.check(invalid(v.x), v.fail("CodeEnum", p.at(), jen.Uint64().Call(jen.Uint32().Call(v.x())), jen.Lit(0)))
 		}
-		p.word(jen.Uint32().Call(v.x()))
+		p.wordOf(v, jen.Uint32().Call(v.x()))
 	case plan.Bytes:
 		p.bytes(s.Len, v)
 	case plan.Opaque:
@@ -83,14 +87,18 @@ func (g *gen) converted(t *plan.Type, v value) value {
 // call calls the encoder of the value. The Encoder is passed only to types that can place items out
 // of line; a non-nil Encoder makes failXDR retry the whole message.
 func (p *putter) call(t *plan.Type, v value) {
-	p.flush()
-	p.fn.usesErr = true
 	e := jen.Nil()
 	if t.Reducible {
 		e = jen.Id("e")
 	}
-	p.stmt(attempt(jen.List(jen.Id(p.off), jen.Err()),
-		v.x().Dot("PutXDR").Call(e, jen.Id(p.buf), jen.Id(p.off)), "err", p.fail(v.wrap(id("err")))))
+	call := v.x().Dot("PutXDR").Call(e, jen.Id(p.buf), jen.Id(p.off))
+	if p.isSmall(v) {
+		p.part(call, v)
+		return
+	}
+	p.flush()
+	p.fn.usesErr = true
+	p.stmt(attempt(jen.List(jen.Id(p.off), jen.Err()), call, "err", p.fail(v.wrap(id("err")))))
 }
 
 // count refuses a length over the declared maximum (RFC 4506 §4.10 to §4.13), or over the largest
@@ -110,6 +118,14 @@ func (p *putter) count(s *plan.Step, v value) {
 
 // counted writes opaque data of variable length.
 func (p *putter) counted(s *plan.Step, v value) {
+	switch {
+	case p.isSmall(v) && s.Site == nil:
+		p.part(p.runtime("PutCounted", v.x(), most(s)), v)
+		return
+	case p.isSmall(v):
+		p.part(jen.Qual(codecPath, "PutItem").Call(jen.Id("e"), jen.Id(p.buf), jen.Id(p.off), p.g.site(s.Site)(), v.x(), most(s)), v)
+		return
+	}
 	p.count(s, v)
 	if s.Site == nil {
 		p.opaque(v.x)
@@ -145,6 +161,7 @@ func (p *putter) array(s *plan.Step, v value) {
 	size, left, buf, off := p.fn.name("size"), p.fn.name("left"), p.fn.name("bb"), p.fn.name("at")
 	z := &sizer{g: p.g, fn: p.fn, sum: size}
 	z.loop(s, v)
+	z.flush()
 	p.stmt(jen.Id(size).Op(":=").Lit(0))
 	p.stmt(z.code...)
 	p.stmt(

@@ -22,19 +22,51 @@ type reader struct {
 	n     int   // bytes in the run
 	first value // the run begins with it
 	w     bool  // w is declared in this block
+
+	compact bool // the type that is read is compact
+	base    int  // the number of indices of its value
+	tail    bool // the arms of a union may end the function
+	ended   bool // they do
+	parts   calls
+	items   int     // in the run
+	few     []small // those that can be parts
+}
+
+func newReader(g *gen, t *plan.Type, state string) *reader {
+	r := &reader{g: g, fn: &function{}, state: state, buf: "b", off: "off", compact: t.Compact}
+	r.tail = t.Op == plan.Union
+	return r.start()
+}
+
+func (r *reader) start() *reader {
+	r.parts = calls{fn: r.fn, off: r.off, fail: r.fail}
+	return r
 }
 
 // block runs f on a reader for a nested block and returns its statements.
 func (r *reader) block(f func(q *reader)) []jen.Code {
 	q := r.sub()
 	f(q)
-	q.flush()
+	q.finish(false)
 	return q.code
+}
+
+// finish writes the end of a block. It reports whether that ends the function, if it may do so.
+func (r *reader) finish(tail bool) (ended bool) {
+	r.flush()
+	if tail {
+		last := r.parts.end()
+		r.code = append(r.code, last...)
+		ended = last != nil
+	}
+	r.stmt()
+	return ended
 }
 
 // sub is a reader for the code of a nested block.
 func (r *reader) sub() *reader {
-	return &reader{g: r.g, fn: r.fn, state: r.state, buf: r.buf, off: r.off}
+	q := &reader{g: r.g, fn: r.fn, state: r.state, buf: r.buf, off: r.off, compact: r.compact, base: r.base}
+	return q.start()
 }
 
 // rules is the Checker with the rules.
@@ -61,7 +93,30 @@ func (r *reader) refuse(broken *jen.Statement, code string, err jen.Code) jen.Co
 // fail returns err.
 func (r *reader) fail(err jen.Code) jen.Code { return jen.Return(jen.Lit(0), err) }
 
-func (r *reader) stmt(c ...jen.Code) { r.code = append(r.code, c...) }
+// stmt writes statements after those for the parts.
+func (r *reader) stmt(c ...jen.Code) { r.code = append(append(r.code, r.parts.settle()...), c...) }
+
+// part writes a call that reads v, a part of a compact type.
+func (r *reader) part(call jen.Code, v value) {
+	r.flush()
+	r.code = append(r.code, r.parts.part(call, v)...)
+}
+
+// runtime returns a call of a function of the runtime for v, with the Decoder if it needs one.
+func (r *reader) runtime(name string, d bool, v jen.Code, more ...jen.Code) *jen.Statement {
+	var args []jen.Code
+	if d {
+		args = append(args, jen.Id("d"))
+	}
+	args = append(append(args, jen.Id(r.buf), jen.Id(r.off)), more...)
+	return jen.Qual(codecPath, name).Call(append(args, v)...)
+}
+
+// keeps reports whether r writes a decoder, and no check-only reader.
+func (r *reader) keeps() bool { return r.state == "d" }
+
+// isSmall reports whether v, not an element of an array, is read by the rules of a compact type.
+func (r *reader) isSmall(v value) bool { return r.compact && len(v.indices) == r.base && !r.known }
 
 // fallible writes dst, err = call, or without dst err = call. It adds the path of v to the error.
 func (r *reader) fallible(dst *jen.Statement, call jen.Code, v value) {
@@ -83,6 +138,9 @@ func (r *reader) add(n int, v value, code ...func(w window) jen.Code) {
 	if r.n == 0 {
 		r.first = v
 	}
+	if n > 0 {
+		r.items++
+	}
 	for _, c := range code {
 		r.run = append(r.run, item{r.n, c})
 	}
@@ -92,9 +150,26 @@ func (r *reader) add(n int, v value, code ...func(w window) jen.Code) {
 // then is a statement that reads nothing.
 func then(c jen.Code) func(window) jen.Code { return func(window) jen.Code { return c } }
 
+// addSmall is add for an item that call reads if it is a part.
+func (r *reader) addSmall(n int, v value, call func() jen.Code, code ...func(w window) jen.Code) {
+	if r.isSmall(v) {
+		r.few = append(r.few, small{n, v, call, code})
+	}
+	r.add(n, v, code...)
+}
+
 // flush writes the run.
 func (r *reader) flush() {
 	if r.n == 0 {
+		return
+	}
+	few, all := r.few, r.items
+	r.few, r.items = nil, 0
+	if len(few) == all && all <= fewWords {
+		r.run, r.n = nil, 0
+		for _, i := range few {
+			r.readSmall(i)
+		}
 		return
 	}
 	if !r.known {
@@ -106,6 +181,16 @@ func (r *reader) flush() {
 	}
 	r.stmt(jen.Id(r.off).Op("+=").Lit(r.n))
 	r.run, r.n, r.known = nil, 0, false
+}
+
+// readSmall reads or passes an item as a part.
+func (r *reader) readSmall(i small) {
+	if r.keeps() {
+		r.part(i.call(), i.at)
+		return
+	}
+	r.add(i.size, i.at, i.code...)
+	r.flush()
 }
 
 // at is the offset of byte k of the run.
@@ -132,6 +217,10 @@ func (r *reader) scalar(s *plan.Step, v value) {
 			named = func() *jen.Statement { return r.g.declType(t) }
 		}
 	}
+	if r.isSmall(v) && checkedWord(s) {
+		r.checked(s, v)
+		return
+	}
 	switch {
 	case s.Op == plan.Bool:
 		r.bool(v)
@@ -142,14 +231,30 @@ func (r *reader) scalar(s *plan.Step, v value) {
 	}
 }
 
+// checked reads a value for which checkedWord holds, of a compact type.
+func (r *reader) checked(s *plan.Step, v value) {
+	r.flush()
+	switch {
+	case !r.keeps() && s.Op == plan.Bool:
+		r.bool(v)
+	case !r.keeps() && s.Op == plan.Enum:
+		r.enum(s.Of, v)
+	case s.Op == plan.Bool:
+		r.part(r.runtime("GetBool", true, v.addr()), v)
+	default:
+		r.part(r.runtime("GetEnum", true, v.addr()), v)
+	}
+	r.flush()
+}
+
 // number adds a number or open enumerator to the run, converted to the type named.
 func (r *reader) number(s *plan.Step, v value, named expr) {
 	size := s.Min()
 	if v.x == nil {
-		r.add(size, v)
+		r.addSmall(size, v, nil)
 		return
 	}
-	r.add(size, v, func(w window) jen.Code {
+	r.addSmall(size, v, func() jen.Code { return r.runtime(getNumber(s), false, v.addr()) }, func(w window) jen.Code {
 		var x *jen.Statement
 		if size == 4 {
 			x = w.uint32()
@@ -171,6 +276,19 @@ func (r *reader) number(s *plan.Step, v value, named expr) {
 		}
 		return v.x().Op("=").Add(x)
 	})
+}
+
+// getNumber is the function of the runtime that reads a number.
+func getNumber(s *plan.Step) string {
+	switch double := s.Min() == 8; {
+	case s.Number == plan.Float && double:
+		return "GetDouble"
+	case s.Number == plan.Float:
+		return "GetFloat"
+	case double:
+		return "GetHyper"
+	}
+	return "GetWord"
 }
 
 // bool adds a word that must be 0 or 1 (RFC 4506 §4.4) to the run.
@@ -204,6 +322,14 @@ func (r *reader) bytes(n int, v value) {
 		return
 	}
 	pad := (n + 3) &^ 3
+	if r.isSmall(v) && pad != n {
+		r.flush()
+		if r.keeps() {
+			r.part(r.runtime("GetFixed", true, v.x().Index(jen.Op(":"))), v)
+			return
+		}
+		defer r.flush()
+	}
 	k := r.n
 	var c []func(w window) jen.Code
 	if v.x != nil {
@@ -215,7 +341,11 @@ func (r *reader) bytes(n int, v value) {
 				v.fail("CodePadding", r.at(k+n), jen.Qual(codecPath, "PadBits").Call(w.whole(), jen.Lit(k), jen.Lit(n)), jen.Lit(0)))
 		})
 	}
-	r.add(pad, v, c...)
+	if pad != n {
+		r.add(pad, v, c...)
+		return
+	}
+	r.addSmall(pad, v, func() jen.Code { return r.runtime("GetFixed", true, v.x().Index(jen.Op(":"))) }, c...)
 }
 
 // presence adds a presence word to the run, ends the run, and refuses other words than 0 and 1 (RFC

@@ -1,6 +1,8 @@
 package gogen
 
 import (
+	"math"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
@@ -22,6 +24,13 @@ func (r *reader) count(s *plan.Step, v value) string {
 
 // opaque reads opaque data of variable length.
 func (r *reader) opaque(s *plan.Step, v value) {
+	if r.isSmall(v) {
+		r.flush()
+		if r.keeps() {
+			r.getOpaque(s, v)
+			return
+		}
+	}
 	n := r.count(s, v)
 	inline := r.block(func(q *reader) { q.inlineOpaque(n, v) })
 	if s.Site == nil {
@@ -45,6 +54,23 @@ func (r *reader) opaque(s *plan.Step, v value) {
 		return
 	}
 	r.stmt(jen.If(jen.Id(ok)).Block(v.x().Op("=").Id(data)).Else().Block(inline...))
+}
+
+// getOpaque reads opaque data as a part.
+func (r *reader) getOpaque(s *plan.Step, v value) {
+	if s.Site == nil {
+		r.part(r.runtime("GetOpaque", true, v.addr(), most(s)), v)
+		return
+	}
+	r.part(r.runtime("GetItem", true, v.addr(), most(s), r.g.site(s.Site)()), v)
+}
+
+// most is the largest length of opaque data.
+func most(s *plan.Step) jen.Code {
+	if s.Bounded && s.Max < math.MaxUint32 {
+		return literal(s.Max)
+	}
+	return jen.Qual("math", "MaxUint32")
 }
 
 // takeSite calls a function of the runtime for the item of a placement site, if it is out of line.

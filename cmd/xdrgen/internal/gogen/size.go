@@ -13,12 +13,39 @@ type sizer struct {
 	sum     string // the variable
 	reduced bool   // without the items that an Encoder e leaves out of line
 	fixed   int    // constant part not yet added
+	terms   []jen.Code
 	code    []jen.Code
 }
 
+// longSum is the largest number of terms in a line.
+const longSum = 6
+
 func (z *sizer) stmt(c ...jen.Code) { z.code = append(z.code, c...) }
 
-func (z *sizer) add(c jen.Code) { z.stmt(jen.Id(z.sum).Op("+=").Add(c)) }
+// add adds a term, which has no effects: before the statements, if there is space.
+func (z *sizer) add(c jen.Code) {
+	if len(z.terms) < longSum {
+		z.terms = append(z.terms, c)
+		return
+	}
+	z.stmt(jen.Id(z.sum).Op("+=").Add(c))
+}
+
+// first is the sum of the constant part and the terms, which leads the statements.
+func (z *sizer) first() *jen.Statement {
+	var sum *jen.Statement
+	if z.fixed > 0 || len(z.terms) == 0 {
+		sum = jen.Lit(z.fixed)
+	}
+	for _, t := range z.terms {
+		if sum == nil {
+			sum = jen.Add(t)
+		} else {
+			sum = sum.Op("+").Add(t)
+		}
+	}
+	return sum
+}
 
 // sub is a sizer for the code of a nested block.
 func (z *sizer) sub() *sizer { return &sizer{g: z.g, fn: z.fn, sum: z.sum, reduced: z.reduced} }
@@ -87,6 +114,7 @@ func (z *sizer) opaque(s *plan.Step, v value) {
 func (z *sizer) reducedArray(s *plan.Step, v value) {
 	whole := &sizer{g: z.g, fn: z.fn, sum: z.fn.name("size")}
 	whole.loop(s, v)
+	whole.flush()
 	z.stmt(jen.Id(whole.sum).Op(":=").Lit(0))
 	z.stmt(whole.code...)
 	z.branch(jen.Op("!").Qual(codecPath, "Reduces").Call(jen.Id("e"), z.g.site(s.Site)(), jen.Id(whole.sum)), func(q *sizer) {
@@ -116,12 +144,12 @@ func (z *sizer) branch(cond jen.Code, f func(q *sizer)) {
 	}
 }
 
-// flush adds the constant part.
+// flush adds the constant part and the terms.
 func (z *sizer) flush() {
-	if z.fixed > 0 {
-		z.code = append([]jen.Code{jen.Id(z.sum).Op("+=").Lit(z.fixed)}, z.code...)
+	if z.fixed > 0 || len(z.terms) > 0 {
+		z.code = append([]jen.Code{jen.Id(z.sum).Op("+=").Add(z.first())}, z.code...)
 	}
-	z.fixed = 0
+	z.fixed, z.terms = 0, nil
 }
 
 // loop adds the elements of an array or slice.
@@ -135,7 +163,9 @@ func (z *sizer) elems(v value, f func(q *sizer, e value)) {
 	f(q, v.elem(v.x.index(i), id(i)))
 	if q.fixed > 0 {
 		z.add(jen.Lit(q.fixed).Op("*").Len(v.x()))
+		q.fixed = 0
 	}
+	q.flush()
 	if len(q.code) > 0 {
 		z.stmt(jen.For(jen.Id(i).Op(":=").Range().Add(v.x())).Block(q.code...))
 	}

@@ -17,6 +17,17 @@ type putter struct {
 	span []segment
 	w    bool // w is declared in this block
 	once bool // items may leave the stream, so that no attempt can be repeated
+
+	compact bool // the type that is written is compact
+	parts   calls
+	items   int     // in the run
+	few     []small // those that can be parts
+}
+
+func (p *putter) start(buf, off string) *putter {
+	p.buf, p.off = buf, off
+	p.parts = calls{fn: p.fn, off: off, fail: p.fail}
+	return p
 }
 
 // longSpan is the largest number of segments in a span: each check adds the sizes of all before it.
@@ -34,12 +45,14 @@ func (p *putter) block(f func(q *putter)) []jen.Code {
 	q := p.sub(p.buf, p.off)
 	f(q)
 	q.flush()
+	q.stmt()
 	return q.code
 }
 
 // sub is a putter for a nested block, which writes to off of buf.
 func (p *putter) sub(buf, off string) *putter {
-	return &putter{g: p.g, fn: p.fn, buf: buf, off: off, once: p.once}
+	q := &putter{g: p.g, fn: p.fn, once: p.once, compact: p.compact}
+	return q.start(buf, off)
 }
 
 // fail returns err, or the result of failXDR (wrappers.go), which may try again.
@@ -50,13 +63,29 @@ func (p *putter) fail(err jen.Code) jen.Code {
 	return jen.Return(jen.Id("v").Dot("failXDR").Call(jen.Id("e"), err))
 }
 
-func (p *putter) stmt(c ...jen.Code) { p.code = append(p.code, c...) }
+// stmt writes statements after those for the parts.
+func (p *putter) stmt(c ...jen.Code) { p.code = append(append(p.code, p.parts.settle()...), c...) }
+
+// part writes a call that writes v, a part of a compact type.
+func (p *putter) part(call jen.Code, v value) {
+	p.flush()
+	p.code = append(p.code, p.parts.part(call, v)...)
+}
+
+// runtime returns a call of a function of the runtime.
+func (p *putter) runtime(name string, more ...jen.Code) *jen.Statement {
+	return jen.Qual(codecPath, name).Call(append([]jen.Code{jen.Id(p.buf), jen.Id(p.off)}, more...)...)
+}
+
+// isSmall reports whether v, not an element of an array, is written by the rules of a compact type.
+func (p *putter) isSmall(v value) bool { return p.compact && len(v.indices) == 0 }
 
 // pending reports whether there is a span that is not written yet.
 func (p *putter) pending() bool { return p.n > 0 || len(p.span) > 0 }
 
 // endRun makes the run part of the span.
 func (p *putter) endRun() {
+	p.few, p.items = nil, 0
 	if p.n > 0 {
 		p.span = append(p.span, segment{n: p.n, run: p.run})
 	}
@@ -66,6 +95,14 @@ func (p *putter) endRun() {
 // flush writes the span: one check for space, then stores at constant offsets from the beginning
 // of each run.
 func (p *putter) flush() {
+	if len(p.few) > 0 && len(p.few) == p.items && p.items <= fewWords && len(p.span) == 0 {
+		few := p.few
+		p.few, p.items, p.run, p.n = nil, 0, nil, 0
+		for _, i := range few {
+			p.part(i.call(), i.at)
+		}
+		return
+	}
 	p.endRun()
 	span, n := p.span, 0
 	p.span = nil
@@ -101,18 +138,37 @@ func (p *putter) flush() {
 
 // add makes an item of n bytes part of the run.
 func (p *putter) add(n int, code func(w window) jen.Code) {
+	if n > 0 {
+		p.items++
+	}
 	p.run = append(p.run, item{p.n, code})
 	p.n += n
 }
 
-// word adds a 32-bit word to the run.
-func (p *putter) word(v jen.Code) {
-	p.add(4, func(w window) jen.Code { return bigEndian().Dot("PutUint32").Call(w.bytes(0, 4), v) })
+// addSmall is add for an item of v that call writes if it is a part.
+func (p *putter) addSmall(n int, v value, call func() jen.Code, code func(w window) jen.Code) {
+	if p.isSmall(v) {
+		p.few = append(p.few, small{size: n, at: v, call: call})
+	}
+	p.add(n, code)
 }
 
-// hyper adds a 64-bit word to the run.
-func (p *putter) hyper(v jen.Code) {
-	p.add(8, func(w window) jen.Code { return bigEndian().Dot("PutUint64").Call(w.bytes(0, 8), v) })
+// word adds a 32-bit word to the run.
+func (p *putter) word(x jen.Code) { p.add(4, putWord(x)) }
+
+func putWord(x jen.Code) func(w window) jen.Code {
+	return func(w window) jen.Code { return bigEndian().Dot("PutUint32").Call(w.bytes(0, 4), x) }
+}
+
+// wordOf adds x, the 32-bit word of v, to the run.
+func (p *putter) wordOf(v value, x jen.Code) {
+	p.addSmall(4, v, func() jen.Code { return p.runtime("PutWord", x) }, putWord(x))
+}
+
+// hyperOf adds x, the 64-bit word of v, to the run.
+func (p *putter) hyperOf(v value, x jen.Code) {
+	p.addSmall(8, v, func() jen.Code { return p.runtime("PutHyper", x) },
+		func(w window) jen.Code { return bigEndian().Dot("PutUint64").Call(w.bytes(0, 8), x) })
 }
 
 // bytes adds opaque data of fixed length n, and its padding, to the run.
@@ -121,6 +177,16 @@ func (p *putter) bytes(n int, v value) {
 		return
 	}
 	pad := (n + 3) &^ 3
+	if pad == n {
+		p.addSmall(n, v, func() jen.Code { return p.runtime("PutFixed", v.x().Index(jen.Op(":"))) },
+			func(w window) jen.Code { return putArray(w.bytes(0, n), n, v) })
+		return
+	}
+	if p.isSmall(v) {
+		p.flush()
+		p.part(p.runtime("PutFixed", v.x().Index(jen.Op(":"))), v)
+		return
+	}
 	if pad != n {
 		p.add(0, func(w window) jen.Code { return jen.Clear(w.bytes(n, pad)) })
 	}

@@ -14,6 +14,10 @@ import (
 // the discriminant is part of the run.
 func (p *putter) union(t *plan.Type, v value) {
 	disc, at := p.g.field(v, t.Disc), id(p.off)
+	if p.isSmall(disc) {
+		p.compactUnion(t, v)
+		return
+	}
 	begin := func(q *putter) { q.disc(t, disc) }
 	if p.pending() || !t.RunArm {
 		begin(p)
@@ -34,16 +38,55 @@ func (p *putter) union(t *plan.Type, v value) {
 			if begin(q); a.Field == nil {
 				return
 			}
-			arm := p.g.arm(a, v)
-			if a.Pointer {
-				q.check(p.g.field(v, a.Field).x().Op("==").Nil(), arm.fail("CodeEmpty", q.at(), jen.Lit(0), jen.Lit(1)))
-			}
-			q.put(a.Field.Step, arm)
+			q.putArm(a, v)
 		})
 	}, p.block(func(q *putter) {
 		refuse(q)
 		q.stmt(q.fail(disc.fail("CodeUnion", at(), p.g.discWord(t, disc.x), jen.Lit(0))))
 	})))
+}
+
+// compactUnion writes the discriminant and the arm as parts. PutEnum checks the discriminant.
+func (p *putter) compactUnion(t *plan.Type, v value) {
+	disc := p.g.field(v, t.Disc)
+	if t.Closed() {
+		p.part(p.runtime("PutEnum", disc.x()), disc)
+	} else {
+		p.put(t.Disc.Step, disc)
+		p.flush()
+	}
+	chained := t.HasDefault()
+	for _, a := range t.Arms {
+		chained = chained && (a.Field == nil || !a.Pointer && (a.Field.Step.Call || a.Field.Step.Op == plan.Opaque))
+	}
+	if chained {
+		p.code = append(p.code, p.parts.link()...)
+	} else {
+		p.stmt()
+	}
+	p.code = append(p.code, p.g.arms(t, disc.x, func(a *plan.Arm) []jen.Code {
+		q := p.sub(p.buf, p.off)
+		q.parts.long = chained
+		if a.Field != nil {
+			q.putArm(a, v)
+		}
+		q.flush()
+		if chained {
+			return append(q.code, q.parts.link()...)
+		}
+		q.stmt()
+		return q.code
+	}, []jen.Code{p.fail(disc.fail("CodeUnion", jen.Id(p.off).Op("-").Lit(4), p.g.discWord(t, disc.x), jen.Lit(0)))}))
+	p.parts.long = chained
+}
+
+// putArm writes arm a of the union v.
+func (p *putter) putArm(a *plan.Arm, v value) {
+	arm := p.g.arm(a, v)
+	if a.Pointer {
+		p.check(p.g.field(v, a.Field).x().Op("==").Nil(), arm.fail("CodeEmpty", p.at(), jen.Lit(0), jen.Lit(1)))
+	}
+	p.put(a.Field.Step, arm)
 }
 
 // disc writes the discriminant. The arms check whether it is an enumerator.
@@ -60,6 +103,15 @@ func (p *putter) disc(t *plan.Type, disc value) {
 func (r *reader) disc(t *plan.Type, v value) value {
 	kind := r.fn.name("kind")
 	disc := r.g.field(v, t.Disc).with(id(kind))
+	if r.isSmall(disc) {
+		r.flush()
+		if r.keeps() {
+			r.stmt(jen.Var().Id(kind).Add(r.g.goType(t.Disc.Step)))
+			r.scalar(t.Disc.Step, disc)
+			r.flush()
+			return disc
+		}
+	}
 	if t.Closed() {
 		r.add(4, disc, func(w window) jen.Code { return jen.Id(kind).Op(":=").Add(r.g.goType(t.Disc.Step)).Call(w.uint32()) })
 	} else {
@@ -75,17 +127,20 @@ func (r *reader) disc(t *plan.Type, v value) value {
 func (r *reader) readArms(t *plan.Type, disc value, arm func(q *reader, a *plan.Arm)) {
 	at := func() *jen.Statement { return jen.Id(r.off).Op("-").Lit(4) }
 	var refuse []jen.Code
-	if t.Closed() {
+	if t.Closed() && !(r.keeps() && r.isSmall(disc)) { // GetEnum has checked it
 		refuse = append(refuse, r.refuse(invalid(disc.x), "CodeEnum", disc.fail("CodeEnum", at(), r.g.discWord(t, disc.x), jen.Lit(0))))
 	}
+	ended := true // all arms end the function
 	r.stmt(r.g.arms(t, disc.x, func(a *plan.Arm) []jen.Code {
-		return r.block(func(q *reader) {
-			if a.Default {
-				q.stmt(refuse...)
-			}
-			if a.Field != nil {
-				arm(q, a)
-			}
-		})
+		q := r.sub()
+		if a.Default {
+			q.stmt(refuse...)
+		}
+		if a.Field != nil {
+			arm(q, a)
+		}
+		ended = q.finish(r.tail) && ended
+		return q.code
 	}, append(refuse, r.fail(disc.fail("CodeUnion", at(), r.g.discWord(t, disc.x), jen.Lit(0))))))
+	r.ended = r.tail && ended && (t.Disc.Step.Under().Op != plan.Bool || oneLabelEach(t))
 }

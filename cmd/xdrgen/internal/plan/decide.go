@@ -22,6 +22,21 @@ func (m *maker) decide() {
 	}
 	for _, t := range m.all {
 		t.RunArm = t.runArm()
+		t.Zero = t.zero()
+		t.callLongRuns()
+	}
+}
+
+// callLongRuns makes the codec of a compact type call the methods of parts with many words. They
+// are in no run that goes on around t.
+func (t *Type) callLongRuns() {
+	if !t.Compact || t.Op == Struct && t.words() >= 0 {
+		return
+	}
+	for s := range t.parts {
+		if s.Op == Struct && s.words() > smallLimit {
+			s.InRun, s.Call = false, true
+		}
 	}
 }
 
@@ -41,13 +56,16 @@ func (m *maker) connect() {
 }
 
 // inline reports whether encoders, decoders and sizes write t out where it is used, and do not
-// call its methods: if it is small, or used in one place only and not large (ADR 0005).
+// call its methods: if it is small, or used in one place only and not large (ADR 0005). Compact types
+// are written out if a call would take as much code.
 func (t *Type) inline() bool {
 	switch {
 	case t.Op == Enum, t.Transparent, t.PointerName:
 		return true
 	case t.Recursive:
 		return false
+	case t.Compact:
+		return t.Op != Union && t.weight() <= smallLimit
 	case t.uses == 1 && t.Decl.Import == nil:
 		return t.weight() <= onceLimit
 	case t.Op == Union:

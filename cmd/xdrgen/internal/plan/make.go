@@ -22,10 +22,12 @@ func Make(u *ir.Unit, b *ir.Bind) *Plan {
 		m.fill(t)
 	}
 
-	for _, types := range imported {
+	for i, types := range imported {
 		markRepeated(types)
+		m.markCompact(u.Imports[i].Decls)
 	}
 	markRepeated(m.Types)
+	m.markCompact(u.Decls)
 	m.markReducible()
 	m.countUses()
 	m.decide()

@@ -8,7 +8,7 @@ var makeTests = []struct {
 		name: "words of a run",
 		text: "struct s { int a; unsigned hyper b; bool c; float d; opaque e[5]; int f[3]; quadruple g; };",
 		want: `
-struct s: 56 bytes, inline
+struct s: 56 bytes, inline, emptied as a whole
  run a: signed word
  run b: hyper
  run c: bool, checked
@@ -37,10 +37,10 @@ struct u: 180 bytes and more
 		name: "lists",
 		text: "struct node { int v; opaque o<>; node *next; };\nstruct one { int v; one *next; };\nstruct top { node *a; node b; one *c; };",
 		want: `
-struct node: 8 to 4294967304 bytes, inline, list node, repeated
+struct node: 8 to 4294967304 bytes, inline, list node, repeated, emptied as a whole
  run v: signed word
      o: opaque<>
-struct one: 4 bytes, inline, list node, repeated
+struct one: 4 bytes, inline, list node, repeated, emptied as a whole
  run v: signed word
 struct top: 20 bytes and more
      a: list of struct node (call: view)
@@ -52,13 +52,13 @@ struct top: 20 bytes and more
 		name: "types that contain themselves",
 		text: "struct tree { tree *left; int v; tree *right; };\ntypedef tree *treep;\nstruct h { treep a; };",
 		want: `
-struct tree: 12 bytes and more, recursive, repeated
+struct tree: 12 bytes and more, recursive, repeated, emptied as a whole
      left: optional, by pointer, struct tree (call: codec, check, scan)
  run v: signed word
      right: optional, by pointer, struct tree (call: codec, check, scan)
 typedef treep: 4 bytes and more, inline, alias
      is: optional, by pointer, struct tree (call: codec, check, scan)
-struct h: 4 bytes and more
+struct h: 4 bytes and more, emptied as a whole
      a: typedef treep
 `,
 	},
@@ -67,7 +67,7 @@ struct h: 4 bytes and more
 		text: "struct big { opaque x[200]; };\nenum e { A = 1, B = -2 };\n" +
 			"union u switch (e k) { case A: big b; case B: void; default: int i; };\nstruct top { u all<>; u one; };",
 		want: `
-struct big: 200 bytes, inline, repeated
+struct big: 200 bytes, inline, repeated, emptied as a whole
  run x: bytes[200]
 enum e: 4 bytes, inline
 union u: 4 to 204 bytes, repeated, an arm begins with a run
@@ -93,7 +93,7 @@ typedef other: 4 bytes, inline, alias
  run is: typedef handle
 typedef name: 4 to 4294967300 bytes, inline
      is: string<>
-struct s: 16 to 4294967312 bytes, inline, skipped by field
+struct s: 16 to 4294967312 bytes, inline, emptied as a whole, skipped by field
  run a: typedef uint32_t
  run b: typedef handle
  run c: typedef other
@@ -121,7 +121,7 @@ struct s2: 28 bytes and more, skipped by field
 		text: "enum e { A = 1 };\nstruct fixed { hyper a[2]; opaque b[8]; };\nstruct s { e a[2]; fixed b; fixed c[30]; opaque d[6]; bool e[30]; opaque f[5000]; };",
 		want: `
 enum e: 4 bytes, inline, repeated
-struct fixed: 24 bytes, inline, repeated
+struct fixed: 24 bytes, inline, repeated, emptied as a whole
  run a: 2 times signed hyper
  run b: bytes[8]
 struct s: 5880 bytes
@@ -157,7 +157,7 @@ union w: 12 to 17179869192 bytes
 		text: "struct s0 { string v<>; };\nstruct s1 { s0 a<>; };\nstruct s2 { s1 a<>; };\nstruct s3 { s2 a<>; };\nstruct s4 { s3 a<>; };\n" +
 			"struct s5 { s4 a<>; };\nstruct s6 { s5 a<>; };\nstruct s7 { s6 a<>; };\nstruct s8 { s7 a<>; int b; };",
 		want: `
-struct s0: 4 to 4294967300 bytes, inline, repeated, skipped by field
+struct s0: 4 to 4294967300 bytes, inline, repeated, emptied as a whole, skipped by field
      v: string<>
 struct s1: 4 bytes and more, inline, repeated, skipped by field
      a: array<> of struct s0
@@ -179,19 +179,54 @@ struct s8: 8 bytes and more
 `,
 	},
 	{
+		name: "types of procedures",
+		text: "enum stat { OK = 0 };\nstruct attr { hyper a; hyper b; hyper c; int d; int e; };\nstruct pair { int x; int y; };\n" +
+			"struct entry { opaque name<>; attr a; entry *next; };\nstruct dir { entry *list; bool eof; };\n" +
+			"union res switch (stat s) { case OK: dir d; default: attr a; };\nstruct args { string name<>; pair p; attr a; };\n" +
+			"struct other { dir d; };\nprogram P { version V { res LIST(args) = 1; } = 1; } = 99;",
+		want: `
+enum stat: 4 bytes, inline
+struct attr: 32 bytes, inline, repeated, emptied as a whole
+ run a: signed hyper
+ run b: signed hyper
+ run c: signed hyper
+ run d: signed word
+ run e: signed word
+struct pair: 8 bytes, inline, compact, emptied as a whole
+ run x: signed word
+ run y: signed word
+struct entry: 36 to 4294967332 bytes, inline, list node, repeated, emptied as a whole
+     name: opaque<>
+ run a: struct attr
+struct dir: 8 bytes and more, compact, skipped by field
+     list: list of struct entry (call: view)
+ run eof: bool, checked
+union res: 12 bytes and more, compact, an arm begins with a run
+ run switch s: enum stat, checked
+     case 0 d: struct dir (call: codec)
+     default a: struct attr (call: codec), unchecked
+struct args: 44 to 4294967340 bytes, compact, emptied as a whole, skipped by field
+     name: string<>
+ run p: struct pair
+     a: struct attr (call: codec), unchecked
+struct other: 8 bytes and more, inline, skipped by field
+     d: struct dir (call: codec)
+`,
+	},
+	{
 		name: "placement site",
 		text: "typedef opaque data<>;\nstruct r { int n; data d; };\nstruct a { int x; r *kept; };\n" +
 			"program P { version V { r READ(a) = 1; } = 1; } = 99;",
 		sidecar: "ddp P.V.READ result d\n",
 		want: `
-typedef data: 4 to 4294967300 bytes, inline
+typedef data: 4 to 4294967300 bytes, inline, compact
      is: opaque<>
-struct r: 8 to 4294967304 bytes, inline, reducible, skipped by field
+struct r: 8 to 4294967304 bytes, compact, reducible, emptied as a whole, skipped by field
  run n: signed word
      d: typedef data for opaque<>, placement site
-struct a: 8 to 4294967312 bytes, inline, reducible, skipped by field
+struct a: 8 to 4294967312 bytes, compact, reducible, emptied as a whole, skipped by field
  run x: signed word
-     kept: optional struct r
+     kept: optional struct r (call: codec)
 `,
 	},
 	{
@@ -200,14 +235,14 @@ struct a: 8 to 4294967312 bytes, inline, reducible, skipped by field
 			"program P { version V { r READ(void) = 1; } = 1; } = 99;",
 		sidecar: "ddp P.V.READ result moved\n",
 		want: `
-struct pt: 16 to 17179869200 bytes, inline, repeated
+struct pt: 16 to 17179869200 bytes, inline, repeated, emptied as a whole
      a: string<>
      b: string<>
      c: string<>
      d: string<>
-typedef points: 4 bytes and more
+typedef points: 4 bytes and more, compact
      is: array<> of struct pt (call: scan)
-struct r: 8 bytes and more, reducible, skipped by field
+struct r: 8 bytes and more, compact, reducible, skipped by field
      moved: typedef points (call: scan) for array<> of struct pt (call: scan), placement site
      stays: typedef points (call: codec, check, scan)
 `,

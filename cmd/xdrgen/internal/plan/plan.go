@@ -90,8 +90,10 @@ type Type struct {
 	Recursive bool // contains itself other than as a linked list
 	Open      bool // Enum: other numbers are legal too
 	Repeated  bool // a message may hold many
+	Compact   bool // its code is kept small: a call of a procedure has a few values at most
 	Reducible bool // has a placement site in it
 	Inline    bool // encoders, decoders and sizes write it out where it is used
+	Zero      bool // Struct, Union: it is emptied by assigning the zero value
 	ByField   bool // Struct: views skip it field by field
 	View      bool // has a view: fields or arms that can be read from the wire
 

@@ -44,10 +44,12 @@ func (t *Type) String() string {
 		{t.Recursive, "recursive"},
 		{t.Node, "list node"},
 		{t.Repeated, "repeated"},
+		{t.Compact, "compact"},
 		{t.Reducible, "reducible"},
 		{t.Transparent, "transparent"},
 		{t.Alias, "alias"},
 		{t.Converts, "number"},
+		{t.Zero, "emptied as a whole"},
 		{t.ByField && !t.Size.Fixed(), "skipped by field"},
 		{t.RunArm, "an arm begins with a run"},
 	} {

@@ -6,6 +6,7 @@ const (
 	runBytes    = 4096 // bytes of fixed opaque data that a run may have
 	inlineLimit = 14   // the weight up to which a type is written out wherever it is used
 	onceLimit   = 128  // the same for a type that is used in one place
+	smallLimit  = 4    // the same for a compact type, wherever it is used
 	deepest     = 6    // loops inside each other that are written out
 	never       = 1 << 20
 )
@@ -54,6 +55,7 @@ type facts struct {
 	holds     fact
 	plain     fact
 	memory    fact
+	keeps     fact
 	align     int
 }
 
