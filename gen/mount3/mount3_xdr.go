@@ -158,21 +158,18 @@ const (
 )
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Handle) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Handle) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // XDRMaxSize returns HandleMaxSize.
-func (*Handle) XDRMaxSize() int {
-	return HandleMaxSize
-}
+func (*Handle) XDRMaxSize() int { return HandleMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *Handle) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Handle) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -196,65 +193,27 @@ func (v *Handle) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Handle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(*v) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "mount3.Handle:"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.At(nil, "mount3.Handle:").End(codec.PutCounted(b, off, *v, 64))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.Handle:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "mount3.Handle:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Handle:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Handle:")
-	}
-	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return codec.At(nil, "mount3.Handle:").End(codec.GetOpaque(d, b, off, 64, v))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Handle) ResetXDR() {
-	*v = nil
-}
+func (v *Handle) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v Handle) String() string { return text.String(&v, "fhandle3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *DirPath) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *DirPath) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // XDRMaxSize returns DirPathMaxSize.
-func (*DirPath) XDRMaxSize() int {
-	return DirPathMaxSize
-}
+func (*DirPath) XDRMaxSize() int { return DirPathMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *DirPath) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -324,24 +283,16 @@ func (v *DirPath) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *DirPath) ResetXDR() {
-	*v = nil
-}
+func (v *DirPath) ResetXDR() { *v = nil }
 
 // String returns the bytes as a string.
 func (v DirPath) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Name) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Name) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // XDRMaxSize returns NameMaxSize.
-func (*Name) XDRMaxSize() int {
-	return NameMaxSize
-}
+func (*Name) XDRMaxSize() int { return NameMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Name) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -405,9 +356,7 @@ func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Name) ResetXDR() {
-	*v = nil
-}
+func (v *Name) ResetXDR() { *v = nil }
 
 // String returns the bytes as a string.
 func (v Name) String() string { return string(v) }
@@ -448,14 +397,10 @@ func (v Status) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int {
-	return 4
-}
+func (v *Status) XDRSize() int { return 4 }
 
 // XDRMaxSize returns StatusFixedSize.
-func (*Status) XDRMaxSize() int {
-	return StatusFixedSize
-}
+func (*Status) XDRMaxSize() int { return StatusFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -517,22 +462,18 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() {
-	*v = 0
-}
+func (v *Status) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MountResOK) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Handle))
-	n += 4 * len(v.AuthFlavors)
-	return n
-}
+func (v *MountResOK) XDRSize() int { return 8 + xdr.Padded(len(v.Handle)) + 4*len(v.AuthFlavors) }
 
 // EncodeXDR appends v to the output of e.
-func (v *MountResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MountResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -556,31 +497,23 @@ func (v *MountResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MountResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *MountResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Handle) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Handle)), 64, "mount3.MountResOK:Handle"))
+func (v *MountResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutCounted(b, off, v.Handle, 64); err != nil {
+		return 0, codec.In(err, "mount3.MountResOK:Handle")
 	}
 	if uint64(len(v.AuthFlavors)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Handle))+4, uint64(len(v.AuthFlavors)), math.MaxUint32, "mount3.MountResOK:AuthFlavors"))
+		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.AuthFlavors)), math.MaxUint32, "mount3.MountResOK:AuthFlavors")
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Handle))) {
-		return v.failXDR(e, codec.Full())
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Full()
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Handle)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Handle)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AuthFlavors)))
 	off += 4
 	s := v.AuthFlavors
 	for i := range s {
 		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
+			return 0, codec.Full()
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s[i]))
 		off += 4
@@ -589,33 +522,19 @@ func (v *MountResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *MountResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.MountResOK:Handle")
+func (v *MountResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.GetOpaque(d, b, off, 64, &v.Handle); err != nil {
+		return 0, codec.In(err, "mount3.MountResOK:Handle")
 	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "mount3.MountResOK:Handle")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.MountResOK:Handle")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.MountResOK:Handle")
-	}
-	v.Handle = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.MountResOK:AuthFlavors")
 	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "mount3.MountResOK:AuthFlavors")
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "mount3.MountResOK:AuthFlavors")
 	}
-	if err = codec.Resize(d, &v.AuthFlavors, int(n2), 4, off); err != nil {
+	if err = codec.Resize(d, &v.AuthFlavors, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "mount3.MountResOK:AuthFlavors")
 	}
 	s := v.AuthFlavors
@@ -640,18 +559,19 @@ func (v *MountRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 8
-		n += xdr.Padded(len(v.OK.Handle))
-		n += 4 * len(v.OK.AuthFlavors)
+		n += v.OK.XDRSize()
 	default:
 	}
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *MountRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MountRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -675,106 +595,34 @@ func (v *MountRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MountRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MountRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	off, fault := codec.At(nil, "mount3.MountRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if len(v.OK.Handle) > 64 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.OK.Handle)), 64, "mount3.MountRes:OK.Handle"))
-		}
-		if uint64(len(v.OK.AuthFlavors)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.OK.Handle))+8, uint64(len(v.OK.AuthFlavors)), math.MaxUint32, "mount3.MountRes:OK.AuthFlavors"))
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(v.OK.Handle))) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.OK.Handle)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.OK.Handle)
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.AuthFlavors)))
-		off += 4
-		s := v.OK.AuthFlavors
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s[i]))
-			off += 4
-		}
+		return codec.At(fault, "mount3.MountRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "mount3.MountRes:Status"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-		off += 4
+	}
+	if fault != nil {
+		return 0, fault
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *MountRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "mount3.MountRes:Status")
+func (v *MountRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
+	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "mount3.MountRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.MountRes:OK.Handle")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "mount3.MountRes:OK.Handle")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.MountRes:OK.Handle")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.MountRes:OK.Handle")
-		}
-		v.OK.Handle = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "mount3.MountRes:OK.AuthFlavors")
-		}
-		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "mount3.MountRes:OK.AuthFlavors")
-		}
-		if err = codec.Resize(d, &v.OK.AuthFlavors, int(n2), 4, off); err != nil {
-			return 0, codec.In(err, "mount3.MountRes:OK.AuthFlavors")
-		}
-		s := v.OK.AuthFlavors
-		for i := range s {
-			s[i] = int32(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			off += 4
-		}
+		return codec.At(nil, "mount3.MountRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "mount3.MountRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -794,19 +642,20 @@ func (v MountRes) String() string { return text.String(&v, "mountres3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Mounts) XDRSize() int {
-	n := 4
-	n += 12 * len(*v)
+	n := 4 + 12*len(*v)
 	for i := range *v {
-		n += xdr.Padded(len((*v)[i].HostName))
-		n += xdr.Padded(len((*v)[i].Directory))
+		n += xdr.Padded(len((*v)[i].HostName)) + xdr.Padded(len((*v)[i].Directory))
 	}
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Mounts) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Mounts) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -830,24 +679,19 @@ func (v *Mounts) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Mounts) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Mounts) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
 		p := &s[i]
 		if len(p.HostName) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.HostName)), 255, "mount3.Mounts:[].HostName", i))
+			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.HostName)), 255, "mount3.Mounts:[].HostName", i)
 		}
 		if len(p.Directory) > 1024 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.HostName))+8, uint64(len(p.Directory)), 1024, "mount3.Mounts:[].Directory", i))
+			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.HostName))+8, uint64(len(p.Directory)), 1024, "mount3.Mounts:[].Directory", i)
 		}
 		if codec.Lacks(b, off, 12+xdr.Padded(len(p.HostName))+xdr.Padded(len(p.Directory))) {
-			return v.failXDR(e, codec.Full())
+			return 0, codec.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -859,7 +703,7 @@ func (v *Mounts) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, p.Directory)
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -867,8 +711,7 @@ func (v *Mounts) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Mounts) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Mounts) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Mounts:")
 	}
@@ -929,25 +772,16 @@ func (v *Mounts) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mounts) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Mounts) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Mounts) String() string { return text.String(&v, "mountlist") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Mount) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.HostName))
-	n += xdr.Padded(len(v.Directory))
-	return n
-}
+func (v *Mount) XDRSize() int { return 8 + xdr.Padded(len(v.HostName)) + xdr.Padded(len(v.Directory)) }
 
 // XDRMaxSize returns MountMaxSize.
-func (*Mount) XDRMaxSize() int {
-	return MountMaxSize
-}
+func (*Mount) XDRMaxSize() int { return MountMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Mount) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -1033,18 +867,14 @@ func (v *Mount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mount) ResetXDR() {
-	v.HostName = nil
-	v.Directory = nil
-}
+func (v *Mount) ResetXDR() { *v = Mount{} }
 
 // String returns v as text, for logs.
 func (v Mount) String() string { return text.String(&v, "mountbody") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Groups) XDRSize() int {
-	n := 4
-	n += 8 * len(*v)
+	n := 4 + 8*len(*v)
 	for i := range *v {
 		n += xdr.Padded(len((*v)[i]))
 	}
@@ -1108,8 +938,7 @@ func (v *Groups) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Groups) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Groups) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Groups:")
 	}
@@ -1154,20 +983,16 @@ func (v *Groups) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Groups) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Groups) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Groups) String() string { return text.String(&v, "groups,node=0:gr_name,string") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Exports) XDRSize() int {
-	n := 4
-	n += 12 * len(*v)
+	n := 4 + 12*len(*v)
 	for i := range *v {
-		n += xdr.Padded(len((*v)[i].Dir))
-		n += 8 * len((*v)[i].Groups)
+		n += xdr.Padded(len((*v)[i].Dir)) + 8*len((*v)[i].Groups)
 		for i2 := range (*v)[i].Groups {
 			n += xdr.Padded(len((*v)[i].Groups[i2]))
 		}
@@ -1176,9 +1001,12 @@ func (v *Exports) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Exports) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Exports) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -1202,21 +1030,16 @@ func (v *Exports) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Exports) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Exports) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
 		p := &s[i]
 		if len(p.Dir) > 1024 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Dir)), 1024, "mount3.Exports:[].Dir", i))
+			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Dir)), 1024, "mount3.Exports:[].Dir", i)
 		}
 		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Dir))) {
-			return v.failXDR(e, codec.Full())
+			return 0, codec.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1226,10 +1049,10 @@ func (v *Exports) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s2 := p.Groups
 		for i2 := range s2 {
 			if len(s2[i2]) > 255 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(s2[i2])), 255, "mount3.Exports:[].Groups[]", i, i2))
+				return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(s2[i2])), 255, "mount3.Exports:[].Groups[]", i, i2)
 			}
 			if codec.Lacks(b, off, 8+xdr.Padded(len(s2[i2]))) {
-				return v.failXDR(e, codec.Full())
+				return 0, codec.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1238,13 +1061,13 @@ func (v *Exports) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off = codec.PutOpaque(b, off, s2[i2])
 		}
 		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
+			return 0, codec.Full()
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -1252,8 +1075,7 @@ func (v *Exports) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Exports) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Exports) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Exports:")
 	}
@@ -1338,18 +1160,14 @@ func (v *Exports) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Exports) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Exports) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Exports) String() string { return text.String(&v, "exports") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Export) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Dir))
-	n += 8 * len(v.Groups)
+	n := 8 + xdr.Padded(len(v.Dir)) + 8*len(v.Groups)
 	for i := range v.Groups {
 		n += xdr.Padded(len(v.Groups[i]))
 	}
@@ -1422,8 +1240,7 @@ func (v *Export) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Export) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Export) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Export:Dir")
 	}

@@ -1607,11 +1607,7 @@ const (
 )
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Filename) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Filename) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Filename) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1678,22 +1674,22 @@ func (v *Filename) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Filename) ResetXDR() {
-	*v = nil
-}
+func (v *Filename) ResetXDR() { *v = nil }
 
 // String returns the bytes as a string.
 func (v Filename) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Path) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Path) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
-func (v *Path) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
+func (v *Path) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
+}
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Path) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
@@ -1713,60 +1709,27 @@ func (v *Path) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Path) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Path) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs3.Path:"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.At(nil, "nfs3.Path:").End(codec.PutCounted(b, off, *v, math.MaxUint32))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Path) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.Path:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.Path:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Path:")
-	}
-	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return codec.At(nil, "nfs3.Path:").End(codec.GetOpaque(d, b, off, math.MaxUint32, v))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Path) ResetXDR() {
-	*v = nil
-}
+func (v *Path) ResetXDR() { *v = nil }
 
 // String returns the bytes as a string.
 func (v Path) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FileID) XDRSize() int {
-	return 8
-}
+func (v *FileID) XDRSize() int { return 8 }
 
 // XDRMaxSize returns FileIDFixedSize.
-func (*FileID) XDRMaxSize() int {
-	return FileIDFixedSize
-}
+func (*FileID) XDRMaxSize() int { return FileIDFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *FileID) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1821,19 +1784,13 @@ func (v *FileID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FileID) ResetXDR() {
-	*v = 0
-}
+func (v *FileID) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Cookie) XDRSize() int {
-	return 8
-}
+func (v *Cookie) XDRSize() int { return 8 }
 
 // XDRMaxSize returns CookieFixedSize.
-func (*Cookie) XDRMaxSize() int {
-	return CookieFixedSize
-}
+func (*Cookie) XDRMaxSize() int { return CookieFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Cookie) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1888,24 +1845,21 @@ func (v *Cookie) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Cookie) ResetXDR() {
-	*v = 0
-}
+func (v *Cookie) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CookieVerf) XDRSize() int {
-	return 8
-}
+func (v *CookieVerf) XDRSize() int { return 8 }
 
 // XDRMaxSize returns CookieVerfFixedSize.
-func (*CookieVerf) XDRMaxSize() int {
-	return CookieVerfFixedSize
-}
+func (*CookieVerf) XDRMaxSize() int { return CookieVerfFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *CookieVerf) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CookieVerf) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -1929,53 +1883,35 @@ func (v *CookieVerf) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CookieVerf) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CookieVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	*(*[8]byte)(b[off : off+8 : off+8]) = *v
-	off += 8
-	return off, nil
+	return codec.At(nil, "nfs3.CookieVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CookieVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.CookieVerf:")
-	}
-	*v = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
+	return codec.At(nil, "nfs3.CookieVerf:").End(codec.GetFixed(d, b, off, (*v)[:]))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CookieVerf) ResetXDR() {
-	clear((*v)[:])
-}
+func (v *CookieVerf) ResetXDR() { clear((*v)[:]) }
 
 // String returns v as text, for logs.
 func (v CookieVerf) String() string { return text.String(&v, "cookieverf3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CreateVerf) XDRSize() int {
-	return 8
-}
+func (v *CreateVerf) XDRSize() int { return 8 }
 
 // XDRMaxSize returns CreateVerfFixedSize.
-func (*CreateVerf) XDRMaxSize() int {
-	return CreateVerfFixedSize
-}
+func (*CreateVerf) XDRMaxSize() int { return CreateVerfFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *CreateVerf) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CreateVerf) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -1999,53 +1935,35 @@ func (v *CreateVerf) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CreateVerf) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CreateVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	*(*[8]byte)(b[off : off+8 : off+8]) = *v
-	off += 8
-	return off, nil
+	return codec.At(nil, "nfs3.CreateVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.CreateVerf:")
-	}
-	*v = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
+	return codec.At(nil, "nfs3.CreateVerf:").End(codec.GetFixed(d, b, off, (*v)[:]))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateVerf) ResetXDR() {
-	clear((*v)[:])
-}
+func (v *CreateVerf) ResetXDR() { clear((*v)[:]) }
 
 // String returns v as text, for logs.
 func (v CreateVerf) String() string { return text.String(&v, "createverf3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteVerf) XDRSize() int {
-	return 8
-}
+func (v *WriteVerf) XDRSize() int { return 8 }
 
 // XDRMaxSize returns WriteVerfFixedSize.
-func (*WriteVerf) XDRMaxSize() int {
-	return WriteVerfFixedSize
-}
+func (*WriteVerf) XDRMaxSize() int { return WriteVerfFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteVerf) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *WriteVerf) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -2069,48 +1987,27 @@ func (v *WriteVerf) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *WriteVerf) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	*(*[8]byte)(b[off : off+8 : off+8]) = *v
-	off += 8
-	return off, nil
+	return codec.At(nil, "nfs3.WriteVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.WriteVerf:")
-	}
-	*v = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
+	return codec.At(nil, "nfs3.WriteVerf:").End(codec.GetFixed(d, b, off, (*v)[:]))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteVerf) ResetXDR() {
-	clear((*v)[:])
-}
+func (v *WriteVerf) ResetXDR() { clear((*v)[:]) }
 
 // String returns v as text, for logs.
 func (v WriteVerf) String() string { return text.String(&v, "writeverf3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *UID) XDRSize() int {
-	return 4
-}
+func (v *UID) XDRSize() int { return 4 }
 
 // XDRMaxSize returns UIDFixedSize.
-func (*UID) XDRMaxSize() int {
-	return UIDFixedSize
-}
+func (*UID) XDRMaxSize() int { return UIDFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *UID) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -2159,19 +2056,13 @@ func (v *UID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *UID) ResetXDR() {
-	*v = 0
-}
+func (v *UID) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *GID) XDRSize() int {
-	return 4
-}
+func (v *GID) XDRSize() int { return 4 }
 
 // XDRMaxSize returns GIDFixedSize.
-func (*GID) XDRMaxSize() int {
-	return GIDFixedSize
-}
+func (*GID) XDRMaxSize() int { return GIDFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *GID) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -2220,19 +2111,13 @@ func (v *GID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *GID) ResetXDR() {
-	*v = 0
-}
+func (v *GID) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Size) XDRSize() int {
-	return 8
-}
+func (v *Size) XDRSize() int { return 8 }
 
 // XDRMaxSize returns SizeFixedSize.
-func (*Size) XDRMaxSize() int {
-	return SizeFixedSize
-}
+func (*Size) XDRMaxSize() int { return SizeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Size) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -2281,24 +2166,21 @@ func (v *Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Size) ResetXDR() {
-	*v = 0
-}
+func (v *Size) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Offset) XDRSize() int {
-	return 8
-}
+func (v *Offset) XDRSize() int { return 8 }
 
 // XDRMaxSize returns OffsetFixedSize.
-func (*Offset) XDRMaxSize() int {
-	return OffsetFixedSize
-}
+func (*Offset) XDRMaxSize() int { return OffsetFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *Offset) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Offset) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -2322,45 +2204,24 @@ func (v *Offset) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Offset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Offset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
-	off += 8
-	return off, nil
+	return codec.At(nil, "nfs3.Offset:").End(codec.PutHyper(b, off, uint64(*v)))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Offset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.Offset:")
-	}
-	*v = Offset(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
+	return codec.At(nil, "nfs3.Offset:").End(codec.GetHyper(b, off, v))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Offset) ResetXDR() {
-	*v = 0
-}
+func (v *Offset) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Mode) XDRSize() int {
-	return 4
-}
+func (v *Mode) XDRSize() int { return 4 }
 
 // XDRMaxSize returns ModeFixedSize.
-func (*Mode) XDRMaxSize() int {
-	return ModeFixedSize
-}
+func (*Mode) XDRMaxSize() int { return ModeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Mode) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -2409,22 +2270,22 @@ func (v *Mode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mode) ResetXDR() {
-	*v = 0
-}
+func (v *Mode) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Count) XDRSize() int {
-	return 4
-}
+func (v *Count) XDRSize() int { return 4 }
 
 // XDRMaxSize returns CountFixedSize.
-func (*Count) XDRMaxSize() int {
-	return CountFixedSize
-}
+func (*Count) XDRMaxSize() int { return CountFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *Count) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
+func (v *Count) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
+}
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Count) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
@@ -2444,35 +2305,18 @@ func (v *Count) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Count) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Count) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return codec.At(nil, "nfs3.Count:").End(codec.PutWord(b, off, uint32(*v)))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Count) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.Count:")
-	}
-	*v = Count(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return codec.At(nil, "nfs3.Count:").End(codec.GetWord(b, off, v))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Count) ResetXDR() {
-	*v = 0
-}
+func (v *Count) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as NFS3_OK. Without a name, it is nfsstat3(NUMBER).
 func (v Status) String() string {
@@ -2515,14 +2359,10 @@ func (v Status) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int {
-	return 4
-}
+func (v *Status) XDRSize() int { return 4 }
 
 // XDRMaxSize returns StatusFixedSize.
-func (*Status) XDRMaxSize() int {
-	return StatusFixedSize
-}
+func (*Status) XDRMaxSize() int { return StatusFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2584,9 +2424,7 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() {
-	*v = 0
-}
+func (v *Status) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as NF3REG. Without a name, it is ftype3(NUMBER).
 func (v FileType) String() string {
@@ -2620,14 +2458,10 @@ func (v FileType) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FileType) XDRSize() int {
-	return 4
-}
+func (v *FileType) XDRSize() int { return 4 }
 
 // XDRMaxSize returns FileTypeFixedSize.
-func (*FileType) XDRMaxSize() int {
-	return FileTypeFixedSize
-}
+func (*FileType) XDRMaxSize() int { return FileTypeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *FileType) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2689,19 +2523,13 @@ func (v *FileType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FileType) ResetXDR() {
-	*v = 0
-}
+func (v *FileType) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SpecData) XDRSize() int {
-	return 8
-}
+func (v *SpecData) XDRSize() int { return 8 }
 
 // XDRMaxSize returns SpecDataFixedSize.
-func (*SpecData) XDRMaxSize() int {
-	return SpecDataFixedSize
-}
+func (*SpecData) XDRMaxSize() int { return SpecDataFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *SpecData) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2760,25 +2588,16 @@ func (v *SpecData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SpecData) ResetXDR() {
-	v.Specdata1 = 0
-	v.Specdata2 = 0
-}
+func (v *SpecData) ResetXDR() { *v = SpecData{} }
 
 // String returns v as text, for logs.
 func (v SpecData) String() string { return text.String(&v, "specdata3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Handle) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *Handle) XDRSize() int { return 4 + xdr.Padded(len(v.Data)) }
 
 // XDRMaxSize returns HandleMaxSize.
-func (*Handle) XDRMaxSize() int {
-	return HandleMaxSize
-}
+func (*Handle) XDRMaxSize() int { return HandleMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Handle) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2848,22 +2667,16 @@ func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Handle) ResetXDR() {
-	v.Data = nil
-}
+func (v *Handle) ResetXDR() { *v = Handle{} }
 
 // String returns v as text, for logs.
 func (v Handle) String() string { return text.String(&v, "nfs_fh3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Time) XDRSize() int {
-	return 8
-}
+func (v *Time) XDRSize() int { return 8 }
 
 // XDRMaxSize returns TimeFixedSize.
-func (*Time) XDRMaxSize() int {
-	return TimeFixedSize
-}
+func (*Time) XDRMaxSize() int { return TimeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -2916,23 +2729,16 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Time) ResetXDR() {
-	v.Seconds = 0
-	v.Nseconds = 0
-}
+func (v *Time) ResetXDR() { *v = Time{} }
 
 // String returns v as text, for logs.
 func (v Time) String() string { return text.String(&v, "nfstime3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Attr) XDRSize() int {
-	return 84
-}
+func (v *Attr) XDRSize() int { return 84 }
 
 // XDRMaxSize returns AttrFixedSize.
-func (*Attr) XDRMaxSize() int {
-	return AttrFixedSize
-}
+func (*Attr) XDRMaxSize() int { return AttrFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Attr) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -3022,21 +2828,7 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Attr) ResetXDR() {
-	v.Type = 0
-	v.Mode = 0
-	v.Nlink = 0
-	v.UID = 0
-	v.GID = 0
-	v.Size = 0
-	v.Used = 0
-	v.Rdev.ResetXDR()
-	v.FSID = 0
-	v.FileID = 0
-	v.Atime.ResetXDR()
-	v.Mtime.ResetXDR()
-	v.Ctime.ResetXDR()
-}
+func (v *Attr) ResetXDR() { *v = Attr{} }
 
 // String returns v as text, for logs.
 func (v Attr) String() string { return text.String(&v, "fattr3") }
@@ -3051,9 +2843,7 @@ func (v *PostOpAttr) XDRSize() int {
 }
 
 // XDRMaxSize returns PostOpAttrMaxSize.
-func (*PostOpAttr) XDRMaxSize() int {
-	return PostOpAttrMaxSize
-}
+func (*PostOpAttr) XDRMaxSize() int { return PostOpAttrMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PostOpAttr) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3139,9 +2929,7 @@ func (v *PostOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.AttributesFollow {
-		if v.AttributesFollow {
-			v.Attributes.ResetXDR()
-		}
+		v.ResetXDR()
 		v.AttributesFollow = kind
 	}
 	if kind {
@@ -3176,30 +2964,24 @@ func (v *PostOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PostOpAttr) ResetXDR() {
-	if v.AttributesFollow {
-		v.Attributes.ResetXDR()
-	}
-	v.AttributesFollow = false
-}
+func (v *PostOpAttr) ResetXDR() { *v = PostOpAttr{} }
 
 // String returns v as text, for logs.
 func (v PostOpAttr) String() string { return text.String(&v, "post_op_attr") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WccAttr) XDRSize() int {
-	return 24
-}
+func (v *WccAttr) XDRSize() int { return 24 }
 
 // XDRMaxSize returns WccAttrFixedSize.
-func (*WccAttr) XDRMaxSize() int {
-	return WccAttrFixedSize
-}
+func (*WccAttr) XDRMaxSize() int { return WccAttrFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *WccAttr) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *WccAttr) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -3223,15 +3005,10 @@ func (v *WccAttr) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *WccAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WccAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
-		return v.failXDR(e, codec.Full())
+		return 0, codec.Full()
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Size))
@@ -3259,11 +3036,7 @@ func (v *WccAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WccAttr) ResetXDR() {
-	v.Size = 0
-	v.Mtime.ResetXDR()
-	v.Ctime.ResetXDR()
-}
+func (v *WccAttr) ResetXDR() { *v = WccAttr{} }
 
 // String returns v as text, for logs.
 func (v WccAttr) String() string { return text.String(&v, "wcc_attr") }
@@ -3278,14 +3051,15 @@ func (v *PreOpAttr) XDRSize() int {
 }
 
 // XDRMaxSize returns PreOpAttrMaxSize.
-func (*PreOpAttr) XDRMaxSize() int {
-	return PreOpAttrMaxSize
-}
+func (*PreOpAttr) XDRMaxSize() int { return PreOpAttrMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *PreOpAttr) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *PreOpAttr) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -3309,98 +3083,52 @@ func (v *PreOpAttr) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *PreOpAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *PreOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *PreOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutWord(b, off, codec.Word(v.AttributesFollow)); err != nil {
+		return 0, codec.In(err, "nfs3.PreOpAttr:AttributesFollow")
+	}
 	if v.AttributesFollow {
-		if codec.Lacks(b, off, 28) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+28 : off+28]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.AttributesFollow))
-		binary.BigEndian.PutUint64(w[4:12], uint64(v.Attributes.Size))
-		binary.BigEndian.PutUint32(w[12:16], v.Attributes.Mtime.Seconds)
-		binary.BigEndian.PutUint32(w[16:20], v.Attributes.Mtime.Nseconds)
-		binary.BigEndian.PutUint32(w[20:24], v.Attributes.Ctime.Seconds)
-		binary.BigEndian.PutUint32(w[24:28], v.Attributes.Ctime.Nseconds)
-		off += 28
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.AttributesFollow))
-		off += 4
+		return codec.At(nil, "nfs3.PreOpAttr:Attributes").End(v.Attributes.PutXDR(nil, b, off))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *PreOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *PreOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.PreOpAttr:AttributesFollow")
+	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.PreOpAttr:AttributesFollow")
 	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.PreOpAttr:AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
 	if kind != v.AttributesFollow {
-		if v.AttributesFollow {
-			v.Attributes.ResetXDR()
-		}
+		v.ResetXDR()
 		v.AttributesFollow = kind
 	}
 	if kind {
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs3.PreOpAttr:Attributes.Size")
-		}
-		w := b[off : off+24 : off+24]
-		v.Attributes.Size = Size(binary.BigEndian.Uint64(w[0:8]))
-		v.Attributes.Mtime.Seconds = binary.BigEndian.Uint32(w[8:12])
-		v.Attributes.Mtime.Nseconds = binary.BigEndian.Uint32(w[12:16])
-		v.Attributes.Ctime.Seconds = binary.BigEndian.Uint32(w[16:20])
-		v.Attributes.Ctime.Nseconds = binary.BigEndian.Uint32(w[20:24])
-		off += 24
+		return codec.At(nil, "nfs3.PreOpAttr:Attributes").End(v.Attributes.GetXDR(d, b, off))
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PreOpAttr) ResetXDR() {
-	if v.AttributesFollow {
-		v.Attributes.ResetXDR()
-	}
-	v.AttributesFollow = false
-}
+func (v *PreOpAttr) ResetXDR() { *v = PreOpAttr{} }
 
 // String returns v as text, for logs.
 func (v PreOpAttr) String() string { return text.String(&v, "pre_op_attr") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WccData) XDRSize() int {
-	n := 4
-	if v.Before.AttributesFollow {
-		n += 24
-	}
-	n += v.After.XDRSize()
-	return n
-}
+func (v *WccData) XDRSize() int { return v.Before.XDRSize() + v.After.XDRSize() }
 
 // XDRMaxSize returns WccDataMaxSize.
-func (*WccData) XDRMaxSize() int {
-	return WccDataMaxSize
-}
+func (*WccData) XDRMaxSize() int { return WccDataMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *WccData) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *WccData) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -3424,81 +3152,20 @@ func (v *WccData) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *WccData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WccData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if v.Before.AttributesFollow {
-		if codec.Lacks(b, off, 28) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+28 : off+28]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.Before.AttributesFollow))
-		binary.BigEndian.PutUint64(w[4:12], uint64(v.Before.Attributes.Size))
-		binary.BigEndian.PutUint32(w[12:16], v.Before.Attributes.Mtime.Seconds)
-		binary.BigEndian.PutUint32(w[16:20], v.Before.Attributes.Mtime.Nseconds)
-		binary.BigEndian.PutUint32(w[20:24], v.Before.Attributes.Ctime.Seconds)
-		binary.BigEndian.PutUint32(w[24:28], v.Before.Attributes.Ctime.Nseconds)
-		off += 28
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Before.AttributesFollow))
-		off += 4
-	}
-	if off, err = v.After.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.WccData:After"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.WccData:Before").In(v.Before.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.WccData:After").End(v.After.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WccData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.WccData:Before.AttributesFollow")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.WccData:Before.AttributesFollow")
-	}
-	kind = word != 0
-	off += 4
-	if kind != v.Before.AttributesFollow {
-		if v.Before.AttributesFollow {
-			v.Before.Attributes.ResetXDR()
-		}
-		v.Before.AttributesFollow = kind
-	}
-	if kind {
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs3.WccData:Before.Attributes.Size")
-		}
-		w := b[off : off+24 : off+24]
-		v.Before.Attributes.Size = Size(binary.BigEndian.Uint64(w[0:8]))
-		v.Before.Attributes.Mtime.Seconds = binary.BigEndian.Uint32(w[8:12])
-		v.Before.Attributes.Mtime.Nseconds = binary.BigEndian.Uint32(w[12:16])
-		v.Before.Attributes.Ctime.Seconds = binary.BigEndian.Uint32(w[16:20])
-		v.Before.Attributes.Ctime.Nseconds = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-	}
-	if off, err = v.After.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.WccData:After")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.WccData:Before").In(v.Before.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.WccData:After").End(v.After.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WccData) ResetXDR() {
-	v.Before.ResetXDR()
-	v.After.ResetXDR()
-}
+func (v *WccData) ResetXDR() { *v = WccData{} }
 
 // String returns v as text, for logs.
 func (v WccData) String() string { return text.String(&v, "wcc_data") }
@@ -3507,16 +3174,13 @@ func (v WccData) String() string { return text.String(&v, "wcc_data") }
 func (v *PostOpHandle) XDRSize() int {
 	n := 4
 	if v.HandleFollows {
-		n += 4
-		n += xdr.Padded(len(v.Handle.Data))
+		n += 4 + xdr.Padded(len(v.Handle.Data))
 	}
 	return n
 }
 
 // XDRMaxSize returns PostOpHandleMaxSize.
-func (*PostOpHandle) XDRMaxSize() int {
-	return PostOpHandleMaxSize
-}
+func (*PostOpHandle) XDRMaxSize() int { return PostOpHandleMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PostOpHandle) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3587,9 +3251,7 @@ func (v *PostOpHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.HandleFollows {
-		if v.HandleFollows {
-			v.Handle.ResetXDR()
-		}
+		v.ResetXDR()
 		v.HandleFollows = kind
 	}
 	if kind {
@@ -3614,12 +3276,7 @@ func (v *PostOpHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PostOpHandle) ResetXDR() {
-	if v.HandleFollows {
-		v.Handle.ResetXDR()
-	}
-	v.HandleFollows = false
-}
+func (v *PostOpHandle) ResetXDR() { *v = PostOpHandle{} }
 
 // String returns v as text, for logs.
 func (v PostOpHandle) String() string { return text.String(&v, "post_op_fh3") }
@@ -3656,14 +3313,10 @@ func (v TimeHow) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *TimeHow) XDRSize() int {
-	return 4
-}
+func (v *TimeHow) XDRSize() int { return 4 }
 
 // XDRMaxSize returns TimeHowFixedSize.
-func (*TimeHow) XDRMaxSize() int {
-	return TimeHowFixedSize
-}
+func (*TimeHow) XDRMaxSize() int { return TimeHowFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *TimeHow) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3725,9 +3378,7 @@ func (v *TimeHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *TimeHow) ResetXDR() {
-	*v = 0
-}
+func (v *TimeHow) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetMode) XDRSize() int {
@@ -3739,14 +3390,15 @@ func (v *SetMode) XDRSize() int {
 }
 
 // XDRMaxSize returns SetModeMaxSize.
-func (*SetMode) XDRMaxSize() int {
-	return SetModeMaxSize
-}
+func (*SetMode) XDRMaxSize() int { return SetModeMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetMode) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetMode) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -3770,66 +3422,35 @@ func (v *SetMode) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetMode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *SetMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *SetMode) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
+		return 0, codec.In(err, "nfs3.SetMode:SetIt")
+	}
 	if v.SetIt {
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.SetIt))
-		binary.BigEndian.PutUint32(w[4:8], uint32(v.Mode))
-		off += 8
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.SetIt))
-		off += 4
+		return codec.At(nil, "nfs3.SetMode:Mode").End(codec.PutWord(b, off, uint32(v.Mode)))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *SetMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *SetMode) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetMode:SetIt")
+	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.SetMode:SetIt")
 	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetMode:SetIt")
-	}
-	kind = word != 0
-	off += 4
 	if kind != v.SetIt {
-		if v.SetIt {
-			v.Mode = 0
-		}
+		v.ResetXDR()
 		v.SetIt = kind
 	}
 	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetMode:Mode")
-		}
-		v.Mode = Mode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
+		return codec.At(nil, "nfs3.SetMode:Mode").End(codec.GetWord(b, off, &v.Mode))
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetMode) ResetXDR() {
-	if v.SetIt {
-		v.Mode = 0
-	}
-	v.SetIt = false
-}
+func (v *SetMode) ResetXDR() { *v = SetMode{} }
 
 // String returns v as text, for logs.
 func (v SetMode) String() string { return text.String(&v, "set_mode3") }
@@ -3844,14 +3465,15 @@ func (v *SetUID) XDRSize() int {
 }
 
 // XDRMaxSize returns SetUIDMaxSize.
-func (*SetUID) XDRMaxSize() int {
-	return SetUIDMaxSize
-}
+func (*SetUID) XDRMaxSize() int { return SetUIDMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetUID) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetUID) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -3875,66 +3497,35 @@ func (v *SetUID) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetUID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *SetUID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *SetUID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
+		return 0, codec.In(err, "nfs3.SetUID:SetIt")
+	}
 	if v.SetIt {
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.SetIt))
-		binary.BigEndian.PutUint32(w[4:8], uint32(v.UID))
-		off += 8
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.SetIt))
-		off += 4
+		return codec.At(nil, "nfs3.SetUID:UID").End(codec.PutWord(b, off, uint32(v.UID)))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *SetUID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *SetUID) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetUID:SetIt")
+	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.SetUID:SetIt")
 	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetUID:SetIt")
-	}
-	kind = word != 0
-	off += 4
 	if kind != v.SetIt {
-		if v.SetIt {
-			v.UID = 0
-		}
+		v.ResetXDR()
 		v.SetIt = kind
 	}
 	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetUID:UID")
-		}
-		v.UID = UID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
+		return codec.At(nil, "nfs3.SetUID:UID").End(codec.GetWord(b, off, &v.UID))
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetUID) ResetXDR() {
-	if v.SetIt {
-		v.UID = 0
-	}
-	v.SetIt = false
-}
+func (v *SetUID) ResetXDR() { *v = SetUID{} }
 
 // String returns v as text, for logs.
 func (v SetUID) String() string { return text.String(&v, "set_uid3") }
@@ -3949,14 +3540,15 @@ func (v *SetGID) XDRSize() int {
 }
 
 // XDRMaxSize returns SetGIDMaxSize.
-func (*SetGID) XDRMaxSize() int {
-	return SetGIDMaxSize
-}
+func (*SetGID) XDRMaxSize() int { return SetGIDMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetGID) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetGID) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -3980,66 +3572,35 @@ func (v *SetGID) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetGID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *SetGID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *SetGID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
+		return 0, codec.In(err, "nfs3.SetGID:SetIt")
+	}
 	if v.SetIt {
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.SetIt))
-		binary.BigEndian.PutUint32(w[4:8], uint32(v.GID))
-		off += 8
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.SetIt))
-		off += 4
+		return codec.At(nil, "nfs3.SetGID:GID").End(codec.PutWord(b, off, uint32(v.GID)))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *SetGID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *SetGID) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetGID:SetIt")
+	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.SetGID:SetIt")
 	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetGID:SetIt")
-	}
-	kind = word != 0
-	off += 4
 	if kind != v.SetIt {
-		if v.SetIt {
-			v.GID = 0
-		}
+		v.ResetXDR()
 		v.SetIt = kind
 	}
 	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetGID:GID")
-		}
-		v.GID = GID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
+		return codec.At(nil, "nfs3.SetGID:GID").End(codec.GetWord(b, off, &v.GID))
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetGID) ResetXDR() {
-	if v.SetIt {
-		v.GID = 0
-	}
-	v.SetIt = false
-}
+func (v *SetGID) ResetXDR() { *v = SetGID{} }
 
 // String returns v as text, for logs.
 func (v SetGID) String() string { return text.String(&v, "set_gid3") }
@@ -4054,14 +3615,15 @@ func (v *SetSize) XDRSize() int {
 }
 
 // XDRMaxSize returns SetSizeMaxSize.
-func (*SetSize) XDRMaxSize() int {
-	return SetSizeMaxSize
-}
+func (*SetSize) XDRMaxSize() int { return SetSizeMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetSize) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetSize) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -4085,66 +3647,35 @@ func (v *SetSize) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *SetSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *SetSize) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
+		return 0, codec.In(err, "nfs3.SetSize:SetIt")
+	}
 	if v.SetIt {
-		if codec.Lacks(b, off, 12) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.SetIt))
-		binary.BigEndian.PutUint64(w[4:12], uint64(v.Size))
-		off += 12
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.SetIt))
-		off += 4
+		return codec.At(nil, "nfs3.SetSize:Size").End(codec.PutHyper(b, off, uint64(v.Size)))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *SetSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *SetSize) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetSize:SetIt")
+	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.SetSize:SetIt")
 	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetSize:SetIt")
-	}
-	kind = word != 0
-	off += 4
 	if kind != v.SetIt {
-		if v.SetIt {
-			v.Size = 0
-		}
+		v.ResetXDR()
 		v.SetIt = kind
 	}
 	if kind {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetSize:Size")
-		}
-		v.Size = Size(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-		off += 8
+		return codec.At(nil, "nfs3.SetSize:Size").End(codec.GetHyper(b, off, &v.Size))
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetSize) ResetXDR() {
-	if v.SetIt {
-		v.Size = 0
-	}
-	v.SetIt = false
-}
+func (v *SetSize) ResetXDR() { *v = SetSize{} }
 
 // String returns v as text, for logs.
 func (v SetSize) String() string { return text.String(&v, "set_size3") }
@@ -4161,14 +3692,15 @@ func (v *SetAtime) XDRSize() int {
 }
 
 // XDRMaxSize returns SetAtimeMaxSize.
-func (*SetAtime) XDRMaxSize() int {
-	return SetAtimeMaxSize
-}
+func (*SetAtime) XDRMaxSize() int { return SetAtimeMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetAtime) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetAtime) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -4192,77 +3724,43 @@ func (v *SetAtime) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetAtime) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *SetAtime) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *SetAtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	var fault *xdr.Error
+	if off, err = codec.PutEnum(b, off, v.SetIt); err != nil {
+		return 0, codec.In(err, "nfs3.SetAtime:SetIt")
+	}
 	switch v.SetIt {
 	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 12) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.SetIt))
-		binary.BigEndian.PutUint32(w[4:8], v.Atime.Seconds)
-		binary.BigEndian.PutUint32(w[8:12], v.Atime.Nseconds)
-		off += 12
+		off, fault = codec.At(nil, "nfs3.SetAtime:Atime.Seconds").In(codec.PutWord(b, off, v.Atime.Seconds))
+		return codec.At(fault, "nfs3.SetAtime:Atime.Nseconds").End(codec.PutWord(b, off, v.Atime.Nseconds))
 	default:
-		if !v.SetIt.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.SetIt)), 0, "nfs3.SetAtime:SetIt"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.SetIt))
-		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *SetAtime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAtime:SetIt")
+func (v *SetAtime) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var fault *xdr.Error
+	var kind TimeHow
+	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.SetAtime:SetIt")
 	}
-	kind := TimeHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
 	if kind != v.SetIt {
-		switch v.SetIt {
-		case TimeHowSetToClientTime:
-			v.Atime.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.SetIt = kind
 	}
 	switch kind {
 	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAtime:Atime.Seconds")
-		}
-		w := b[off : off+8 : off+8]
-		v.Atime.Seconds = binary.BigEndian.Uint32(w[0:4])
-		v.Atime.Nseconds = binary.BigEndian.Uint32(w[4:8])
-		off += 8
+		off, fault = codec.At(nil, "nfs3.SetAtime:Atime.Seconds").In(codec.GetWord(b, off, &v.Atime.Seconds))
+		return codec.At(fault, "nfs3.SetAtime:Atime.Nseconds").End(codec.GetWord(b, off, &v.Atime.Nseconds))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.SetAtime:SetIt")
-		}
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAtime) ResetXDR() {
-	switch v.SetIt {
-	case TimeHowSetToClientTime:
-		v.Atime.ResetXDR()
-	default:
-	}
-	v.SetIt = 0
-}
+func (v *SetAtime) ResetXDR() { *v = SetAtime{} }
 
 // String returns v as text, for logs.
 func (v SetAtime) String() string { return text.String(&v, "set_atime") }
@@ -4279,14 +3777,15 @@ func (v *SetMtime) XDRSize() int {
 }
 
 // XDRMaxSize returns SetMtimeMaxSize.
-func (*SetMtime) XDRMaxSize() int {
-	return SetMtimeMaxSize
-}
+func (*SetMtime) XDRMaxSize() int { return SetMtimeMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetMtime) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetMtime) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -4310,118 +3809,62 @@ func (v *SetMtime) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetMtime) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *SetMtime) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *SetMtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	var fault *xdr.Error
+	if off, err = codec.PutEnum(b, off, v.SetIt); err != nil {
+		return 0, codec.In(err, "nfs3.SetMtime:SetIt")
+	}
 	switch v.SetIt {
 	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 12) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.SetIt))
-		binary.BigEndian.PutUint32(w[4:8], v.Mtime.Seconds)
-		binary.BigEndian.PutUint32(w[8:12], v.Mtime.Nseconds)
-		off += 12
+		off, fault = codec.At(nil, "nfs3.SetMtime:Mtime.Seconds").In(codec.PutWord(b, off, v.Mtime.Seconds))
+		return codec.At(fault, "nfs3.SetMtime:Mtime.Nseconds").End(codec.PutWord(b, off, v.Mtime.Nseconds))
 	default:
-		if !v.SetIt.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.SetIt)), 0, "nfs3.SetMtime:SetIt"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.SetIt))
-		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *SetMtime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetMtime:SetIt")
+func (v *SetMtime) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var fault *xdr.Error
+	var kind TimeHow
+	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.SetMtime:SetIt")
 	}
-	kind := TimeHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
 	if kind != v.SetIt {
-		switch v.SetIt {
-		case TimeHowSetToClientTime:
-			v.Mtime.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.SetIt = kind
 	}
 	switch kind {
 	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetMtime:Mtime.Seconds")
-		}
-		w := b[off : off+8 : off+8]
-		v.Mtime.Seconds = binary.BigEndian.Uint32(w[0:4])
-		v.Mtime.Nseconds = binary.BigEndian.Uint32(w[4:8])
-		off += 8
+		off, fault = codec.At(nil, "nfs3.SetMtime:Mtime.Seconds").In(codec.GetWord(b, off, &v.Mtime.Seconds))
+		return codec.At(fault, "nfs3.SetMtime:Mtime.Nseconds").End(codec.GetWord(b, off, &v.Mtime.Nseconds))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.SetMtime:SetIt")
-		}
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetMtime) ResetXDR() {
-	switch v.SetIt {
-	case TimeHowSetToClientTime:
-		v.Mtime.ResetXDR()
-	default:
-	}
-	v.SetIt = 0
-}
+func (v *SetMtime) ResetXDR() { *v = SetMtime{} }
 
 // String returns v as text, for logs.
 func (v SetMtime) String() string { return text.String(&v, "set_mtime") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetAttr) XDRSize() int {
-	n := 24
-	if v.Mode.SetIt {
-		n += 4
-	}
-	if v.UID.SetIt {
-		n += 4
-	}
-	if v.GID.SetIt {
-		n += 4
-	}
-	if v.Size.SetIt {
-		n += 8
-	}
-	switch v.Atime.SetIt {
-	case TimeHowSetToClientTime:
-		n += 8
-	default:
-	}
-	switch v.Mtime.SetIt {
-	case TimeHowSetToClientTime:
-		n += 8
-	default:
-	}
-	return n
+	return v.Mode.XDRSize() + v.UID.XDRSize() + v.GID.XDRSize() + v.Size.XDRSize() + v.Atime.XDRSize() + v.Mtime.XDRSize()
 }
 
 // XDRMaxSize returns SetAttrMaxSize.
-func (*SetAttr) XDRMaxSize() int {
-	return SetAttrMaxSize
-}
+func (*SetAttr) XDRMaxSize() int { return SetAttrMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetAttr) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetAttr) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -4445,292 +3888,42 @@ func (v *SetAttr) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if v.Mode.SetIt {
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.Mode.SetIt))
-		binary.BigEndian.PutUint32(w[4:8], uint32(v.Mode.Mode))
-		off += 8
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Mode.SetIt))
-		off += 4
-	}
-	if v.UID.SetIt {
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.UID.SetIt))
-		binary.BigEndian.PutUint32(w[4:8], uint32(v.UID.UID))
-		off += 8
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.UID.SetIt))
-		off += 4
-	}
-	if v.GID.SetIt {
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.GID.SetIt))
-		binary.BigEndian.PutUint32(w[4:8], uint32(v.GID.GID))
-		off += 8
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.GID.SetIt))
-		off += 4
-	}
-	if v.Size.SetIt {
-		if codec.Lacks(b, off, 12) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.Size.SetIt))
-		binary.BigEndian.PutUint64(w[4:12], uint64(v.Size.Size))
-		off += 12
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Size.SetIt))
-		off += 4
-	}
-	switch v.Atime.SetIt {
-	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 12) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Atime.SetIt))
-		binary.BigEndian.PutUint32(w[4:8], v.Atime.Atime.Seconds)
-		binary.BigEndian.PutUint32(w[8:12], v.Atime.Atime.Nseconds)
-		off += 12
-	default:
-		if !v.Atime.SetIt.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Atime.SetIt)), 0, "nfs3.SetAttr:Atime.SetIt"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Atime.SetIt))
-		off += 4
-	}
-	switch v.Mtime.SetIt {
-	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 12) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Mtime.SetIt))
-		binary.BigEndian.PutUint32(w[4:8], v.Mtime.Mtime.Seconds)
-		binary.BigEndian.PutUint32(w[8:12], v.Mtime.Mtime.Nseconds)
-		off += 12
-	default:
-		if !v.Mtime.SetIt.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Mtime.SetIt)), 0, "nfs3.SetAttr:Mtime.SetIt"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Mtime.SetIt))
-		off += 4
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.SetAttr:Mode").In(v.Mode.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.SetAttr:UID").In(v.UID.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.SetAttr:GID").In(v.GID.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.SetAttr:Size").In(v.Size.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.SetAttr:Atime").In(v.Atime.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.SetAttr:Mtime").End(v.Mtime.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:Mode.SetIt")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetAttr:Mode.SetIt")
-	}
-	kind = word != 0
-	off += 4
-	if kind != v.Mode.SetIt {
-		if v.Mode.SetIt {
-			v.Mode.Mode = 0
-		}
-		v.Mode.SetIt = kind
-	}
-	if kind {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetAttr:Mode.Mode")
-		}
-		v.Mode.Mode = Mode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-	}
-	var kind2 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:UID.SetIt")
-	}
-	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "nfs3.SetAttr:UID.SetIt")
-	}
-	kind2 = word2 != 0
-	off += 4
-	if kind2 != v.UID.SetIt {
-		if v.UID.SetIt {
-			v.UID.UID = 0
-		}
-		v.UID.SetIt = kind2
-	}
-	if kind2 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetAttr:UID.UID")
-		}
-		v.UID.UID = UID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-	}
-	var kind3 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:GID.SetIt")
-	}
-	word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs3.SetAttr:GID.SetIt")
-	}
-	kind3 = word3 != 0
-	off += 4
-	if kind3 != v.GID.SetIt {
-		if v.GID.SetIt {
-			v.GID.GID = 0
-		}
-		v.GID.SetIt = kind3
-	}
-	if kind3 {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.SetAttr:GID.GID")
-		}
-		v.GID.GID = GID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-	}
-	var kind4 bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:Size.SetIt")
-	}
-	word4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word4 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word4), 1, "nfs3.SetAttr:Size.SetIt")
-	}
-	kind4 = word4 != 0
-	off += 4
-	if kind4 != v.Size.SetIt {
-		if v.Size.SetIt {
-			v.Size.Size = 0
-		}
-		v.Size.SetIt = kind4
-	}
-	if kind4 {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAttr:Size.Size")
-		}
-		v.Size.Size = Size(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-		off += 8
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:Atime.SetIt")
-	}
-	kind5 := TimeHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	if kind5 != v.Atime.SetIt {
-		switch v.Atime.SetIt {
-		case TimeHowSetToClientTime:
-			v.Atime.Atime.ResetXDR()
-		default:
-		}
-		v.Atime.SetIt = kind5
-	}
-	switch kind5 {
-	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAttr:Atime.Atime.Seconds")
-		}
-		w := b[off : off+8 : off+8]
-		v.Atime.Atime.Seconds = binary.BigEndian.Uint32(w[0:4])
-		v.Atime.Atime.Nseconds = binary.BigEndian.Uint32(w[4:8])
-		off += 8
-	default:
-		if !kind5.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs3.SetAttr:Atime.SetIt")
-		}
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttr:Mtime.SetIt")
-	}
-	kind6 := TimeHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	if kind6 != v.Mtime.SetIt {
-		switch v.Mtime.SetIt {
-		case TimeHowSetToClientTime:
-			v.Mtime.Mtime.ResetXDR()
-		default:
-		}
-		v.Mtime.SetIt = kind6
-	}
-	switch kind6 {
-	case TimeHowSetToClientTime:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAttr:Mtime.Mtime.Seconds")
-		}
-		w := b[off : off+8 : off+8]
-		v.Mtime.Mtime.Seconds = binary.BigEndian.Uint32(w[0:4])
-		v.Mtime.Mtime.Nseconds = binary.BigEndian.Uint32(w[4:8])
-		off += 8
-	default:
-		if !kind6.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs3.SetAttr:Mtime.SetIt")
-		}
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.SetAttr:Mode").In(v.Mode.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.SetAttr:UID").In(v.UID.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.SetAttr:GID").In(v.GID.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.SetAttr:Size").In(v.Size.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.SetAttr:Atime").In(v.Atime.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.SetAttr:Mtime").End(v.Mtime.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttr) ResetXDR() {
-	v.Mode.ResetXDR()
-	v.UID.ResetXDR()
-	v.GID.ResetXDR()
-	v.Size.ResetXDR()
-	v.Atime.ResetXDR()
-	v.Mtime.ResetXDR()
-}
+func (v *SetAttr) ResetXDR() { *v = SetAttr{} }
 
 // String returns v as text, for logs.
 func (v SetAttr) String() string { return text.String(&v, "sattr3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *DirOpArgs) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Dir.Data))
-	n += xdr.Padded(len(v.Name))
-	return n
-}
+func (v *DirOpArgs) XDRSize() int { return 8 + xdr.Padded(len(v.Dir.Data)) + xdr.Padded(len(v.Name)) }
 
 // EncodeXDR appends v to the output of e.
-func (v *DirOpArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *DirOpArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -4754,90 +3947,37 @@ func (v *DirOpArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *DirOpArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *DirOpArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Dir.Data)), 64, "nfs3.DirOpArgs:Dir.Data"))
-	}
-	if uint64(len(v.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Dir.Data))+4, uint64(len(v.Name)), math.MaxUint32, "nfs3.DirOpArgs:Name"))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Dir.Data))+xdr.Padded(len(v.Name))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Name)
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.DirOpArgs:Dir.Data").In(codec.PutCounted(b, off, v.Dir.Data, 64))
+	return codec.At(fault, "nfs3.DirOpArgs:Name").End(codec.PutCounted(b, off, v.Name, math.MaxUint32))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *DirOpArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.DirOpArgs:Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.DirOpArgs:Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.DirOpArgs:Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.DirOpArgs:Dir.Data")
-	}
-	v.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.DirOpArgs:Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.DirOpArgs:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.DirOpArgs:Name")
-	}
-	v.Name = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.DirOpArgs:Dir.Data").In(codec.GetOpaque(d, b, off, 64, &v.Dir.Data))
+	return codec.At(fault, "nfs3.DirOpArgs:Name").End(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Name))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *DirOpArgs) ResetXDR() {
-	v.Dir.ResetXDR()
-	v.Name = nil
-}
+func (v *DirOpArgs) ResetXDR() { *v = DirOpArgs{} }
 
 // String returns v as text, for logs.
 func (v DirOpArgs) String() string { return text.String(&v, "diropargs3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *GetAttrArgs) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Object.Data))
-	return n
-}
+func (v *GetAttrArgs) XDRSize() int { return 4 + xdr.Padded(len(v.Object.Data)) }
 
 // XDRMaxSize returns GetAttrArgsMaxSize.
-func (*GetAttrArgs) XDRMaxSize() int {
-	return GetAttrArgsMaxSize
-}
+func (*GetAttrArgs) XDRMaxSize() int { return GetAttrArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *GetAttrArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *GetAttrArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -4861,68 +4001,35 @@ func (v *GetAttrArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *GetAttrArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *GetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Object.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object.Data)), 64, "nfs3.GetAttrArgs:Object.Data"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Object.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Object.Data)
-	return off, nil
+	return codec.At(nil, "nfs3.GetAttrArgs:Object.Data").End(codec.PutCounted(b, off, v.Object.Data, 64))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *GetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.GetAttrArgs:Object.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.GetAttrArgs:Object.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.GetAttrArgs:Object.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.GetAttrArgs:Object.Data")
-	}
-	v.Object.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return codec.At(nil, "nfs3.GetAttrArgs:Object.Data").End(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *GetAttrArgs) ResetXDR() {
-	v.Object.ResetXDR()
-}
+func (v *GetAttrArgs) ResetXDR() { *v = GetAttrArgs{} }
 
 // String returns v as text, for logs.
 func (v GetAttrArgs) String() string { return text.String(&v, "GETATTR3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *GetAttrResOK) XDRSize() int {
-	return 84
-}
+func (v *GetAttrResOK) XDRSize() int { return 84 }
 
 // XDRMaxSize returns GetAttrResOKFixedSize.
-func (*GetAttrResOK) XDRMaxSize() int {
-	return GetAttrResOKFixedSize
-}
+func (*GetAttrResOK) XDRMaxSize() int { return GetAttrResOKFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *GetAttrResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *GetAttrResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -4946,76 +4053,66 @@ func (v *GetAttrResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *GetAttrResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *GetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.ObjAttributes.Type.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.ObjAttributes.Type)), 0, "nfs3.GetAttrResOK:ObjAttributes.Type"))
+func (v *GetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutEnum(b, off, v.ObjAttributes.Type); err != nil {
+		return 0, codec.In(err, "nfs3.GetAttrResOK:ObjAttributes.Type")
 	}
-	if codec.Lacks(b, off, 84) {
-		return v.failXDR(e, codec.Full())
+	if codec.Lacks(b, off, 80) {
+		return 0, codec.Full()
 	}
-	w := b[off : off+84 : off+84]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.ObjAttributes.Type))
-	binary.BigEndian.PutUint32(w[4:8], uint32(v.ObjAttributes.Mode))
-	binary.BigEndian.PutUint32(w[8:12], v.ObjAttributes.Nlink)
-	binary.BigEndian.PutUint32(w[12:16], uint32(v.ObjAttributes.UID))
-	binary.BigEndian.PutUint32(w[16:20], uint32(v.ObjAttributes.GID))
-	binary.BigEndian.PutUint64(w[20:28], uint64(v.ObjAttributes.Size))
-	binary.BigEndian.PutUint64(w[28:36], uint64(v.ObjAttributes.Used))
-	binary.BigEndian.PutUint32(w[36:40], v.ObjAttributes.Rdev.Specdata1)
-	binary.BigEndian.PutUint32(w[40:44], v.ObjAttributes.Rdev.Specdata2)
-	binary.BigEndian.PutUint64(w[44:52], v.ObjAttributes.FSID)
-	binary.BigEndian.PutUint64(w[52:60], uint64(v.ObjAttributes.FileID))
-	binary.BigEndian.PutUint32(w[60:64], v.ObjAttributes.Atime.Seconds)
-	binary.BigEndian.PutUint32(w[64:68], v.ObjAttributes.Atime.Nseconds)
-	binary.BigEndian.PutUint32(w[68:72], v.ObjAttributes.Mtime.Seconds)
-	binary.BigEndian.PutUint32(w[72:76], v.ObjAttributes.Mtime.Nseconds)
-	binary.BigEndian.PutUint32(w[76:80], v.ObjAttributes.Ctime.Seconds)
-	binary.BigEndian.PutUint32(w[80:84], v.ObjAttributes.Ctime.Nseconds)
-	off += 84
+	w := b[off : off+80 : off+80]
+	binary.BigEndian.PutUint32(w[0:4], uint32(v.ObjAttributes.Mode))
+	binary.BigEndian.PutUint32(w[4:8], v.ObjAttributes.Nlink)
+	binary.BigEndian.PutUint32(w[8:12], uint32(v.ObjAttributes.UID))
+	binary.BigEndian.PutUint32(w[12:16], uint32(v.ObjAttributes.GID))
+	binary.BigEndian.PutUint64(w[16:24], uint64(v.ObjAttributes.Size))
+	binary.BigEndian.PutUint64(w[24:32], uint64(v.ObjAttributes.Used))
+	binary.BigEndian.PutUint32(w[32:36], v.ObjAttributes.Rdev.Specdata1)
+	binary.BigEndian.PutUint32(w[36:40], v.ObjAttributes.Rdev.Specdata2)
+	binary.BigEndian.PutUint64(w[40:48], v.ObjAttributes.FSID)
+	binary.BigEndian.PutUint64(w[48:56], uint64(v.ObjAttributes.FileID))
+	binary.BigEndian.PutUint32(w[56:60], v.ObjAttributes.Atime.Seconds)
+	binary.BigEndian.PutUint32(w[60:64], v.ObjAttributes.Atime.Nseconds)
+	binary.BigEndian.PutUint32(w[64:68], v.ObjAttributes.Mtime.Seconds)
+	binary.BigEndian.PutUint32(w[68:72], v.ObjAttributes.Mtime.Nseconds)
+	binary.BigEndian.PutUint32(w[72:76], v.ObjAttributes.Ctime.Seconds)
+	binary.BigEndian.PutUint32(w[76:80], v.ObjAttributes.Ctime.Nseconds)
+	off += 80
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *GetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 84) {
-		return 0, codec.Short(b, off, 84, "nfs3.GetAttrResOK:ObjAttributes.Type")
+func (v *GetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.GetEnum(d, b, off, &v.ObjAttributes.Type); err != nil {
+		return 0, codec.In(err, "nfs3.GetAttrResOK:ObjAttributes.Type")
 	}
-	w := b[off : off+84 : off+84]
-	enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.GetAttrResOK:ObjAttributes.Type")
+	if codec.Lacks(b, off, 80) {
+		return 0, codec.Short(b, off, 80, "nfs3.GetAttrResOK:ObjAttributes.Mode")
 	}
-	v.ObjAttributes.Type = enum
-	v.ObjAttributes.Mode = Mode(binary.BigEndian.Uint32(w[4:8]))
-	v.ObjAttributes.Nlink = binary.BigEndian.Uint32(w[8:12])
-	v.ObjAttributes.UID = UID(binary.BigEndian.Uint32(w[12:16]))
-	v.ObjAttributes.GID = GID(binary.BigEndian.Uint32(w[16:20]))
-	v.ObjAttributes.Size = Size(binary.BigEndian.Uint64(w[20:28]))
-	v.ObjAttributes.Used = Size(binary.BigEndian.Uint64(w[28:36]))
-	v.ObjAttributes.Rdev.Specdata1 = binary.BigEndian.Uint32(w[36:40])
-	v.ObjAttributes.Rdev.Specdata2 = binary.BigEndian.Uint32(w[40:44])
-	v.ObjAttributes.FSID = binary.BigEndian.Uint64(w[44:52])
-	v.ObjAttributes.FileID = FileID(binary.BigEndian.Uint64(w[52:60]))
-	v.ObjAttributes.Atime.Seconds = binary.BigEndian.Uint32(w[60:64])
-	v.ObjAttributes.Atime.Nseconds = binary.BigEndian.Uint32(w[64:68])
-	v.ObjAttributes.Mtime.Seconds = binary.BigEndian.Uint32(w[68:72])
-	v.ObjAttributes.Mtime.Nseconds = binary.BigEndian.Uint32(w[72:76])
-	v.ObjAttributes.Ctime.Seconds = binary.BigEndian.Uint32(w[76:80])
-	v.ObjAttributes.Ctime.Nseconds = binary.BigEndian.Uint32(w[80:84])
-	off += 84
+	w := b[off : off+80 : off+80]
+	v.ObjAttributes.Mode = Mode(binary.BigEndian.Uint32(w[0:4]))
+	v.ObjAttributes.Nlink = binary.BigEndian.Uint32(w[4:8])
+	v.ObjAttributes.UID = UID(binary.BigEndian.Uint32(w[8:12]))
+	v.ObjAttributes.GID = GID(binary.BigEndian.Uint32(w[12:16]))
+	v.ObjAttributes.Size = Size(binary.BigEndian.Uint64(w[16:24]))
+	v.ObjAttributes.Used = Size(binary.BigEndian.Uint64(w[24:32]))
+	v.ObjAttributes.Rdev.Specdata1 = binary.BigEndian.Uint32(w[32:36])
+	v.ObjAttributes.Rdev.Specdata2 = binary.BigEndian.Uint32(w[36:40])
+	v.ObjAttributes.FSID = binary.BigEndian.Uint64(w[40:48])
+	v.ObjAttributes.FileID = FileID(binary.BigEndian.Uint64(w[48:56]))
+	v.ObjAttributes.Atime.Seconds = binary.BigEndian.Uint32(w[56:60])
+	v.ObjAttributes.Atime.Nseconds = binary.BigEndian.Uint32(w[60:64])
+	v.ObjAttributes.Mtime.Seconds = binary.BigEndian.Uint32(w[64:68])
+	v.ObjAttributes.Mtime.Nseconds = binary.BigEndian.Uint32(w[68:72])
+	v.ObjAttributes.Ctime.Seconds = binary.BigEndian.Uint32(w[72:76])
+	v.ObjAttributes.Ctime.Nseconds = binary.BigEndian.Uint32(w[76:80])
+	off += 80
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *GetAttrResOK) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-}
+func (v *GetAttrResOK) ResetXDR() { *v = GetAttrResOK{} }
 
 // String returns v as text, for logs.
 func (v GetAttrResOK) String() string { return text.String(&v, "GETATTR3resok") }
@@ -5032,14 +4129,15 @@ func (v *GetAttrRes) XDRSize() int {
 }
 
 // XDRMaxSize returns GetAttrResMaxSize.
-func (*GetAttrRes) XDRMaxSize() int {
-	return GetAttrResMaxSize
-}
+func (*GetAttrRes) XDRMaxSize() int { return GetAttrResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *GetAttrRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *GetAttrRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -5063,114 +4161,40 @@ func (v *GetAttrRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *GetAttrRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *GetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	off, fault := codec.At(nil, "nfs3.GetAttrRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if !v.OK.ObjAttributes.Type.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.OK.ObjAttributes.Type)), 0, "nfs3.GetAttrRes:OK.ObjAttributes.Type"))
-		}
-		if codec.Lacks(b, off, 88) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+88 : off+88]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-		binary.BigEndian.PutUint32(w[4:8], uint32(v.OK.ObjAttributes.Type))
-		binary.BigEndian.PutUint32(w[8:12], uint32(v.OK.ObjAttributes.Mode))
-		binary.BigEndian.PutUint32(w[12:16], v.OK.ObjAttributes.Nlink)
-		binary.BigEndian.PutUint32(w[16:20], uint32(v.OK.ObjAttributes.UID))
-		binary.BigEndian.PutUint32(w[20:24], uint32(v.OK.ObjAttributes.GID))
-		binary.BigEndian.PutUint64(w[24:32], uint64(v.OK.ObjAttributes.Size))
-		binary.BigEndian.PutUint64(w[32:40], uint64(v.OK.ObjAttributes.Used))
-		binary.BigEndian.PutUint32(w[40:44], v.OK.ObjAttributes.Rdev.Specdata1)
-		binary.BigEndian.PutUint32(w[44:48], v.OK.ObjAttributes.Rdev.Specdata2)
-		binary.BigEndian.PutUint64(w[48:56], v.OK.ObjAttributes.FSID)
-		binary.BigEndian.PutUint64(w[56:64], uint64(v.OK.ObjAttributes.FileID))
-		binary.BigEndian.PutUint32(w[64:68], v.OK.ObjAttributes.Atime.Seconds)
-		binary.BigEndian.PutUint32(w[68:72], v.OK.ObjAttributes.Atime.Nseconds)
-		binary.BigEndian.PutUint32(w[72:76], v.OK.ObjAttributes.Mtime.Seconds)
-		binary.BigEndian.PutUint32(w[76:80], v.OK.ObjAttributes.Mtime.Nseconds)
-		binary.BigEndian.PutUint32(w[80:84], v.OK.ObjAttributes.Ctime.Seconds)
-		binary.BigEndian.PutUint32(w[84:88], v.OK.ObjAttributes.Ctime.Nseconds)
-		off += 88
+		return codec.At(fault, "nfs3.GetAttrRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs3.GetAttrRes:Status"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-		off += 4
+	}
+	if fault != nil {
+		return 0, fault
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *GetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.GetAttrRes:Status")
+func (v *GetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
+	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.GetAttrRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if codec.Lacks(b, off, 84) {
-			return 0, codec.Short(b, off, 84, "nfs3.GetAttrRes:OK.ObjAttributes.Type")
-		}
-		w := b[off : off+84 : off+84]
-		enum := FileType(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.GetAttrRes:OK.ObjAttributes.Type")
-		}
-		v.OK.ObjAttributes.Type = enum
-		v.OK.ObjAttributes.Mode = Mode(binary.BigEndian.Uint32(w[4:8]))
-		v.OK.ObjAttributes.Nlink = binary.BigEndian.Uint32(w[8:12])
-		v.OK.ObjAttributes.UID = UID(binary.BigEndian.Uint32(w[12:16]))
-		v.OK.ObjAttributes.GID = GID(binary.BigEndian.Uint32(w[16:20]))
-		v.OK.ObjAttributes.Size = Size(binary.BigEndian.Uint64(w[20:28]))
-		v.OK.ObjAttributes.Used = Size(binary.BigEndian.Uint64(w[28:36]))
-		v.OK.ObjAttributes.Rdev.Specdata1 = binary.BigEndian.Uint32(w[36:40])
-		v.OK.ObjAttributes.Rdev.Specdata2 = binary.BigEndian.Uint32(w[40:44])
-		v.OK.ObjAttributes.FSID = binary.BigEndian.Uint64(w[44:52])
-		v.OK.ObjAttributes.FileID = FileID(binary.BigEndian.Uint64(w[52:60]))
-		v.OK.ObjAttributes.Atime.Seconds = binary.BigEndian.Uint32(w[60:64])
-		v.OK.ObjAttributes.Atime.Nseconds = binary.BigEndian.Uint32(w[64:68])
-		v.OK.ObjAttributes.Mtime.Seconds = binary.BigEndian.Uint32(w[68:72])
-		v.OK.ObjAttributes.Mtime.Nseconds = binary.BigEndian.Uint32(w[72:76])
-		v.OK.ObjAttributes.Ctime.Seconds = binary.BigEndian.Uint32(w[76:80])
-		v.OK.ObjAttributes.Ctime.Nseconds = binary.BigEndian.Uint32(w[80:84])
-		off += 84
+		return codec.At(nil, "nfs3.GetAttrRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.GetAttrRes:Status")
-		}
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *GetAttrRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *GetAttrRes) ResetXDR() { *v = GetAttrRes{} }
 
 // String returns v as text, for logs.
 func (v GetAttrRes) String() string { return text.String(&v, "GETATTR3res") }
@@ -5185,14 +4209,15 @@ func (v *SetAttrGuard) XDRSize() int {
 }
 
 // XDRMaxSize returns SetAttrGuardMaxSize.
-func (*SetAttrGuard) XDRMaxSize() int {
-	return SetAttrGuardMaxSize
-}
+func (*SetAttrGuard) XDRMaxSize() int { return SetAttrGuardMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetAttrGuard) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetAttrGuard) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -5216,93 +4241,58 @@ func (v *SetAttrGuard) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetAttrGuard) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *SetAttrGuard) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *SetAttrGuard) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	var fault *xdr.Error
+	if off, err = codec.PutWord(b, off, codec.Word(v.Check)); err != nil {
+		return 0, codec.In(err, "nfs3.SetAttrGuard:Check")
+	}
 	if v.Check {
-		if codec.Lacks(b, off, 12) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.Check))
-		binary.BigEndian.PutUint32(w[4:8], v.ObjCtime.Seconds)
-		binary.BigEndian.PutUint32(w[8:12], v.ObjCtime.Nseconds)
-		off += 12
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Check))
-		off += 4
+		off, fault = codec.At(nil, "nfs3.SetAttrGuard:ObjCtime.Seconds").In(codec.PutWord(b, off, v.ObjCtime.Seconds))
+		return codec.At(fault, "nfs3.SetAttrGuard:ObjCtime.Nseconds").End(codec.PutWord(b, off, v.ObjCtime.Nseconds))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *SetAttrGuard) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *SetAttrGuard) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var fault *xdr.Error
 	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttrGuard:Check")
+	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.SetAttrGuard:Check")
 	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetAttrGuard:Check")
-	}
-	kind = word != 0
-	off += 4
 	if kind != v.Check {
-		if v.Check {
-			v.ObjCtime.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Check = kind
 	}
 	if kind {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAttrGuard:ObjCtime.Seconds")
-		}
-		w := b[off : off+8 : off+8]
-		v.ObjCtime.Seconds = binary.BigEndian.Uint32(w[0:4])
-		v.ObjCtime.Nseconds = binary.BigEndian.Uint32(w[4:8])
-		off += 8
+		off, fault = codec.At(nil, "nfs3.SetAttrGuard:ObjCtime.Seconds").In(codec.GetWord(b, off, &v.ObjCtime.Seconds))
+		return codec.At(fault, "nfs3.SetAttrGuard:ObjCtime.Nseconds").End(codec.GetWord(b, off, &v.ObjCtime.Nseconds))
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttrGuard) ResetXDR() {
-	if v.Check {
-		v.ObjCtime.ResetXDR()
-	}
-	v.Check = false
-}
+func (v *SetAttrGuard) ResetXDR() { *v = SetAttrGuard{} }
 
 // String returns v as text, for logs.
 func (v SetAttrGuard) String() string { return text.String(&v, "sattrguard3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetAttrArgs) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Object.Data))
-	n += v.NewAttributes.XDRSize()
-	if v.Guard.Check {
-		n += 8
-	}
-	return n
+	return 4 + xdr.Padded(len(v.Object.Data)) + v.NewAttributes.XDRSize() + v.Guard.XDRSize()
 }
 
 // XDRMaxSize returns SetAttrArgsMaxSize.
-func (*SetAttrArgs) XDRMaxSize() int {
-	return SetAttrArgsMaxSize
-}
+func (*SetAttrArgs) XDRMaxSize() int { return SetAttrArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetAttrArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetAttrArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -5326,121 +4316,39 @@ func (v *SetAttrArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetAttrArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if len(v.Object.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object.Data)), 64, "nfs3.SetAttrArgs:Object.Data"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Object.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Object.Data)
-	if off, err = v.NewAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.SetAttrArgs:NewAttributes"))
-	}
-	if v.Guard.Check {
-		if codec.Lacks(b, off, 12) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.Guard.Check))
-		binary.BigEndian.PutUint32(w[4:8], v.Guard.ObjCtime.Seconds)
-		binary.BigEndian.PutUint32(w[8:12], v.Guard.ObjCtime.Nseconds)
-		off += 12
-	} else {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Guard.Check))
-		off += 4
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.SetAttrArgs:Object.Data").In(codec.PutCounted(b, off, v.Object.Data, 64))
+	off, fault = codec.At(fault, "nfs3.SetAttrArgs:NewAttributes").In(v.NewAttributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.SetAttrArgs:Guard").End(v.Guard.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttrArgs:Object.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.SetAttrArgs:Object.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.SetAttrArgs:Object.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.SetAttrArgs:Object.Data")
-	}
-	v.Object.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if off, err = v.NewAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SetAttrArgs:NewAttributes")
-	}
-	var kind bool
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttrArgs:Guard.Check")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.SetAttrArgs:Guard.Check")
-	}
-	kind = word != 0
-	off += 4
-	if kind != v.Guard.Check {
-		if v.Guard.Check {
-			v.Guard.ObjCtime.ResetXDR()
-		}
-		v.Guard.Check = kind
-	}
-	if kind {
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.SetAttrArgs:Guard.ObjCtime.Seconds")
-		}
-		w := b[off : off+8 : off+8]
-		v.Guard.ObjCtime.Seconds = binary.BigEndian.Uint32(w[0:4])
-		v.Guard.ObjCtime.Nseconds = binary.BigEndian.Uint32(w[4:8])
-		off += 8
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.SetAttrArgs:Object.Data").In(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
+	off, fault = codec.At(fault, "nfs3.SetAttrArgs:NewAttributes").In(v.NewAttributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.SetAttrArgs:Guard").End(v.Guard.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttrArgs) ResetXDR() {
-	v.Object.ResetXDR()
-	v.NewAttributes.ResetXDR()
-	v.Guard.ResetXDR()
-}
+func (v *SetAttrArgs) ResetXDR() { *v = SetAttrArgs{} }
 
 // String returns v as text, for logs.
 func (v SetAttrArgs) String() string { return text.String(&v, "SETATTR3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SetAttrResOK) XDRSize() int {
-	n := 0
-	n += v.ObjWcc.XDRSize()
-	return n
-}
+func (v *SetAttrResOK) XDRSize() int { return v.ObjWcc.XDRSize() }
 
 // XDRMaxSize returns SetAttrResOKMaxSize.
-func (*SetAttrResOK) XDRMaxSize() int {
-	return SetAttrResOKMaxSize
-}
+func (*SetAttrResOK) XDRMaxSize() int { return SetAttrResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetAttrResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetAttrResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -5464,53 +4372,35 @@ func (v *SetAttrResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetAttrResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.SetAttrResOK:ObjWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.SetAttrResOK:ObjWcc").End(v.ObjWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SetAttrResOK:ObjWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.SetAttrResOK:ObjWcc").End(v.ObjWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttrResOK) ResetXDR() {
-	v.ObjWcc.ResetXDR()
-}
+func (v *SetAttrResOK) ResetXDR() { *v = SetAttrResOK{} }
 
 // String returns v as text, for logs.
 func (v SetAttrResOK) String() string { return text.String(&v, "SETATTR3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SetAttrResFail) XDRSize() int {
-	n := 0
-	n += v.ObjWcc.XDRSize()
-	return n
-}
+func (v *SetAttrResFail) XDRSize() int { return v.ObjWcc.XDRSize() }
 
 // XDRMaxSize returns SetAttrResFailMaxSize.
-func (*SetAttrResFail) XDRMaxSize() int {
-	return SetAttrResFailMaxSize
-}
+func (*SetAttrResFail) XDRMaxSize() int { return SetAttrResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetAttrResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetAttrResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -5534,33 +4424,18 @@ func (v *SetAttrResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetAttrResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.SetAttrResFail:ObjWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.SetAttrResFail:ObjWcc").End(v.ObjWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SetAttrResFail:ObjWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.SetAttrResFail:ObjWcc").End(v.ObjWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttrResFail) ResetXDR() {
-	v.ObjWcc.ResetXDR()
-}
+func (v *SetAttrResFail) ResetXDR() { *v = SetAttrResFail{} }
 
 // String returns v as text, for logs.
 func (v SetAttrResFail) String() string { return text.String(&v, "SETATTR3resfail") }
@@ -5570,22 +4445,23 @@ func (v *SetAttrRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += v.OK.ObjWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.ObjWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns SetAttrResMaxSize.
-func (*SetAttrRes) XDRMaxSize() int {
-	return SetAttrResMaxSize
-}
+func (*SetAttrRes) XDRMaxSize() int { return SetAttrResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetAttrRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SetAttrRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -5609,94 +4485,49 @@ func (v *SetAttrRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SetAttrRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.SetAttrRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.ObjWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.SetAttrRes:OK.ObjWcc"))
-		}
+		return codec.At(fault, "nfs3.SetAttrRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.SetAttrRes:Status"))
-		}
-		if off, err = v.Fail.ObjWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.SetAttrRes:Fail.ObjWcc"))
-		}
+		return codec.At(fault, "nfs3.SetAttrRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SetAttrRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.SetAttrRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.ObjWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.SetAttrRes:OK.ObjWcc")
-		}
+		return codec.At(fault, "nfs3.SetAttrRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.SetAttrRes:Status")
-		}
-		if off, err = v.Fail.ObjWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.SetAttrRes:Fail.ObjWcc")
-		}
+		return codec.At(fault, "nfs3.SetAttrRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttrRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *SetAttrRes) ResetXDR() { *v = SetAttrRes{} }
 
 // String returns v as text, for logs.
 func (v SetAttrRes) String() string { return text.String(&v, "SETATTR3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LookupArgs) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.What.Dir.Data))
-	n += xdr.Padded(len(v.What.Name))
-	return n
-}
+func (v *LookupArgs) XDRSize() int { return v.What.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
-func (v *LookupArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *LookupArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -5720,91 +4551,37 @@ func (v *LookupArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *LookupArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *LookupArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.What.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.What.Dir.Data)), 64, "nfs3.LookupArgs:What.Dir.Data"))
-	}
-	if uint64(len(v.What.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.What.Dir.Data))+4, uint64(len(v.What.Name)), math.MaxUint32, "nfs3.LookupArgs:What.Name"))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.What.Dir.Data))+xdr.Padded(len(v.What.Name))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.What.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.What.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.What.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.What.Name)
-	return off, nil
+	return codec.At(nil, "nfs3.LookupArgs:What").End(v.What.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LookupArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupArgs:What.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.LookupArgs:What.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.LookupArgs:What.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.LookupArgs:What.Dir.Data")
-	}
-	v.What.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupArgs:What.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.LookupArgs:What.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.LookupArgs:What.Name")
-	}
-	v.What.Name = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	return off, nil
+	return codec.At(nil, "nfs3.LookupArgs:What").End(v.What.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LookupArgs) ResetXDR() {
-	v.What.ResetXDR()
-}
+func (v *LookupArgs) ResetXDR() { *v = LookupArgs{} }
 
 // String returns v as text, for logs.
 func (v LookupArgs) String() string { return text.String(&v, "LOOKUP3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LookupResOK) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Object.Data))
-	n += v.ObjAttributes.XDRSize()
-	n += v.DirAttributes.XDRSize()
-	return n
+	return 4 + xdr.Padded(len(v.Object.Data)) + v.ObjAttributes.XDRSize() + v.DirAttributes.XDRSize()
 }
 
 // XDRMaxSize returns LookupResOKMaxSize.
-func (*LookupResOK) XDRMaxSize() int {
-	return LookupResOKMaxSize
-}
+func (*LookupResOK) XDRMaxSize() int { return LookupResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *LookupResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *LookupResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -5828,86 +4605,39 @@ func (v *LookupResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *LookupResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *LookupResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if len(v.Object.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object.Data)), 64, "nfs3.LookupResOK:Object.Data"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Object.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Object.Data)
-	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.LookupResOK:ObjAttributes"))
-	}
-	if off, err = v.DirAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.LookupResOK:DirAttributes"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.LookupResOK:Object.Data").In(codec.PutCounted(b, off, v.Object.Data, 64))
+	off, fault = codec.At(fault, "nfs3.LookupResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.LookupResOK:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LookupResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupResOK:Object.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.LookupResOK:Object.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.LookupResOK:Object.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.LookupResOK:Object.Data")
-	}
-	v.Object.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.LookupResOK:ObjAttributes")
-	}
-	if off, err = v.DirAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.LookupResOK:DirAttributes")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.LookupResOK:Object.Data").In(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
+	off, fault = codec.At(fault, "nfs3.LookupResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.LookupResOK:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LookupResOK) ResetXDR() {
-	v.Object.ResetXDR()
-	v.ObjAttributes.ResetXDR()
-	v.DirAttributes.ResetXDR()
-}
+func (v *LookupResOK) ResetXDR() { *v = LookupResOK{} }
 
 // String returns v as text, for logs.
 func (v LookupResOK) String() string { return text.String(&v, "LOOKUP3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LookupResFail) XDRSize() int {
-	n := 0
-	n += v.DirAttributes.XDRSize()
-	return n
-}
+func (v *LookupResFail) XDRSize() int { return v.DirAttributes.XDRSize() }
 
 // XDRMaxSize returns LookupResFailMaxSize.
-func (*LookupResFail) XDRMaxSize() int {
-	return LookupResFailMaxSize
-}
+func (*LookupResFail) XDRMaxSize() int { return LookupResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *LookupResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *LookupResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -5931,33 +4661,18 @@ func (v *LookupResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *LookupResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *LookupResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.LookupResFail:DirAttributes"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.LookupResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LookupResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.LookupResFail:DirAttributes")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.LookupResFail:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LookupResFail) ResetXDR() {
-	v.DirAttributes.ResetXDR()
-}
+func (v *LookupResFail) ResetXDR() { *v = LookupResFail{} }
 
 // String returns v as text, for logs.
 func (v LookupResFail) String() string { return text.String(&v, "LOOKUP3resfail") }
@@ -5967,25 +4682,23 @@ func (v *LookupRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 4
-		n += xdr.Padded(len(v.OK.Object.Data))
-		n += v.OK.ObjAttributes.XDRSize()
-		n += v.OK.DirAttributes.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.DirAttributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns LookupResMaxSize.
-func (*LookupRes) XDRMaxSize() int {
-	return LookupResMaxSize
-}
+func (*LookupRes) XDRMaxSize() int { return LookupResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *LookupRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *LookupRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -6009,131 +4722,52 @@ func (v *LookupRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *LookupRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *LookupRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+	off, fault := codec.At(nil, "nfs3.LookupRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if len(v.OK.Object.Data) > 64 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.OK.Object.Data)), 64, "nfs3.LookupRes:OK.Object.Data"))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.OK.Object.Data))) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.OK.Object.Data)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.OK.Object.Data)
-		if off, err = v.OK.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.LookupRes:OK.ObjAttributes"))
-		}
-		if off, err = v.OK.DirAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.LookupRes:OK.DirAttributes"))
-		}
+		return codec.At(fault, "nfs3.LookupRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs3.LookupRes:Status"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-		off += 4
-		if off, err = v.Fail.DirAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.LookupRes:Fail.DirAttributes"))
-		}
+		return codec.At(fault, "nfs3.LookupRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LookupRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LookupRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.LookupRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.LookupRes:OK.Object.Data")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.LookupRes:OK.Object.Data")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.LookupRes:OK.Object.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.LookupRes:OK.Object.Data")
-		}
-		v.OK.Object.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-		if off, err = v.OK.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.LookupRes:OK.ObjAttributes")
-		}
-		if off, err = v.OK.DirAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.LookupRes:OK.DirAttributes")
-		}
+		return codec.At(fault, "nfs3.LookupRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.LookupRes:Status")
-		}
-		if off, err = v.Fail.DirAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.LookupRes:Fail.DirAttributes")
-		}
+		return codec.At(fault, "nfs3.LookupRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LookupRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *LookupRes) ResetXDR() { *v = LookupRes{} }
 
 // String returns v as text, for logs.
 func (v LookupRes) String() string { return text.String(&v, "LOOKUP3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AccessArgs) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Object.Data))
-	return n
-}
+func (v *AccessArgs) XDRSize() int { return 8 + xdr.Padded(len(v.Object.Data)) }
 
 // XDRMaxSize returns AccessArgsMaxSize.
-func (*AccessArgs) XDRMaxSize() int {
-	return AccessArgsMaxSize
-}
+func (*AccessArgs) XDRMaxSize() int { return AccessArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *AccessArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *AccessArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -6157,78 +4791,37 @@ func (v *AccessArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *AccessArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *AccessArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Object.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object.Data)), 64, "nfs3.AccessArgs:Object.Data"))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Object.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Object.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Access)
-	off += 4
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.AccessArgs:Object.Data").In(codec.PutCounted(b, off, v.Object.Data, 64))
+	return codec.At(fault, "nfs3.AccessArgs:Access").End(codec.PutWord(b, off, v.Access))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AccessArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.AccessArgs:Object.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.AccessArgs:Object.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.AccessArgs:Object.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.AccessArgs:Object.Data")
-	}
-	v.Object.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.AccessArgs:Access")
-	}
-	v.Access = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.AccessArgs:Object.Data").In(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
+	return codec.At(fault, "nfs3.AccessArgs:Access").End(codec.GetWord(b, off, &v.Access))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *AccessArgs) ResetXDR() {
-	v.Object.ResetXDR()
-	v.Access = 0
-}
+func (v *AccessArgs) ResetXDR() { *v = AccessArgs{} }
 
 // String returns v as text, for logs.
 func (v AccessArgs) String() string { return text.String(&v, "ACCESS3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AccessResOK) XDRSize() int {
-	n := 4
-	n += v.ObjAttributes.XDRSize()
-	return n
-}
+func (v *AccessResOK) XDRSize() int { return 4 + v.ObjAttributes.XDRSize() }
 
 // XDRMaxSize returns AccessResOKMaxSize.
-func (*AccessResOK) XDRMaxSize() int {
-	return AccessResOKMaxSize
-}
+func (*AccessResOK) XDRMaxSize() int { return AccessResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *AccessResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *AccessResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -6252,64 +4845,37 @@ func (v *AccessResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *AccessResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *AccessResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.AccessResOK:ObjAttributes"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Access)
-	off += 4
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.AccessResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.AccessResOK:Access").End(codec.PutWord(b, off, v.Access))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AccessResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.AccessResOK:ObjAttributes")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.AccessResOK:Access")
-	}
-	v.Access = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.AccessResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.AccessResOK:Access").End(codec.GetWord(b, off, &v.Access))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *AccessResOK) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-	v.Access = 0
-}
+func (v *AccessResOK) ResetXDR() { *v = AccessResOK{} }
 
 // String returns v as text, for logs.
 func (v AccessResOK) String() string { return text.String(&v, "ACCESS3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AccessResFail) XDRSize() int {
-	n := 0
-	n += v.ObjAttributes.XDRSize()
-	return n
-}
+func (v *AccessResFail) XDRSize() int { return v.ObjAttributes.XDRSize() }
 
 // XDRMaxSize returns AccessResFailMaxSize.
-func (*AccessResFail) XDRMaxSize() int {
-	return AccessResFailMaxSize
-}
+func (*AccessResFail) XDRMaxSize() int { return AccessResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *AccessResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *AccessResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -6333,33 +4899,18 @@ func (v *AccessResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *AccessResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *AccessResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.AccessResFail:ObjAttributes"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.AccessResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AccessResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.AccessResFail:ObjAttributes")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.AccessResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *AccessResFail) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-}
+func (v *AccessResFail) ResetXDR() { *v = AccessResFail{} }
 
 // String returns v as text, for logs.
 func (v AccessResFail) String() string { return text.String(&v, "ACCESS3resfail") }
@@ -6369,23 +4920,23 @@ func (v *AccessRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 4
-		n += v.OK.ObjAttributes.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.ObjAttributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns AccessResMaxSize.
-func (*AccessRes) XDRMaxSize() int {
-	return AccessResMaxSize
-}
+func (*AccessRes) XDRMaxSize() int { return AccessResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *AccessRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *AccessRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -6409,108 +4960,52 @@ func (v *AccessRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *AccessRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *AccessRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.AccessRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.AccessRes:OK.ObjAttributes"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.OK.Access)
-		off += 4
+		return codec.At(fault, "nfs3.AccessRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.AccessRes:Status"))
-		}
-		if off, err = v.Fail.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.AccessRes:Fail.ObjAttributes"))
-		}
+		return codec.At(fault, "nfs3.AccessRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AccessRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.AccessRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.AccessRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.AccessRes:OK.ObjAttributes")
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.AccessRes:OK.Access")
-		}
-		v.OK.Access = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
+		return codec.At(fault, "nfs3.AccessRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.AccessRes:Status")
-		}
-		if off, err = v.Fail.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.AccessRes:Fail.ObjAttributes")
-		}
+		return codec.At(fault, "nfs3.AccessRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *AccessRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *AccessRes) ResetXDR() { *v = AccessRes{} }
 
 // String returns v as text, for logs.
 func (v AccessRes) String() string { return text.String(&v, "ACCESS3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadLinkArgs) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.SymLink.Data))
-	return n
-}
+func (v *ReadLinkArgs) XDRSize() int { return 4 + xdr.Padded(len(v.SymLink.Data)) }
 
 // XDRMaxSize returns ReadLinkArgsMaxSize.
-func (*ReadLinkArgs) XDRMaxSize() int {
-	return ReadLinkArgsMaxSize
-}
+func (*ReadLinkArgs) XDRMaxSize() int { return ReadLinkArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadLinkArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadLinkArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -6534,67 +5029,29 @@ func (v *ReadLinkArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadLinkArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.SymLink.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SymLink.Data)), 64, "nfs3.ReadLinkArgs:SymLink.Data"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.SymLink.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SymLink.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.SymLink.Data)
-	return off, nil
+	return codec.At(nil, "nfs3.ReadLinkArgs:SymLink.Data").End(codec.PutCounted(b, off, v.SymLink.Data, 64))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadLinkArgs:SymLink.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.ReadLinkArgs:SymLink.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadLinkArgs:SymLink.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadLinkArgs:SymLink.Data")
-	}
-	v.SymLink.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return codec.At(nil, "nfs3.ReadLinkArgs:SymLink.Data").End(codec.GetOpaque(d, b, off, 64, &v.SymLink.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadLinkArgs) ResetXDR() {
-	v.SymLink.ResetXDR()
-}
+func (v *ReadLinkArgs) ResetXDR() { *v = ReadLinkArgs{} }
 
 // String returns v as text, for logs.
 func (v ReadLinkArgs) String() string { return text.String(&v, "READLINK3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadLinkResOK) XDRSize() int {
-	n := 4
-	n += v.Attributes.XDRSize()
-	n += xdr.Padded(len(v.Path))
-	return n
-}
+func (v *ReadLinkResOK) XDRSize() int { return 4 + v.Attributes.XDRSize() + xdr.Padded(len(v.Path)) }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
 func (v *ReadLinkResOK) ReducedXDRSize(e *xdr.Encoder) int {
-	n := 4
-	n += v.Attributes.XDRSize()
+	n := 4 + v.Attributes.XDRSize()
 	if !codec.Reduces(e, SiteReadLinkResOKPath, len(v.Path)) {
 		n += xdr.Padded(len(v.Path))
 	}
@@ -6636,88 +5093,35 @@ func (v *ReadLinkResOK) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Attributes.PutXDR(nil, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.ReadLinkResOK:Attributes")
-	}
-	if uint64(len(v.Path)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Path)), math.MaxUint32, "nfs3.ReadLinkResOK:Path")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Full()
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Path)))
-	off += 4
-	if codec.Reduces(e, SiteReadLinkResOKPath, len(v.Path)) {
-		codec.LeaveOut(e, SiteReadLinkResOKPath, off, v.Path)
-	} else {
-		if codec.Lacks(b, off, xdr.Padded(len(v.Path))) {
-			return 0, codec.Full()
-		}
-		off = codec.PutOpaque(b, off, v.Path)
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadLinkResOK:Attributes").In(v.Attributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.ReadLinkResOK:Path").End(codec.PutItem(e, b, off, SiteReadLinkResOKPath, v.Path, math.MaxUint32))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Attributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.ReadLinkResOK:Attributes")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadLinkResOK:Path")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	var data []byte
-	ok := false
-	if codec.Reinserts(d) {
-		var fault *xdr.Error
-		if data, ok, fault = codec.Take(d, SiteReadLinkResOKPath, off, int(n)); fault != nil {
-			return 0, codec.In(fault, "nfs3.ReadLinkResOK:Path")
-		}
-	}
-	if ok {
-		v.Path = data
-	} else {
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadLinkResOK:Path")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadLinkResOK:Path")
-		}
-		v.Path = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadLinkResOK:Attributes").In(v.Attributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.ReadLinkResOK:Path").End(codec.GetItem(d, b, off, math.MaxUint32, SiteReadLinkResOKPath, &v.Path))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadLinkResOK) ResetXDR() {
-	v.Attributes.ResetXDR()
-	v.Path = nil
-}
+func (v *ReadLinkResOK) ResetXDR() { *v = ReadLinkResOK{} }
 
 // String returns v as text, for logs.
 func (v ReadLinkResOK) String() string { return text.String(&v, "READLINK3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadLinkResFail) XDRSize() int {
-	n := 0
-	n += v.Attributes.XDRSize()
-	return n
-}
+func (v *ReadLinkResFail) XDRSize() int { return v.Attributes.XDRSize() }
 
 // XDRMaxSize returns ReadLinkResFailMaxSize.
-func (*ReadLinkResFail) XDRMaxSize() int {
-	return ReadLinkResFailMaxSize
-}
+func (*ReadLinkResFail) XDRMaxSize() int { return ReadLinkResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadLinkResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadLinkResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -6741,33 +5145,18 @@ func (v *ReadLinkResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadLinkResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Attributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.ReadLinkResFail:Attributes"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.ReadLinkResFail:Attributes").End(v.Attributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Attributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.ReadLinkResFail:Attributes")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.ReadLinkResFail:Attributes").End(v.Attributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadLinkResFail) ResetXDR() {
-	v.Attributes.ResetXDR()
-}
+func (v *ReadLinkResFail) ResetXDR() { *v = ReadLinkResFail{} }
 
 // String returns v as text, for logs.
 func (v ReadLinkResFail) String() string { return text.String(&v, "READLINK3resfail") }
@@ -6777,11 +5166,9 @@ func (v *ReadLinkRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 4
-		n += v.OK.Attributes.XDRSize()
-		n += xdr.Padded(len(v.OK.Path))
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.Attributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
@@ -6792,13 +5179,9 @@ func (v *ReadLinkRes) ReducedXDRSize(e *xdr.Encoder) int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 4
-		n += v.OK.Attributes.XDRSize()
-		if !codec.Reduces(e, SiteReadLinkResOKPath, len(v.OK.Path)) {
-			n += xdr.Padded(len(v.OK.Path))
-		}
+		n += v.OK.ReducedXDRSize(e)
 	default:
-		n += v.Fail.Attributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
@@ -6838,132 +5221,50 @@ func (v *ReadLinkRes) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Full()
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.ReadLinkRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.Attributes.PutXDR(nil, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadLinkRes:OK.Attributes")
-		}
-		if uint64(len(v.OK.Path)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.Path)), math.MaxUint32, "nfs3.ReadLinkRes:OK.Path")
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Full()
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.Path)))
-		off += 4
-		if codec.Reduces(e, SiteReadLinkResOKPath, len(v.OK.Path)) {
-			codec.LeaveOut(e, SiteReadLinkResOKPath, off, v.OK.Path)
-		} else {
-			if codec.Lacks(b, off, xdr.Padded(len(v.OK.Path))) {
-				return 0, codec.Full()
-			}
-			off = codec.PutOpaque(b, off, v.OK.Path)
-		}
+		return codec.At(fault, "nfs3.ReadLinkRes:OK").End(v.OK.PutXDR(e, b, off))
 	default:
-		if !v.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.ReadLinkRes:Status")
-		}
-		if off, err = v.Fail.Attributes.PutXDR(nil, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadLinkRes:Fail.Attributes")
-		}
+		return codec.At(fault, "nfs3.ReadLinkRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadLinkRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.ReadLinkRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.Attributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadLinkRes:OK.Attributes")
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadLinkRes:OK.Path")
-		}
-		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		var data []byte
-		ok := false
-		if codec.Reinserts(d) {
-			var fault *xdr.Error
-			if data, ok, fault = codec.Take(d, SiteReadLinkResOKPath, off, int(n)); fault != nil {
-				return 0, codec.In(fault, "nfs3.ReadLinkRes:OK.Path")
-			}
-		}
-		if ok {
-			v.OK.Path = data
-		} else {
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadLinkRes:OK.Path")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadLinkRes:OK.Path")
-			}
-			v.OK.Path = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-			off += xdr.Padded(int(n))
-		}
+		return codec.At(fault, "nfs3.ReadLinkRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.ReadLinkRes:Status")
-		}
-		if off, err = v.Fail.Attributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadLinkRes:Fail.Attributes")
-		}
+		return codec.At(fault, "nfs3.ReadLinkRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadLinkRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *ReadLinkRes) ResetXDR() { *v = ReadLinkRes{} }
 
 // String returns v as text, for logs.
 func (v ReadLinkRes) String() string { return text.String(&v, "READLINK3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadArgs) XDRSize() int {
-	n := 16
-	n += xdr.Padded(len(v.File.Data))
-	return n
-}
+func (v *ReadArgs) XDRSize() int { return 16 + xdr.Padded(len(v.File.Data)) }
 
 // XDRMaxSize returns ReadArgsMaxSize.
-func (*ReadArgs) XDRMaxSize() int {
-	return ReadArgsMaxSize
-}
+func (*ReadArgs) XDRMaxSize() int { return ReadArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -6987,80 +5288,33 @@ func (v *ReadArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.File.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.File.Data)), 64, "nfs3.ReadArgs:File.Data"))
-	}
-	if codec.Lacks(b, off, 16+xdr.Padded(len(v.File.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.File.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.File.Data)
-	w := b[off : off+12 : off+12]
-	binary.BigEndian.PutUint64(w[0:8], uint64(v.Offset))
-	binary.BigEndian.PutUint32(w[8:12], uint32(v.Count))
-	off += 12
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
+	off, fault = codec.At(fault, "nfs3.ReadArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
+	return codec.At(fault, "nfs3.ReadArgs:Count").End(codec.PutWord(b, off, uint32(v.Count)))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadArgs:File.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.ReadArgs:File.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadArgs:File.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadArgs:File.Data")
-	}
-	v.File.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.ReadArgs:Offset")
-	}
-	w := b[off : off+12 : off+12]
-	v.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
-	v.Count = Count(binary.BigEndian.Uint32(w[8:12]))
-	off += 12
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
+	off, fault = codec.At(fault, "nfs3.ReadArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
+	return codec.At(fault, "nfs3.ReadArgs:Count").End(codec.GetWord(b, off, &v.Count))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadArgs) ResetXDR() {
-	v.File.ResetXDR()
-	v.Offset = 0
-	v.Count = 0
-}
+func (v *ReadArgs) ResetXDR() { *v = ReadArgs{} }
 
 // String returns v as text, for logs.
 func (v ReadArgs) String() string { return text.String(&v, "READ3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadResOK) XDRSize() int {
-	n := 12
-	n += v.FileAttributes.XDRSize()
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *ReadResOK) XDRSize() int { return 12 + v.FileAttributes.XDRSize() + xdr.Padded(len(v.Data)) }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
 func (v *ReadResOK) ReducedXDRSize(e *xdr.Encoder) int {
-	n := 12
-	n += v.FileAttributes.XDRSize()
+	n := 12 + v.FileAttributes.XDRSize()
 	if !codec.Reduces(e, SiteReadResOKData, len(v.Data)) {
 		n += xdr.Padded(len(v.Data))
 	}
@@ -7102,100 +5356,39 @@ func (v *ReadResOK) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileAttributes.PutXDR(nil, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.ReadResOK:FileAttributes")
-	}
-	if uint64(len(v.Data)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Data)), math.MaxUint32, "nfs3.ReadResOK:Data")
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Full()
-	}
-	w := b[off : off+12 : off+12]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Count))
-	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.EOF))
-	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Data)))
-	off += 12
-	if codec.Reduces(e, SiteReadResOKData, len(v.Data)) {
-		codec.LeaveOut(e, SiteReadResOKData, off, v.Data)
-	} else {
-		if codec.Lacks(b, off, xdr.Padded(len(v.Data))) {
-			return 0, codec.Full()
-		}
-		off = codec.PutOpaque(b, off, v.Data)
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadResOK:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.ReadResOK:Count").In(codec.PutWord(b, off, uint32(v.Count)))
+	off, fault = codec.At(fault, "nfs3.ReadResOK:EOF").In(codec.PutWord(b, off, codec.Word(v.EOF)))
+	return codec.At(fault, "nfs3.ReadResOK:Data").End(codec.PutItem(e, b, off, SiteReadResOKData, v.Data, math.MaxUint32))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.ReadResOK:FileAttributes")
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.ReadResOK:Count")
-	}
-	w := b[off : off+12 : off+12]
-	v.Count = Count(binary.BigEndian.Uint32(w[0:4]))
-	word := binary.BigEndian.Uint32(w[4:8])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs3.ReadResOK:EOF")
-	}
-	v.EOF = word != 0
-	n := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	var data []byte
-	ok := false
-	if codec.Reinserts(d) {
-		var fault *xdr.Error
-		if data, ok, fault = codec.Take(d, SiteReadResOKData, off, int(n)); fault != nil {
-			return 0, codec.In(fault, "nfs3.ReadResOK:Data")
-		}
-	}
-	if ok {
-		v.Data = data
-	} else {
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadResOK:Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadResOK:Data")
-		}
-		v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadResOK:FileAttributes").In(v.FileAttributes.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.ReadResOK:Count").In(codec.GetWord(b, off, &v.Count))
+	off, fault = codec.At(fault, "nfs3.ReadResOK:EOF").In(codec.GetBool(d, b, off, &v.EOF))
+	return codec.At(fault, "nfs3.ReadResOK:Data").End(codec.GetItem(d, b, off, math.MaxUint32, SiteReadResOKData, &v.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadResOK) ResetXDR() {
-	v.FileAttributes.ResetXDR()
-	v.Count = 0
-	v.EOF = false
-	v.Data = nil
-}
+func (v *ReadResOK) ResetXDR() { *v = ReadResOK{} }
 
 // String returns v as text, for logs.
 func (v ReadResOK) String() string { return text.String(&v, "READ3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadResFail) XDRSize() int {
-	n := 0
-	n += v.FileAttributes.XDRSize()
-	return n
-}
+func (v *ReadResFail) XDRSize() int { return v.FileAttributes.XDRSize() }
 
 // XDRMaxSize returns ReadResFailMaxSize.
-func (*ReadResFail) XDRMaxSize() int {
-	return ReadResFailMaxSize
-}
+func (*ReadResFail) XDRMaxSize() int { return ReadResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -7219,33 +5412,18 @@ func (v *ReadResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.ReadResFail:FileAttributes"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.ReadResFail:FileAttributes").End(v.FileAttributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.ReadResFail:FileAttributes")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.ReadResFail:FileAttributes").End(v.FileAttributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadResFail) ResetXDR() {
-	v.FileAttributes.ResetXDR()
-}
+func (v *ReadResFail) ResetXDR() { *v = ReadResFail{} }
 
 // String returns v as text, for logs.
 func (v ReadResFail) String() string { return text.String(&v, "READ3resfail") }
@@ -7255,11 +5433,9 @@ func (v *ReadRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 12
-		n += v.OK.FileAttributes.XDRSize()
-		n += xdr.Padded(len(v.OK.Data))
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.FileAttributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
@@ -7270,13 +5446,9 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 12
-		n += v.OK.FileAttributes.XDRSize()
-		if !codec.Reduces(e, SiteReadResOKData, len(v.OK.Data)) {
-			n += xdr.Padded(len(v.OK.Data))
-		}
+		n += v.OK.ReducedXDRSize(e)
 	default:
-		n += v.Fail.FileAttributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
@@ -7316,122 +5488,33 @@ func (v *ReadRes) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Full()
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.ReadRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.FileAttributes.PutXDR(nil, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadRes:OK.FileAttributes")
-		}
-		if uint64(len(v.OK.Data)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.OK.Data)), math.MaxUint32, "nfs3.ReadRes:OK.Data")
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Full()
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.OK.Count))
-		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.OK.EOF))
-		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.OK.Data)))
-		off += 12
-		if codec.Reduces(e, SiteReadResOKData, len(v.OK.Data)) {
-			codec.LeaveOut(e, SiteReadResOKData, off, v.OK.Data)
-		} else {
-			if codec.Lacks(b, off, xdr.Padded(len(v.OK.Data))) {
-				return 0, codec.Full()
-			}
-			off = codec.PutOpaque(b, off, v.OK.Data)
-		}
+		return codec.At(fault, "nfs3.ReadRes:OK").End(v.OK.PutXDR(e, b, off))
 	default:
-		if !v.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.ReadRes:Status")
-		}
-		if off, err = v.Fail.FileAttributes.PutXDR(nil, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadRes:Fail.FileAttributes")
-		}
+		return codec.At(fault, "nfs3.ReadRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.ReadRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.FileAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadRes:OK.FileAttributes")
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadRes:OK.Count")
-		}
-		w := b[off : off+12 : off+12]
-		v.OK.Count = Count(binary.BigEndian.Uint32(w[0:4]))
-		word := binary.BigEndian.Uint32(w[4:8])
-		if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs3.ReadRes:OK.EOF")
-		}
-		v.OK.EOF = word != 0
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		var data []byte
-		ok := false
-		if codec.Reinserts(d) {
-			var fault *xdr.Error
-			if data, ok, fault = codec.Take(d, SiteReadResOKData, off, int(n)); fault != nil {
-				return 0, codec.In(fault, "nfs3.ReadRes:OK.Data")
-			}
-		}
-		if ok {
-			v.OK.Data = data
-		} else {
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadRes:OK.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadRes:OK.Data")
-			}
-			v.OK.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-			off += xdr.Padded(int(n))
-		}
+		return codec.At(fault, "nfs3.ReadRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.ReadRes:Status")
-		}
-		if off, err = v.Fail.FileAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadRes:Fail.FileAttributes")
-		}
+		return codec.At(fault, "nfs3.ReadRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *ReadRes) ResetXDR() { *v = ReadRes{} }
 
 // String returns v as text, for logs.
 func (v ReadRes) String() string { return text.String(&v, "READ3res") }
@@ -7468,19 +5551,18 @@ func (v StableHow) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *StableHow) XDRSize() int {
-	return 4
-}
+func (v *StableHow) XDRSize() int { return 4 }
 
 // XDRMaxSize returns StableHowFixedSize.
-func (*StableHow) XDRMaxSize() int {
-	return StableHowFixedSize
-}
+func (*StableHow) XDRMaxSize() int { return StableHowFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *StableHow) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *StableHow) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -7504,56 +5586,26 @@ func (v *StableHow) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *StableHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *StableHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.StableHow:"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return codec.At(nil, "nfs3.StableHow:").End(codec.PutEnum(b, off, *v))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *StableHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.StableHow:")
-	}
-	enum := StableHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.StableHow:")
-	}
-	*v = enum
-	off += 4
-	return off, nil
+	return codec.At(nil, "nfs3.StableHow:").End(codec.GetEnum(d, b, off, v))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *StableHow) ResetXDR() {
-	*v = 0
-}
+func (v *StableHow) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteArgs) XDRSize() int {
-	n := 24
-	n += xdr.Padded(len(v.File.Data))
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *WriteArgs) XDRSize() int { return 24 + xdr.Padded(len(v.File.Data)) + xdr.Padded(len(v.Data)) }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
 func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
-	n := 24
-	n += xdr.Padded(len(v.File.Data))
+	n := 24 + xdr.Padded(len(v.File.Data))
 	if !codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
 		n += xdr.Padded(len(v.Data))
 	}
@@ -7595,120 +5647,41 @@ func (v *WriteArgs) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.File.Data) > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.File.Data)), 64, "nfs3.WriteArgs:File.Data")
-	}
-	if !v.Stable.Valid() {
-		return 0, codec.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.File.Data))+16, uint64(uint32(v.Stable)), 0, "nfs3.WriteArgs:Stable")
-	}
-	if uint64(len(v.Data)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.File.Data))+20, uint64(len(v.Data)), math.MaxUint32, "nfs3.WriteArgs:Data")
-	}
-	if codec.Lacks(b, off, 24+xdr.Padded(len(v.File.Data))) {
-		return 0, codec.Full()
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.File.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.File.Data)
-	w := b[off : off+20 : off+20]
-	binary.BigEndian.PutUint64(w[0:8], uint64(v.Offset))
-	binary.BigEndian.PutUint32(w[8:12], uint32(v.Count))
-	binary.BigEndian.PutUint32(w[12:16], uint32(v.Stable))
-	binary.BigEndian.PutUint32(w[16:20], uint32(len(v.Data)))
-	off += 20
-	if codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
-		codec.LeaveOut(e, SiteWriteArgsData, off, v.Data)
-	} else {
-		if codec.Lacks(b, off, xdr.Padded(len(v.Data))) {
-			return 0, codec.Full()
-		}
-		off = codec.PutOpaque(b, off, v.Data)
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.WriteArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
+	off, fault = codec.At(fault, "nfs3.WriteArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
+	off, fault = codec.At(fault, "nfs3.WriteArgs:Count").In(codec.PutWord(b, off, uint32(v.Count)))
+	off, fault = codec.At(fault, "nfs3.WriteArgs:Stable").In(codec.PutEnum(b, off, v.Stable))
+	return codec.At(fault, "nfs3.WriteArgs:Data").End(codec.PutItem(e, b, off, SiteWriteArgsData, v.Data, math.MaxUint32))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.WriteArgs:File.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.WriteArgs:File.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.WriteArgs:File.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.WriteArgs:File.Data")
-	}
-	v.File.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs3.WriteArgs:Offset")
-	}
-	w := b[off : off+20 : off+20]
-	v.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
-	v.Count = Count(binary.BigEndian.Uint32(w[8:12]))
-	enum := StableHow(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "nfs3.WriteArgs:Stable")
-	}
-	v.Stable = enum
-	n2 := binary.BigEndian.Uint32(w[16:20])
-	off += 20
-	var data []byte
-	ok := false
-	if codec.Reinserts(d) {
-		var fault *xdr.Error
-		if data, ok, fault = codec.Take(d, SiteWriteArgsData, off, int(n2)); fault != nil {
-			return 0, codec.In(fault, "nfs3.WriteArgs:Data")
-		}
-	}
-	if ok {
-		v.Data = data
-	} else {
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.WriteArgs:Data")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.WriteArgs:Data")
-		}
-		v.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.WriteArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
+	off, fault = codec.At(fault, "nfs3.WriteArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
+	off, fault = codec.At(fault, "nfs3.WriteArgs:Count").In(codec.GetWord(b, off, &v.Count))
+	off, fault = codec.At(fault, "nfs3.WriteArgs:Stable").In(codec.GetEnum(d, b, off, &v.Stable))
+	return codec.At(fault, "nfs3.WriteArgs:Data").End(codec.GetItem(d, b, off, math.MaxUint32, SiteWriteArgsData, &v.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteArgs) ResetXDR() {
-	v.File.ResetXDR()
-	v.Offset = 0
-	v.Count = 0
-	v.Stable = 0
-	v.Data = nil
-}
+func (v *WriteArgs) ResetXDR() { *v = WriteArgs{} }
 
 // String returns v as text, for logs.
 func (v WriteArgs) String() string { return text.String(&v, "WRITE3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteResOK) XDRSize() int {
-	n := 16
-	n += v.FileWcc.XDRSize()
-	return n
-}
+func (v *WriteResOK) XDRSize() int { return 16 + v.FileWcc.XDRSize() }
 
 // XDRMaxSize returns WriteResOKMaxSize.
-func (*WriteResOK) XDRMaxSize() int {
-	return WriteResOKMaxSize
-}
+func (*WriteResOK) XDRMaxSize() int { return WriteResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *WriteResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -7732,79 +5705,41 @@ func (v *WriteResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *WriteResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.WriteResOK:FileWcc"))
-	}
-	if !v.Committed.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Committed)), 0, "nfs3.WriteResOK:Committed"))
-	}
-	if codec.Lacks(b, off, 16) {
-		return v.failXDR(e, codec.Full())
-	}
-	w := b[off : off+16 : off+16]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Count))
-	binary.BigEndian.PutUint32(w[4:8], uint32(v.Committed))
-	*(*[8]byte)(w[8:16]) = v.Verf
-	off += 16
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.WriteResOK:FileWcc").In(v.FileWcc.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.WriteResOK:Count").In(codec.PutWord(b, off, uint32(v.Count)))
+	off, fault = codec.At(fault, "nfs3.WriteResOK:Committed").In(codec.PutEnum(b, off, v.Committed))
+	return codec.At(fault, "nfs3.WriteResOK:Verf").End(codec.PutFixed(b, off, v.Verf[:]))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.WriteResOK:FileWcc")
-	}
-	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs3.WriteResOK:Count")
-	}
-	w := b[off : off+16 : off+16]
-	v.Count = Count(binary.BigEndian.Uint32(w[0:4]))
-	enum := StableHow(binary.BigEndian.Uint32(w[4:8]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs3.WriteResOK:Committed")
-	}
-	v.Committed = enum
-	v.Verf = [8]byte(w[8:16])
-	off += 16
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.WriteResOK:FileWcc").In(v.FileWcc.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.WriteResOK:Count").In(codec.GetWord(b, off, &v.Count))
+	off, fault = codec.At(fault, "nfs3.WriteResOK:Committed").In(codec.GetEnum(d, b, off, &v.Committed))
+	return codec.At(fault, "nfs3.WriteResOK:Verf").End(codec.GetFixed(d, b, off, v.Verf[:]))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteResOK) ResetXDR() {
-	v.FileWcc.ResetXDR()
-	v.Count = 0
-	v.Committed = 0
-	clear(v.Verf[:])
-}
+func (v *WriteResOK) ResetXDR() { *v = WriteResOK{} }
 
 // String returns v as text, for logs.
 func (v WriteResOK) String() string { return text.String(&v, "WRITE3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteResFail) XDRSize() int {
-	n := 0
-	n += v.FileWcc.XDRSize()
-	return n
-}
+func (v *WriteResFail) XDRSize() int { return v.FileWcc.XDRSize() }
 
 // XDRMaxSize returns WriteResFailMaxSize.
-func (*WriteResFail) XDRMaxSize() int {
-	return WriteResFailMaxSize
-}
+func (*WriteResFail) XDRMaxSize() int { return WriteResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *WriteResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -7828,33 +5763,18 @@ func (v *WriteResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *WriteResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.WriteResFail:FileWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.WriteResFail:FileWcc").End(v.FileWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.WriteResFail:FileWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.WriteResFail:FileWcc").End(v.FileWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteResFail) ResetXDR() {
-	v.FileWcc.ResetXDR()
-}
+func (v *WriteResFail) ResetXDR() { *v = WriteResFail{} }
 
 // String returns v as text, for logs.
 func (v WriteResFail) String() string { return text.String(&v, "WRITE3resfail") }
@@ -7864,23 +5784,23 @@ func (v *WriteRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 16
-		n += v.OK.FileWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.FileWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns WriteResMaxSize.
-func (*WriteRes) XDRMaxSize() int {
-	return WriteResMaxSize
-}
+func (*WriteRes) XDRMaxSize() int { return WriteResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -7904,101 +5824,35 @@ func (v *WriteRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *WriteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.WriteRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.FileWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.WriteRes:OK.FileWcc"))
-		}
-		if !v.OK.Committed.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.OK.Committed)), 0, "nfs3.WriteRes:OK.Committed"))
-		}
-		if codec.Lacks(b, off, 16) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.OK.Count))
-		binary.BigEndian.PutUint32(w[4:8], uint32(v.OK.Committed))
-		*(*[8]byte)(w[8:16]) = v.OK.Verf
-		off += 16
+		return codec.At(fault, "nfs3.WriteRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.WriteRes:Status"))
-		}
-		if off, err = v.Fail.FileWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.WriteRes:Fail.FileWcc"))
-		}
+		return codec.At(fault, "nfs3.WriteRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.WriteRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.WriteRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.FileWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.WriteRes:OK.FileWcc")
-		}
-		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs3.WriteRes:OK.Count")
-		}
-		w := b[off : off+16 : off+16]
-		v.OK.Count = Count(binary.BigEndian.Uint32(w[0:4]))
-		enum := StableHow(binary.BigEndian.Uint32(w[4:8]))
-		if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs3.WriteRes:OK.Committed")
-		}
-		v.OK.Committed = enum
-		v.OK.Verf = [8]byte(w[8:16])
-		off += 16
+		return codec.At(fault, "nfs3.WriteRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.WriteRes:Status")
-		}
-		if off, err = v.Fail.FileWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.WriteRes:Fail.FileWcc")
-		}
+		return codec.At(fault, "nfs3.WriteRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *WriteRes) ResetXDR() { *v = WriteRes{} }
 
 // String returns v as text, for logs.
 func (v WriteRes) String() string { return text.String(&v, "WRITE3res") }
@@ -8035,14 +5889,10 @@ func (v CreateMode) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CreateMode) XDRSize() int {
-	return 4
-}
+func (v *CreateMode) XDRSize() int { return 4 }
 
 // XDRMaxSize returns CreateModeFixedSize.
-func (*CreateMode) XDRMaxSize() int {
-	return CreateModeFixedSize
-}
+func (*CreateMode) XDRMaxSize() int { return CreateModeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *CreateMode) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8104,9 +5954,7 @@ func (v *CreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateMode) ResetXDR() {
-	*v = 0
-}
+func (v *CreateMode) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CreateHow) XDRSize() int {
@@ -8121,14 +5969,15 @@ func (v *CreateHow) XDRSize() int {
 }
 
 // XDRMaxSize returns CreateHowMaxSize.
-func (*CreateHow) XDRMaxSize() int {
-	return CreateHowMaxSize
-}
+func (*CreateHow) XDRMaxSize() int { return CreateHowMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *CreateHow) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CreateHow) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -8152,110 +6001,57 @@ func (v *CreateHow) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CreateHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *CreateHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *CreateHow) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutEnum(b, off, v.Mode); err != nil {
+		return 0, codec.In(err, "nfs3.CreateHow:Mode")
+	}
 	switch v.Mode {
 	case CreateModeUnchecked, CreateModeGuarded:
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Mode))
-		off += 4
-		if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.CreateHow:ObjAttributes"))
-		}
+		return codec.At(nil, "nfs3.CreateHow:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 	case CreateModeExclusive:
-		if codec.Lacks(b, off, 12) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Mode))
-		*(*[8]byte)(w[4:12]) = v.Verf
-		off += 12
+		return codec.At(nil, "nfs3.CreateHow:Verf").End(codec.PutFixed(b, off, v.Verf[:]))
 	default:
-		if !v.Mode.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Mode)), 0, "nfs3.CreateHow:Mode"))
-		}
-		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Mode)), 0, "nfs3.CreateHow:Mode"))
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Mode)), 0, "nfs3.CreateHow:Mode")
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *CreateHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateHow:Mode")
+func (v *CreateHow) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind CreateMode
+	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.CreateHow:Mode")
 	}
-	kind := CreateMode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
 	if kind != v.Mode {
-		switch v.Mode {
-		case CreateModeUnchecked, CreateModeGuarded:
-			v.ObjAttributes.ResetXDR()
-		case CreateModeExclusive:
-			clear(v.Verf[:])
-		}
+		v.ResetXDR()
 		v.Mode = kind
 	}
 	switch kind {
 	case CreateModeUnchecked, CreateModeGuarded:
-		if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CreateHow:ObjAttributes")
-		}
+		return codec.At(nil, "nfs3.CreateHow:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 	case CreateModeExclusive:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.CreateHow:Verf")
-		}
-		v.Verf = [8]byte(b[off : off+8 : off+8])
-		off += 8
+		return codec.At(nil, "nfs3.CreateHow:Verf").End(codec.GetFixed(d, b, off, v.Verf[:]))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.CreateHow:Mode")
-		}
 		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs3.CreateHow:Mode")
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateHow) ResetXDR() {
-	switch v.Mode {
-	case CreateModeUnchecked, CreateModeGuarded:
-		v.ObjAttributes.ResetXDR()
-	case CreateModeExclusive:
-		clear(v.Verf[:])
-	}
-	v.Mode = 0
-}
+func (v *CreateHow) ResetXDR() { *v = CreateHow{} }
 
 // String returns v as text, for logs.
 func (v CreateHow) String() string { return text.String(&v, "createhow3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CreateArgs) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Where.Dir.Data))
-	n += xdr.Padded(len(v.Where.Name))
-	switch v.How.Mode {
-	case CreateModeUnchecked, CreateModeGuarded:
-		n += v.How.ObjAttributes.XDRSize()
-	case CreateModeExclusive:
-		n += 8
-	}
-	return n
-}
+func (v *CreateArgs) XDRSize() int { return v.Where.XDRSize() + v.How.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
-func (v *CreateArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CreateArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -8279,144 +6075,39 @@ func (v *CreateArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CreateArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CreateArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if len(v.Where.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Where.Dir.Data)), 64, "nfs3.CreateArgs:Where.Dir.Data"))
-	}
-	if uint64(len(v.Where.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Where.Dir.Data))+4, uint64(len(v.Where.Name)), math.MaxUint32, "nfs3.CreateArgs:Where.Name"))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Where.Dir.Data))+xdr.Padded(len(v.Where.Name))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Where.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Where.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Where.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Where.Name)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.How.Mode))
-	off += 4
-	switch v.How.Mode {
-	case CreateModeUnchecked, CreateModeGuarded:
-		if off, err = v.How.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.CreateArgs:How.ObjAttributes"))
-		}
-	case CreateModeExclusive:
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		*(*[8]byte)(b[off : off+8 : off+8]) = v.How.Verf
-		off += 8
-	default:
-		if !v.How.Mode.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.How.Mode)), 0, "nfs3.CreateArgs:How.Mode"))
-		}
-		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.How.Mode)), 0, "nfs3.CreateArgs:How.Mode"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.CreateArgs:Where").In(v.Where.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.CreateArgs:How").End(v.How.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateArgs:Where.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.CreateArgs:Where.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.CreateArgs:Where.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.CreateArgs:Where.Dir.Data")
-	}
-	v.Where.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateArgs:Where.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.CreateArgs:Where.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.CreateArgs:Where.Name")
-	}
-	v.Where.Name = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateArgs:How.Mode")
-	}
-	kind := CreateMode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	if kind != v.How.Mode {
-		switch v.How.Mode {
-		case CreateModeUnchecked, CreateModeGuarded:
-			v.How.ObjAttributes.ResetXDR()
-		case CreateModeExclusive:
-			clear(v.How.Verf[:])
-		}
-		v.How.Mode = kind
-	}
-	switch kind {
-	case CreateModeUnchecked, CreateModeGuarded:
-		if off, err = v.How.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CreateArgs:How.ObjAttributes")
-		}
-	case CreateModeExclusive:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.CreateArgs:How.Verf")
-		}
-		v.How.Verf = [8]byte(b[off : off+8 : off+8])
-		off += 8
-	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.CreateArgs:How.Mode")
-		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs3.CreateArgs:How.Mode")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.CreateArgs:Where").In(v.Where.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.CreateArgs:How").End(v.How.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateArgs) ResetXDR() {
-	v.Where.ResetXDR()
-	v.How.ResetXDR()
-}
+func (v *CreateArgs) ResetXDR() { *v = CreateArgs{} }
 
 // String returns v as text, for logs.
 func (v CreateArgs) String() string { return text.String(&v, "CREATE3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CreateResOK) XDRSize() int {
-	n := 0
-	n += v.Obj.XDRSize()
-	n += v.ObjAttributes.XDRSize()
-	n += v.DirWcc.XDRSize()
-	return n
+	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
 
 // XDRMaxSize returns CreateResOKMaxSize.
-func (*CreateResOK) XDRMaxSize() int {
-	return CreateResOKMaxSize
-}
+func (*CreateResOK) XDRMaxSize() int { return CreateResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *CreateResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CreateResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -8440,67 +6131,39 @@ func (v *CreateResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CreateResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CreateResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Obj.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.CreateResOK:Obj"))
-	}
-	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.CreateResOK:ObjAttributes"))
-	}
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.CreateResOK:DirWcc"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.CreateResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.CreateResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.CreateResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Obj.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.CreateResOK:Obj")
-	}
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.CreateResOK:ObjAttributes")
-	}
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.CreateResOK:DirWcc")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.CreateResOK:Obj").In(v.Obj.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.CreateResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.CreateResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateResOK) ResetXDR() {
-	v.Obj.ResetXDR()
-	v.ObjAttributes.ResetXDR()
-	v.DirWcc.ResetXDR()
-}
+func (v *CreateResOK) ResetXDR() { *v = CreateResOK{} }
 
 // String returns v as text, for logs.
 func (v CreateResOK) String() string { return text.String(&v, "CREATE3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CreateResFail) XDRSize() int {
-	n := 0
-	n += v.DirWcc.XDRSize()
-	return n
-}
+func (v *CreateResFail) XDRSize() int { return v.DirWcc.XDRSize() }
 
 // XDRMaxSize returns CreateResFailMaxSize.
-func (*CreateResFail) XDRMaxSize() int {
-	return CreateResFailMaxSize
-}
+func (*CreateResFail) XDRMaxSize() int { return CreateResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *CreateResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CreateResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -8524,33 +6187,18 @@ func (v *CreateResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CreateResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CreateResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.CreateResFail:DirWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.CreateResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.CreateResFail:DirWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.CreateResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateResFail) ResetXDR() {
-	v.DirWcc.ResetXDR()
-}
+func (v *CreateResFail) ResetXDR() { *v = CreateResFail{} }
 
 // String returns v as text, for logs.
 func (v CreateResFail) String() string { return text.String(&v, "CREATE3resfail") }
@@ -8560,24 +6208,23 @@ func (v *CreateRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += v.OK.Obj.XDRSize()
-		n += v.OK.ObjAttributes.XDRSize()
-		n += v.OK.DirWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.DirWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns CreateResMaxSize.
-func (*CreateRes) XDRMaxSize() int {
-	return CreateResMaxSize
-}
+func (*CreateRes) XDRMaxSize() int { return CreateResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *CreateRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CreateRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -8601,107 +6248,49 @@ func (v *CreateRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CreateRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CreateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.CreateRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.Obj.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.CreateRes:OK.Obj"))
-		}
-		if off, err = v.OK.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.CreateRes:OK.ObjAttributes"))
-		}
-		if off, err = v.OK.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.CreateRes:OK.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.CreateRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.CreateRes:Status"))
-		}
-		if off, err = v.Fail.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.CreateRes:Fail.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.CreateRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CreateRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.CreateRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.Obj.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CreateRes:OK.Obj")
-		}
-		if off, err = v.OK.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CreateRes:OK.ObjAttributes")
-		}
-		if off, err = v.OK.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CreateRes:OK.DirWcc")
-		}
+		return codec.At(fault, "nfs3.CreateRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.CreateRes:Status")
-		}
-		if off, err = v.Fail.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CreateRes:Fail.DirWcc")
-		}
+		return codec.At(fault, "nfs3.CreateRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *CreateRes) ResetXDR() { *v = CreateRes{} }
 
 // String returns v as text, for logs.
 func (v CreateRes) String() string { return text.String(&v, "CREATE3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MkDirArgs) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Where.Dir.Data))
-	n += xdr.Padded(len(v.Where.Name))
-	n += v.Attributes.XDRSize()
-	return n
-}
+func (v *MkDirArgs) XDRSize() int { return v.Where.XDRSize() + v.Attributes.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
-func (v *MkDirArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MkDirArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -8725,100 +6314,39 @@ func (v *MkDirArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MkDirArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if len(v.Where.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Where.Dir.Data)), 64, "nfs3.MkDirArgs:Where.Dir.Data"))
-	}
-	if uint64(len(v.Where.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Where.Dir.Data))+4, uint64(len(v.Where.Name)), math.MaxUint32, "nfs3.MkDirArgs:Where.Name"))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Where.Dir.Data))+xdr.Padded(len(v.Where.Name))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Where.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Where.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Where.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Where.Name)
-	if off, err = v.Attributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.MkDirArgs:Attributes"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.MkDirArgs:Where").In(v.Where.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.MkDirArgs:Attributes").End(v.Attributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkDirArgs:Where.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.MkDirArgs:Where.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.MkDirArgs:Where.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.MkDirArgs:Where.Dir.Data")
-	}
-	v.Where.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkDirArgs:Where.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.MkDirArgs:Where.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.MkDirArgs:Where.Name")
-	}
-	v.Where.Name = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	if off, err = v.Attributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkDirArgs:Attributes")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.MkDirArgs:Where").In(v.Where.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.MkDirArgs:Attributes").End(v.Attributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkDirArgs) ResetXDR() {
-	v.Where.ResetXDR()
-	v.Attributes.ResetXDR()
-}
+func (v *MkDirArgs) ResetXDR() { *v = MkDirArgs{} }
 
 // String returns v as text, for logs.
 func (v MkDirArgs) String() string { return text.String(&v, "MKDIR3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkDirResOK) XDRSize() int {
-	n := 0
-	n += v.Obj.XDRSize()
-	n += v.ObjAttributes.XDRSize()
-	n += v.DirWcc.XDRSize()
-	return n
+	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
 
 // XDRMaxSize returns MkDirResOKMaxSize.
-func (*MkDirResOK) XDRMaxSize() int {
-	return MkDirResOKMaxSize
-}
+func (*MkDirResOK) XDRMaxSize() int { return MkDirResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *MkDirResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MkDirResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -8842,67 +6370,39 @@ func (v *MkDirResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MkDirResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Obj.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.MkDirResOK:Obj"))
-	}
-	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.MkDirResOK:ObjAttributes"))
-	}
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.MkDirResOK:DirWcc"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.MkDirResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.MkDirResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.MkDirResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Obj.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkDirResOK:Obj")
-	}
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkDirResOK:ObjAttributes")
-	}
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkDirResOK:DirWcc")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.MkDirResOK:Obj").In(v.Obj.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.MkDirResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.MkDirResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkDirResOK) ResetXDR() {
-	v.Obj.ResetXDR()
-	v.ObjAttributes.ResetXDR()
-	v.DirWcc.ResetXDR()
-}
+func (v *MkDirResOK) ResetXDR() { *v = MkDirResOK{} }
 
 // String returns v as text, for logs.
 func (v MkDirResOK) String() string { return text.String(&v, "MKDIR3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MkDirResFail) XDRSize() int {
-	n := 0
-	n += v.DirWcc.XDRSize()
-	return n
-}
+func (v *MkDirResFail) XDRSize() int { return v.DirWcc.XDRSize() }
 
 // XDRMaxSize returns MkDirResFailMaxSize.
-func (*MkDirResFail) XDRMaxSize() int {
-	return MkDirResFailMaxSize
-}
+func (*MkDirResFail) XDRMaxSize() int { return MkDirResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *MkDirResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MkDirResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -8926,33 +6426,18 @@ func (v *MkDirResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MkDirResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.MkDirResFail:DirWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.MkDirResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkDirResFail:DirWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.MkDirResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkDirResFail) ResetXDR() {
-	v.DirWcc.ResetXDR()
-}
+func (v *MkDirResFail) ResetXDR() { *v = MkDirResFail{} }
 
 // String returns v as text, for logs.
 func (v MkDirResFail) String() string { return text.String(&v, "MKDIR3resfail") }
@@ -8962,24 +6447,23 @@ func (v *MkDirRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += v.OK.Obj.XDRSize()
-		n += v.OK.ObjAttributes.XDRSize()
-		n += v.OK.DirWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.DirWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns MkDirResMaxSize.
-func (*MkDirRes) XDRMaxSize() int {
-	return MkDirResMaxSize
-}
+func (*MkDirRes) XDRMaxSize() int { return MkDirResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *MkDirRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MkDirRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -9003,107 +6487,46 @@ func (v *MkDirRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MkDirRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.MkDirRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.Obj.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkDirRes:OK.Obj"))
-		}
-		if off, err = v.OK.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkDirRes:OK.ObjAttributes"))
-		}
-		if off, err = v.OK.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkDirRes:OK.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.MkDirRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.MkDirRes:Status"))
-		}
-		if off, err = v.Fail.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkDirRes:Fail.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.MkDirRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkDirRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.MkDirRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.Obj.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkDirRes:OK.Obj")
-		}
-		if off, err = v.OK.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkDirRes:OK.ObjAttributes")
-		}
-		if off, err = v.OK.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkDirRes:OK.DirWcc")
-		}
+		return codec.At(fault, "nfs3.MkDirRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.MkDirRes:Status")
-		}
-		if off, err = v.Fail.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkDirRes:Fail.DirWcc")
-		}
+		return codec.At(fault, "nfs3.MkDirRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkDirRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *MkDirRes) ResetXDR() { *v = MkDirRes{} }
 
 // String returns v as text, for logs.
 func (v MkDirRes) String() string { return text.String(&v, "MKDIR3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SymLinkData) XDRSize() int {
-	n := 4
-	n += v.Attributes.XDRSize()
-	n += xdr.Padded(len(v.Path))
-	return n
-}
+func (v *SymLinkData) XDRSize() int { return 4 + v.Attributes.XDRSize() + xdr.Padded(len(v.Path)) }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
 func (v *SymLinkData) ReducedXDRSize(e *xdr.Encoder) int {
-	n := 4
-	n += v.Attributes.XDRSize()
+	n := 4 + v.Attributes.XDRSize()
 	if !codec.Reduces(e, SiteSymLinkDataPath, len(v.Path)) {
 		n += xdr.Padded(len(v.Path))
 	}
@@ -9145,93 +6568,29 @@ func (v *SymLinkData) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Attributes.PutXDR(nil, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkData:Attributes")
-	}
-	if uint64(len(v.Path)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Path)), math.MaxUint32, "nfs3.SymLinkData:Path")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Full()
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Path)))
-	off += 4
-	if codec.Reduces(e, SiteSymLinkDataPath, len(v.Path)) {
-		codec.LeaveOut(e, SiteSymLinkDataPath, off, v.Path)
-	} else {
-		if codec.Lacks(b, off, xdr.Padded(len(v.Path))) {
-			return 0, codec.Full()
-		}
-		off = codec.PutOpaque(b, off, v.Path)
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.SymLinkData:Attributes").In(v.Attributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.SymLinkData:Path").End(codec.PutItem(e, b, off, SiteSymLinkDataPath, v.Path, math.MaxUint32))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Attributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkData:Attributes")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkData:Path")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	var data []byte
-	ok := false
-	if codec.Reinserts(d) {
-		var fault *xdr.Error
-		if data, ok, fault = codec.Take(d, SiteSymLinkDataPath, off, int(n)); fault != nil {
-			return 0, codec.In(fault, "nfs3.SymLinkData:Path")
-		}
-	}
-	if ok {
-		v.Path = data
-	} else {
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.SymLinkData:Path")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.SymLinkData:Path")
-		}
-		v.Path = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.SymLinkData:Attributes").In(v.Attributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.SymLinkData:Path").End(codec.GetItem(d, b, off, math.MaxUint32, SiteSymLinkDataPath, &v.Path))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SymLinkData) ResetXDR() {
-	v.Attributes.ResetXDR()
-	v.Path = nil
-}
+func (v *SymLinkData) ResetXDR() { *v = SymLinkData{} }
 
 // String returns v as text, for logs.
 func (v SymLinkData) String() string { return text.String(&v, "symlinkdata3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SymLinkArgs) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Where.Dir.Data))
-	n += xdr.Padded(len(v.Where.Name))
-	n += v.SymLink.Attributes.XDRSize()
-	n += xdr.Padded(len(v.SymLink.Path))
-	return n
-}
+func (v *SymLinkArgs) XDRSize() int { return v.Where.XDRSize() + v.SymLink.XDRSize() }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
 func (v *SymLinkArgs) ReducedXDRSize(e *xdr.Encoder) int {
-	n := 12
-	n += xdr.Padded(len(v.Where.Dir.Data))
-	n += xdr.Padded(len(v.Where.Name))
-	n += v.SymLink.Attributes.XDRSize()
-	if !codec.Reduces(e, SiteSymLinkDataPath, len(v.SymLink.Path)) {
-		n += xdr.Padded(len(v.SymLink.Path))
-	}
-	return n
+	return v.Where.XDRSize() + v.SymLink.ReducedXDRSize(e)
 }
 
 // EncodeXDR appends v to the output of e.
@@ -9269,134 +6628,37 @@ func (v *SymLinkArgs) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if len(v.Where.Dir.Data) > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Where.Dir.Data)), 64, "nfs3.SymLinkArgs:Where.Dir.Data")
-	}
-	if uint64(len(v.Where.Name)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Where.Dir.Data))+4, uint64(len(v.Where.Name)), math.MaxUint32, "nfs3.SymLinkArgs:Where.Name")
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Where.Dir.Data))+xdr.Padded(len(v.Where.Name))) {
-		return 0, codec.Full()
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Where.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Where.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Where.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Where.Name)
-	if off, err = v.SymLink.Attributes.PutXDR(nil, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkArgs:SymLink.Attributes")
-	}
-	if uint64(len(v.SymLink.Path)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.SymLink.Path)), math.MaxUint32, "nfs3.SymLinkArgs:SymLink.Path")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Full()
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SymLink.Path)))
-	off += 4
-	if codec.Reduces(e, SiteSymLinkDataPath, len(v.SymLink.Path)) {
-		codec.LeaveOut(e, SiteSymLinkDataPath, off, v.SymLink.Path)
-	} else {
-		if codec.Lacks(b, off, xdr.Padded(len(v.SymLink.Path))) {
-			return 0, codec.Full()
-		}
-		off = codec.PutOpaque(b, off, v.SymLink.Path)
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.SymLinkArgs:Where").In(v.Where.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.SymLinkArgs:SymLink").End(v.SymLink.PutXDR(e, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkArgs:Where.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.SymLinkArgs:Where.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.SymLinkArgs:Where.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.SymLinkArgs:Where.Dir.Data")
-	}
-	v.Where.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkArgs:Where.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.SymLinkArgs:Where.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.SymLinkArgs:Where.Name")
-	}
-	v.Where.Name = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	if off, err = v.SymLink.Attributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkArgs:SymLink.Attributes")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkArgs:SymLink.Path")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	var data []byte
-	ok := false
-	if codec.Reinserts(d) {
-		var fault *xdr.Error
-		if data, ok, fault = codec.Take(d, SiteSymLinkDataPath, off, int(n3)); fault != nil {
-			return 0, codec.In(fault, "nfs3.SymLinkArgs:SymLink.Path")
-		}
-	}
-	if ok {
-		v.SymLink.Path = data
-	} else {
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs3.SymLinkArgs:SymLink.Path")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs3.SymLinkArgs:SymLink.Path")
-		}
-		v.SymLink.Path = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
-		off += xdr.Padded(int(n3))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.SymLinkArgs:Where").In(v.Where.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.SymLinkArgs:SymLink").End(v.SymLink.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SymLinkArgs) ResetXDR() {
-	v.Where.ResetXDR()
-	v.SymLink.ResetXDR()
-}
+func (v *SymLinkArgs) ResetXDR() { *v = SymLinkArgs{} }
 
 // String returns v as text, for logs.
 func (v SymLinkArgs) String() string { return text.String(&v, "SYMLINK3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SymLinkResOK) XDRSize() int {
-	n := 0
-	n += v.Obj.XDRSize()
-	n += v.ObjAttributes.XDRSize()
-	n += v.DirWcc.XDRSize()
-	return n
+	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
 
 // XDRMaxSize returns SymLinkResOKMaxSize.
-func (*SymLinkResOK) XDRMaxSize() int {
-	return SymLinkResOKMaxSize
-}
+func (*SymLinkResOK) XDRMaxSize() int { return SymLinkResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SymLinkResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SymLinkResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -9420,67 +6682,39 @@ func (v *SymLinkResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SymLinkResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Obj.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.SymLinkResOK:Obj"))
-	}
-	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.SymLinkResOK:ObjAttributes"))
-	}
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.SymLinkResOK:DirWcc"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.SymLinkResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.SymLinkResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.SymLinkResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Obj.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkResOK:Obj")
-	}
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkResOK:ObjAttributes")
-	}
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkResOK:DirWcc")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.SymLinkResOK:Obj").In(v.Obj.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.SymLinkResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.SymLinkResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SymLinkResOK) ResetXDR() {
-	v.Obj.ResetXDR()
-	v.ObjAttributes.ResetXDR()
-	v.DirWcc.ResetXDR()
-}
+func (v *SymLinkResOK) ResetXDR() { *v = SymLinkResOK{} }
 
 // String returns v as text, for logs.
 func (v SymLinkResOK) String() string { return text.String(&v, "SYMLINK3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SymLinkResFail) XDRSize() int {
-	n := 0
-	n += v.DirWcc.XDRSize()
-	return n
-}
+func (v *SymLinkResFail) XDRSize() int { return v.DirWcc.XDRSize() }
 
 // XDRMaxSize returns SymLinkResFailMaxSize.
-func (*SymLinkResFail) XDRMaxSize() int {
-	return SymLinkResFailMaxSize
-}
+func (*SymLinkResFail) XDRMaxSize() int { return SymLinkResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SymLinkResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SymLinkResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -9504,33 +6738,18 @@ func (v *SymLinkResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SymLinkResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.SymLinkResFail:DirWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.SymLinkResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.SymLinkResFail:DirWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.SymLinkResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SymLinkResFail) ResetXDR() {
-	v.DirWcc.ResetXDR()
-}
+func (v *SymLinkResFail) ResetXDR() { *v = SymLinkResFail{} }
 
 // String returns v as text, for logs.
 func (v SymLinkResFail) String() string { return text.String(&v, "SYMLINK3resfail") }
@@ -9540,24 +6759,23 @@ func (v *SymLinkRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += v.OK.Obj.XDRSize()
-		n += v.OK.ObjAttributes.XDRSize()
-		n += v.OK.DirWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.DirWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns SymLinkResMaxSize.
-func (*SymLinkRes) XDRMaxSize() int {
-	return SymLinkResMaxSize
-}
+func (*SymLinkRes) XDRMaxSize() int { return SymLinkResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *SymLinkRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SymLinkRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -9581,110 +6799,52 @@ func (v *SymLinkRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *SymLinkRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.SymLinkRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.Obj.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.SymLinkRes:OK.Obj"))
-		}
-		if off, err = v.OK.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.SymLinkRes:OK.ObjAttributes"))
-		}
-		if off, err = v.OK.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.SymLinkRes:OK.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.SymLinkRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.SymLinkRes:Status"))
-		}
-		if off, err = v.Fail.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.SymLinkRes:Fail.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.SymLinkRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.SymLinkRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.SymLinkRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.Obj.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.SymLinkRes:OK.Obj")
-		}
-		if off, err = v.OK.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.SymLinkRes:OK.ObjAttributes")
-		}
-		if off, err = v.OK.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.SymLinkRes:OK.DirWcc")
-		}
+		return codec.At(fault, "nfs3.SymLinkRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.SymLinkRes:Status")
-		}
-		if off, err = v.Fail.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.SymLinkRes:Fail.DirWcc")
-		}
+		return codec.At(fault, "nfs3.SymLinkRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SymLinkRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *SymLinkRes) ResetXDR() { *v = SymLinkRes{} }
 
 // String returns v as text, for logs.
 func (v SymLinkRes) String() string { return text.String(&v, "SYMLINK3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *DeviceData) XDRSize() int {
-	n := 8
-	n += v.DevAttributes.XDRSize()
-	return n
-}
+func (v *DeviceData) XDRSize() int { return 8 + v.DevAttributes.XDRSize() }
 
 // XDRMaxSize returns DeviceDataMaxSize.
-func (*DeviceData) XDRMaxSize() int {
-	return DeviceDataMaxSize
-}
+func (*DeviceData) XDRMaxSize() int { return DeviceDataMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *DeviceData) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *DeviceData) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -9708,48 +6868,22 @@ func (v *DeviceData) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *DeviceData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *DeviceData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DevAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.DeviceData:DevAttributes"))
-	}
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], v.Spec.Specdata1)
-	binary.BigEndian.PutUint32(w[4:8], v.Spec.Specdata2)
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.DeviceData:DevAttributes").In(v.DevAttributes.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.DeviceData:Spec.Specdata1").In(codec.PutWord(b, off, v.Spec.Specdata1))
+	return codec.At(fault, "nfs3.DeviceData:Spec.Specdata2").End(codec.PutWord(b, off, v.Spec.Specdata2))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *DeviceData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DevAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.DeviceData:DevAttributes")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.DeviceData:Spec.Specdata1")
-	}
-	w := b[off : off+8 : off+8]
-	v.Spec.Specdata1 = binary.BigEndian.Uint32(w[0:4])
-	v.Spec.Specdata2 = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.DeviceData:DevAttributes").In(v.DevAttributes.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.DeviceData:Spec.Specdata1").In(codec.GetWord(b, off, &v.Spec.Specdata1))
+	return codec.At(fault, "nfs3.DeviceData:Spec.Specdata2").End(codec.GetWord(b, off, &v.Spec.Specdata2))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *DeviceData) ResetXDR() {
-	v.DevAttributes.ResetXDR()
-	v.Spec.ResetXDR()
-}
+func (v *DeviceData) ResetXDR() { *v = DeviceData{} }
 
 // String returns v as text, for logs.
 func (v DeviceData) String() string { return text.String(&v, "devicedata3") }
@@ -9759,8 +6893,7 @@ func (v *MkNodData) XDRSize() int {
 	n := 4
 	switch v.Type {
 	case FileTypeChr, FileTypeBlk:
-		n += 8
-		n += v.Device.DevAttributes.XDRSize()
+		n += v.Device.XDRSize()
 	case FileTypeSock, FileTypeFifo:
 		n += v.PipeAttributes.XDRSize()
 	default:
@@ -9769,14 +6902,15 @@ func (v *MkNodData) XDRSize() int {
 }
 
 // XDRMaxSize returns MkNodDataMaxSize.
-func (*MkNodData) XDRMaxSize() int {
-	return MkNodDataMaxSize
-}
+func (*MkNodData) XDRMaxSize() int { return MkNodDataMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *MkNodData) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MkNodData) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -9800,120 +6934,58 @@ func (v *MkNodData) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MkNodData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Type))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.MkNodData:Type").In(codec.PutEnum(b, off, v.Type))
 	switch v.Type {
 	case FileTypeChr, FileTypeBlk:
-		if off, err = v.Device.DevAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkNodData:Device.DevAttributes"))
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.Device.Spec.Specdata1)
-		binary.BigEndian.PutUint32(w[4:8], v.Device.Spec.Specdata2)
-		off += 8
+		return codec.At(fault, "nfs3.MkNodData:Device").End(v.Device.PutXDR(nil, b, off))
 	case FileTypeSock, FileTypeFifo:
-		if off, err = v.PipeAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkNodData:PipeAttributes"))
-		}
+		return codec.At(fault, "nfs3.MkNodData:PipeAttributes").End(v.PipeAttributes.PutXDR(nil, b, off))
 	default:
-		if !v.Type.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Type)), 0, "nfs3.MkNodData:Type"))
-		}
+	}
+	if fault != nil {
+		return 0, fault
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *MkNodData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodData:Type")
+func (v *MkNodData) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind FileType
+	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "nfs3.MkNodData:Type")
 	}
-	kind := FileType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
 	if kind != v.Type {
-		switch v.Type {
-		case FileTypeChr, FileTypeBlk:
-			v.Device.ResetXDR()
-		case FileTypeSock, FileTypeFifo:
-			v.PipeAttributes.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Type = kind
 	}
 	switch kind {
 	case FileTypeChr, FileTypeBlk:
-		if off, err = v.Device.DevAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodData:Device.DevAttributes")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.MkNodData:Device.Spec.Specdata1")
-		}
-		w := b[off : off+8 : off+8]
-		v.Device.Spec.Specdata1 = binary.BigEndian.Uint32(w[0:4])
-		v.Device.Spec.Specdata2 = binary.BigEndian.Uint32(w[4:8])
-		off += 8
+		return codec.At(nil, "nfs3.MkNodData:Device").End(v.Device.GetXDR(d, b, off))
 	case FileTypeSock, FileTypeFifo:
-		if off, err = v.PipeAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodData:PipeAttributes")
-		}
+		return codec.At(nil, "nfs3.MkNodData:PipeAttributes").End(v.PipeAttributes.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.MkNodData:Type")
-		}
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkNodData) ResetXDR() {
-	switch v.Type {
-	case FileTypeChr, FileTypeBlk:
-		v.Device.ResetXDR()
-	case FileTypeSock, FileTypeFifo:
-		v.PipeAttributes.ResetXDR()
-	default:
-	}
-	v.Type = 0
-}
+func (v *MkNodData) ResetXDR() { *v = MkNodData{} }
 
 // String returns v as text, for logs.
 func (v MkNodData) String() string { return text.String(&v, "mknoddata3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MkNodArgs) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Where.Dir.Data))
-	n += xdr.Padded(len(v.Where.Name))
-	switch v.What.Type {
-	case FileTypeChr, FileTypeBlk:
-		n += 8
-		n += v.What.Device.DevAttributes.XDRSize()
-	case FileTypeSock, FileTypeFifo:
-		n += v.What.PipeAttributes.XDRSize()
-	default:
-	}
-	return n
-}
+func (v *MkNodArgs) XDRSize() int { return v.Where.XDRSize() + v.What.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
-func (v *MkNodArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MkNodArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -9937,153 +7009,39 @@ func (v *MkNodArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MkNodArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if len(v.Where.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Where.Dir.Data)), 64, "nfs3.MkNodArgs:Where.Dir.Data"))
-	}
-	if uint64(len(v.Where.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Where.Dir.Data))+4, uint64(len(v.Where.Name)), math.MaxUint32, "nfs3.MkNodArgs:Where.Name"))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Where.Dir.Data))+xdr.Padded(len(v.Where.Name))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Where.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Where.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Where.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Where.Name)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.What.Type))
-	off += 4
-	switch v.What.Type {
-	case FileTypeChr, FileTypeBlk:
-		if off, err = v.What.Device.DevAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkNodArgs:What.Device.DevAttributes"))
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.What.Device.Spec.Specdata1)
-		binary.BigEndian.PutUint32(w[4:8], v.What.Device.Spec.Specdata2)
-		off += 8
-	case FileTypeSock, FileTypeFifo:
-		if off, err = v.What.PipeAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkNodArgs:What.PipeAttributes"))
-		}
-	default:
-		if !v.What.Type.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.What.Type)), 0, "nfs3.MkNodArgs:What.Type"))
-		}
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.MkNodArgs:Where").In(v.Where.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.MkNodArgs:What").End(v.What.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodArgs:Where.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.MkNodArgs:Where.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.MkNodArgs:Where.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.MkNodArgs:Where.Dir.Data")
-	}
-	v.Where.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodArgs:Where.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.MkNodArgs:Where.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.MkNodArgs:Where.Name")
-	}
-	v.Where.Name = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodArgs:What.Type")
-	}
-	kind := FileType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	if kind != v.What.Type {
-		switch v.What.Type {
-		case FileTypeChr, FileTypeBlk:
-			v.What.Device.ResetXDR()
-		case FileTypeSock, FileTypeFifo:
-			v.What.PipeAttributes.ResetXDR()
-		default:
-		}
-		v.What.Type = kind
-	}
-	switch kind {
-	case FileTypeChr, FileTypeBlk:
-		if off, err = v.What.Device.DevAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodArgs:What.Device.DevAttributes")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.MkNodArgs:What.Device.Spec.Specdata1")
-		}
-		w := b[off : off+8 : off+8]
-		v.What.Device.Spec.Specdata1 = binary.BigEndian.Uint32(w[0:4])
-		v.What.Device.Spec.Specdata2 = binary.BigEndian.Uint32(w[4:8])
-		off += 8
-	case FileTypeSock, FileTypeFifo:
-		if off, err = v.What.PipeAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodArgs:What.PipeAttributes")
-		}
-	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.MkNodArgs:What.Type")
-		}
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.MkNodArgs:Where").In(v.Where.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.MkNodArgs:What").End(v.What.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkNodArgs) ResetXDR() {
-	v.Where.ResetXDR()
-	v.What.ResetXDR()
-}
+func (v *MkNodArgs) ResetXDR() { *v = MkNodArgs{} }
 
 // String returns v as text, for logs.
 func (v MkNodArgs) String() string { return text.String(&v, "MKNOD3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkNodResOK) XDRSize() int {
-	n := 0
-	n += v.Obj.XDRSize()
-	n += v.ObjAttributes.XDRSize()
-	n += v.DirWcc.XDRSize()
-	return n
+	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
 
 // XDRMaxSize returns MkNodResOKMaxSize.
-func (*MkNodResOK) XDRMaxSize() int {
-	return MkNodResOKMaxSize
-}
+func (*MkNodResOK) XDRMaxSize() int { return MkNodResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *MkNodResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MkNodResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -10107,67 +7065,39 @@ func (v *MkNodResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MkNodResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Obj.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.MkNodResOK:Obj"))
-	}
-	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.MkNodResOK:ObjAttributes"))
-	}
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.MkNodResOK:DirWcc"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.MkNodResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.MkNodResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.MkNodResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.Obj.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkNodResOK:Obj")
-	}
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkNodResOK:ObjAttributes")
-	}
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkNodResOK:DirWcc")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.MkNodResOK:Obj").In(v.Obj.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.MkNodResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.MkNodResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkNodResOK) ResetXDR() {
-	v.Obj.ResetXDR()
-	v.ObjAttributes.ResetXDR()
-	v.DirWcc.ResetXDR()
-}
+func (v *MkNodResOK) ResetXDR() { *v = MkNodResOK{} }
 
 // String returns v as text, for logs.
 func (v MkNodResOK) String() string { return text.String(&v, "MKNOD3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MkNodResFail) XDRSize() int {
-	n := 0
-	n += v.DirWcc.XDRSize()
-	return n
-}
+func (v *MkNodResFail) XDRSize() int { return v.DirWcc.XDRSize() }
 
 // XDRMaxSize returns MkNodResFailMaxSize.
-func (*MkNodResFail) XDRMaxSize() int {
-	return MkNodResFailMaxSize
-}
+func (*MkNodResFail) XDRMaxSize() int { return MkNodResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *MkNodResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MkNodResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -10191,33 +7121,18 @@ func (v *MkNodResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MkNodResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.MkNodResFail:DirWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.MkNodResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.MkNodResFail:DirWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.MkNodResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkNodResFail) ResetXDR() {
-	v.DirWcc.ResetXDR()
-}
+func (v *MkNodResFail) ResetXDR() { *v = MkNodResFail{} }
 
 // String returns v as text, for logs.
 func (v MkNodResFail) String() string { return text.String(&v, "MKNOD3resfail") }
@@ -10227,24 +7142,23 @@ func (v *MkNodRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += v.OK.Obj.XDRSize()
-		n += v.OK.ObjAttributes.XDRSize()
-		n += v.OK.DirWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.DirWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns MkNodResMaxSize.
-func (*MkNodRes) XDRMaxSize() int {
-	return MkNodResMaxSize
-}
+func (*MkNodRes) XDRMaxSize() int { return MkNodResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *MkNodRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *MkNodRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -10268,106 +7182,49 @@ func (v *MkNodRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *MkNodRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.MkNodRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.Obj.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkNodRes:OK.Obj"))
-		}
-		if off, err = v.OK.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkNodRes:OK.ObjAttributes"))
-		}
-		if off, err = v.OK.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkNodRes:OK.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.MkNodRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.MkNodRes:Status"))
-		}
-		if off, err = v.Fail.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.MkNodRes:Fail.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.MkNodRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.MkNodRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.MkNodRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.Obj.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodRes:OK.Obj")
-		}
-		if off, err = v.OK.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodRes:OK.ObjAttributes")
-		}
-		if off, err = v.OK.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodRes:OK.DirWcc")
-		}
+		return codec.At(fault, "nfs3.MkNodRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.MkNodRes:Status")
-		}
-		if off, err = v.Fail.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.MkNodRes:Fail.DirWcc")
-		}
+		return codec.At(fault, "nfs3.MkNodRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkNodRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *MkNodRes) ResetXDR() { *v = MkNodRes{} }
 
 // String returns v as text, for logs.
 func (v MkNodRes) String() string { return text.String(&v, "MKNOD3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RemoveArgs) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Object.Dir.Data))
-	n += xdr.Padded(len(v.Object.Name))
-	return n
-}
+func (v *RemoveArgs) XDRSize() int { return v.Object.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
-func (v *RemoveArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RemoveArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -10391,89 +7248,35 @@ func (v *RemoveArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RemoveArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Object.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object.Dir.Data)), 64, "nfs3.RemoveArgs:Object.Dir.Data"))
-	}
-	if uint64(len(v.Object.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Object.Dir.Data))+4, uint64(len(v.Object.Name)), math.MaxUint32, "nfs3.RemoveArgs:Object.Name"))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Object.Dir.Data))+xdr.Padded(len(v.Object.Name))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Object.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Object.Name)
-	return off, nil
+	return codec.At(nil, "nfs3.RemoveArgs:Object").End(v.Object.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RemoveArgs:Object.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.RemoveArgs:Object.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.RemoveArgs:Object.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.RemoveArgs:Object.Dir.Data")
-	}
-	v.Object.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RemoveArgs:Object.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.RemoveArgs:Object.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.RemoveArgs:Object.Name")
-	}
-	v.Object.Name = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	return off, nil
+	return codec.At(nil, "nfs3.RemoveArgs:Object").End(v.Object.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoveArgs) ResetXDR() {
-	v.Object.ResetXDR()
-}
+func (v *RemoveArgs) ResetXDR() { *v = RemoveArgs{} }
 
 // String returns v as text, for logs.
 func (v RemoveArgs) String() string { return text.String(&v, "REMOVE3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RemoveResOK) XDRSize() int {
-	n := 0
-	n += v.DirWcc.XDRSize()
-	return n
-}
+func (v *RemoveResOK) XDRSize() int { return v.DirWcc.XDRSize() }
 
 // XDRMaxSize returns RemoveResOKMaxSize.
-func (*RemoveResOK) XDRMaxSize() int {
-	return RemoveResOKMaxSize
-}
+func (*RemoveResOK) XDRMaxSize() int { return RemoveResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *RemoveResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RemoveResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -10497,53 +7300,35 @@ func (v *RemoveResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RemoveResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.RemoveResOK:DirWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.RemoveResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RemoveResOK:DirWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.RemoveResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoveResOK) ResetXDR() {
-	v.DirWcc.ResetXDR()
-}
+func (v *RemoveResOK) ResetXDR() { *v = RemoveResOK{} }
 
 // String returns v as text, for logs.
 func (v RemoveResOK) String() string { return text.String(&v, "REMOVE3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RemoveResFail) XDRSize() int {
-	n := 0
-	n += v.DirWcc.XDRSize()
-	return n
-}
+func (v *RemoveResFail) XDRSize() int { return v.DirWcc.XDRSize() }
 
 // XDRMaxSize returns RemoveResFailMaxSize.
-func (*RemoveResFail) XDRMaxSize() int {
-	return RemoveResFailMaxSize
-}
+func (*RemoveResFail) XDRMaxSize() int { return RemoveResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *RemoveResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RemoveResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -10567,33 +7352,18 @@ func (v *RemoveResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RemoveResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.RemoveResFail:DirWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.RemoveResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RemoveResFail:DirWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.RemoveResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoveResFail) ResetXDR() {
-	v.DirWcc.ResetXDR()
-}
+func (v *RemoveResFail) ResetXDR() { *v = RemoveResFail{} }
 
 // String returns v as text, for logs.
 func (v RemoveResFail) String() string { return text.String(&v, "REMOVE3resfail") }
@@ -10603,22 +7373,23 @@ func (v *RemoveRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += v.OK.DirWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.DirWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns RemoveResMaxSize.
-func (*RemoveRes) XDRMaxSize() int {
-	return RemoveResMaxSize
-}
+func (*RemoveRes) XDRMaxSize() int { return RemoveResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *RemoveRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RemoveRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -10642,94 +7413,49 @@ func (v *RemoveRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RemoveRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.RemoveRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.RemoveRes:OK.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.RemoveRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.RemoveRes:Status"))
-		}
-		if off, err = v.Fail.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.RemoveRes:Fail.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.RemoveRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RemoveRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.RemoveRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RemoveRes:OK.DirWcc")
-		}
+		return codec.At(fault, "nfs3.RemoveRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.RemoveRes:Status")
-		}
-		if off, err = v.Fail.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RemoveRes:Fail.DirWcc")
-		}
+		return codec.At(fault, "nfs3.RemoveRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoveRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *RemoveRes) ResetXDR() { *v = RemoveRes{} }
 
 // String returns v as text, for logs.
 func (v RemoveRes) String() string { return text.String(&v, "REMOVE3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RmDirArgs) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Object.Dir.Data))
-	n += xdr.Padded(len(v.Object.Name))
-	return n
-}
+func (v *RmDirArgs) XDRSize() int { return v.Object.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
-func (v *RmDirArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RmDirArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -10753,89 +7479,35 @@ func (v *RmDirArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RmDirArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Object.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object.Dir.Data)), 64, "nfs3.RmDirArgs:Object.Dir.Data"))
-	}
-	if uint64(len(v.Object.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Object.Dir.Data))+4, uint64(len(v.Object.Name)), math.MaxUint32, "nfs3.RmDirArgs:Object.Name"))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Object.Dir.Data))+xdr.Padded(len(v.Object.Name))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Object.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Object.Name)
-	return off, nil
+	return codec.At(nil, "nfs3.RmDirArgs:Object").End(v.Object.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RmDirArgs:Object.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.RmDirArgs:Object.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.RmDirArgs:Object.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.RmDirArgs:Object.Dir.Data")
-	}
-	v.Object.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RmDirArgs:Object.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.RmDirArgs:Object.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.RmDirArgs:Object.Name")
-	}
-	v.Object.Name = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	return off, nil
+	return codec.At(nil, "nfs3.RmDirArgs:Object").End(v.Object.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RmDirArgs) ResetXDR() {
-	v.Object.ResetXDR()
-}
+func (v *RmDirArgs) ResetXDR() { *v = RmDirArgs{} }
 
 // String returns v as text, for logs.
 func (v RmDirArgs) String() string { return text.String(&v, "RMDIR3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RmDirResOK) XDRSize() int {
-	n := 0
-	n += v.DirWcc.XDRSize()
-	return n
-}
+func (v *RmDirResOK) XDRSize() int { return v.DirWcc.XDRSize() }
 
 // XDRMaxSize returns RmDirResOKMaxSize.
-func (*RmDirResOK) XDRMaxSize() int {
-	return RmDirResOKMaxSize
-}
+func (*RmDirResOK) XDRMaxSize() int { return RmDirResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *RmDirResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RmDirResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -10859,53 +7531,35 @@ func (v *RmDirResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RmDirResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.RmDirResOK:DirWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.RmDirResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RmDirResOK:DirWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.RmDirResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RmDirResOK) ResetXDR() {
-	v.DirWcc.ResetXDR()
-}
+func (v *RmDirResOK) ResetXDR() { *v = RmDirResOK{} }
 
 // String returns v as text, for logs.
 func (v RmDirResOK) String() string { return text.String(&v, "RMDIR3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RmDirResFail) XDRSize() int {
-	n := 0
-	n += v.DirWcc.XDRSize()
-	return n
-}
+func (v *RmDirResFail) XDRSize() int { return v.DirWcc.XDRSize() }
 
 // XDRMaxSize returns RmDirResFailMaxSize.
-func (*RmDirResFail) XDRMaxSize() int {
-	return RmDirResFailMaxSize
-}
+func (*RmDirResFail) XDRMaxSize() int { return RmDirResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *RmDirResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RmDirResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -10929,33 +7583,18 @@ func (v *RmDirResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RmDirResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.RmDirResFail:DirWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.RmDirResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RmDirResFail:DirWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.RmDirResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RmDirResFail) ResetXDR() {
-	v.DirWcc.ResetXDR()
-}
+func (v *RmDirResFail) ResetXDR() { *v = RmDirResFail{} }
 
 // String returns v as text, for logs.
 func (v RmDirResFail) String() string { return text.String(&v, "RMDIR3resfail") }
@@ -10965,22 +7604,23 @@ func (v *RmDirRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += v.OK.DirWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.DirWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns RmDirResMaxSize.
-func (*RmDirRes) XDRMaxSize() int {
-	return RmDirResMaxSize
-}
+func (*RmDirRes) XDRMaxSize() int { return RmDirResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *RmDirRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RmDirRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -11004,96 +7644,49 @@ func (v *RmDirRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RmDirRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.RmDirRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.RmDirRes:OK.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.RmDirRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.RmDirRes:Status"))
-		}
-		if off, err = v.Fail.DirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.RmDirRes:Fail.DirWcc"))
-		}
+		return codec.At(fault, "nfs3.RmDirRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RmDirRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.RmDirRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RmDirRes:OK.DirWcc")
-		}
+		return codec.At(fault, "nfs3.RmDirRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.RmDirRes:Status")
-		}
-		if off, err = v.Fail.DirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RmDirRes:Fail.DirWcc")
-		}
+		return codec.At(fault, "nfs3.RmDirRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RmDirRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *RmDirRes) ResetXDR() { *v = RmDirRes{} }
 
 // String returns v as text, for logs.
 func (v RmDirRes) String() string { return text.String(&v, "RMDIR3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RenameArgs) XDRSize() int {
-	n := 16
-	n += xdr.Padded(len(v.From.Dir.Data))
-	n += xdr.Padded(len(v.From.Name))
-	n += xdr.Padded(len(v.To.Dir.Data))
-	n += xdr.Padded(len(v.To.Name))
-	return n
-}
+func (v *RenameArgs) XDRSize() int { return v.From.XDRSize() + v.To.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
-func (v *RenameArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RenameArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -11117,132 +7710,37 @@ func (v *RenameArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RenameArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RenameArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.From.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.From.Dir.Data)), 64, "nfs3.RenameArgs:From.Dir.Data"))
-	}
-	if uint64(len(v.From.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.From.Dir.Data))+4, uint64(len(v.From.Name)), math.MaxUint32, "nfs3.RenameArgs:From.Name"))
-	}
-	if len(v.To.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.From.Dir.Data))+xdr.Padded(len(v.From.Name))+8, uint64(len(v.To.Dir.Data)), 64, "nfs3.RenameArgs:To.Dir.Data"))
-	}
-	if uint64(len(v.To.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.From.Dir.Data))+xdr.Padded(len(v.From.Name))+xdr.Padded(len(v.To.Dir.Data))+12, uint64(len(v.To.Name)), math.MaxUint32, "nfs3.RenameArgs:To.Name"))
-	}
-	if codec.Lacks(b, off, 16+xdr.Padded(len(v.From.Dir.Data))+xdr.Padded(len(v.From.Name))+xdr.Padded(len(v.To.Dir.Data))+xdr.Padded(len(v.To.Name))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.From.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.From.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.From.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.From.Name)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.To.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.To.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.To.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.To.Name)
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.RenameArgs:From").In(v.From.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.RenameArgs:To").End(v.To.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RenameArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RenameArgs:From.Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.RenameArgs:From.Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.RenameArgs:From.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.RenameArgs:From.Dir.Data")
-	}
-	v.From.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RenameArgs:From.Name")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.RenameArgs:From.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.RenameArgs:From.Name")
-	}
-	v.From.Name = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RenameArgs:To.Dir.Data")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n3 > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "nfs3.RenameArgs:To.Dir.Data")
-	}
-	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs3.RenameArgs:To.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs3.RenameArgs:To.Dir.Data")
-	}
-	v.To.Dir.Data = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
-	off += xdr.Padded(int(n3))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RenameArgs:To.Name")
-	}
-	n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs3.RenameArgs:To.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs3.RenameArgs:To.Name")
-	}
-	v.To.Name = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
-	off += xdr.Padded(int(n4))
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.RenameArgs:From").In(v.From.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.RenameArgs:To").End(v.To.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RenameArgs) ResetXDR() {
-	v.From.ResetXDR()
-	v.To.ResetXDR()
-}
+func (v *RenameArgs) ResetXDR() { *v = RenameArgs{} }
 
 // String returns v as text, for logs.
 func (v RenameArgs) String() string { return text.String(&v, "RENAME3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RenameResOK) XDRSize() int {
-	n := 0
-	n += v.FromdirWcc.XDRSize()
-	n += v.TodirWcc.XDRSize()
-	return n
-}
+func (v *RenameResOK) XDRSize() int { return v.FromdirWcc.XDRSize() + v.TodirWcc.XDRSize() }
 
 // XDRMaxSize returns RenameResOKMaxSize.
-func (*RenameResOK) XDRMaxSize() int {
-	return RenameResOKMaxSize
-}
+func (*RenameResOK) XDRMaxSize() int { return RenameResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *RenameResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RenameResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -11266,61 +7764,37 @@ func (v *RenameResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RenameResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RenameResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FromdirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.RenameResOK:FromdirWcc"))
-	}
-	if off, err = v.TodirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.RenameResOK:TodirWcc"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.RenameResOK:FromdirWcc").In(v.FromdirWcc.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.RenameResOK:TodirWcc").End(v.TodirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RenameResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FromdirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RenameResOK:FromdirWcc")
-	}
-	if off, err = v.TodirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RenameResOK:TodirWcc")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.RenameResOK:FromdirWcc").In(v.FromdirWcc.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.RenameResOK:TodirWcc").End(v.TodirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RenameResOK) ResetXDR() {
-	v.FromdirWcc.ResetXDR()
-	v.TodirWcc.ResetXDR()
-}
+func (v *RenameResOK) ResetXDR() { *v = RenameResOK{} }
 
 // String returns v as text, for logs.
 func (v RenameResOK) String() string { return text.String(&v, "RENAME3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RenameResFail) XDRSize() int {
-	n := 0
-	n += v.FromdirWcc.XDRSize()
-	n += v.TodirWcc.XDRSize()
-	return n
-}
+func (v *RenameResFail) XDRSize() int { return v.FromdirWcc.XDRSize() + v.TodirWcc.XDRSize() }
 
 // XDRMaxSize returns RenameResFailMaxSize.
-func (*RenameResFail) XDRMaxSize() int {
-	return RenameResFailMaxSize
-}
+func (*RenameResFail) XDRMaxSize() int { return RenameResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *RenameResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RenameResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -11344,40 +7818,20 @@ func (v *RenameResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RenameResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RenameResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FromdirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.RenameResFail:FromdirWcc"))
-	}
-	if off, err = v.TodirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.RenameResFail:TodirWcc"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.RenameResFail:FromdirWcc").In(v.FromdirWcc.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.RenameResFail:TodirWcc").End(v.TodirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RenameResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FromdirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RenameResFail:FromdirWcc")
-	}
-	if off, err = v.TodirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.RenameResFail:TodirWcc")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.RenameResFail:FromdirWcc").In(v.FromdirWcc.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.RenameResFail:TodirWcc").End(v.TodirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RenameResFail) ResetXDR() {
-	v.FromdirWcc.ResetXDR()
-	v.TodirWcc.ResetXDR()
-}
+func (v *RenameResFail) ResetXDR() { *v = RenameResFail{} }
 
 // String returns v as text, for logs.
 func (v RenameResFail) String() string { return text.String(&v, "RENAME3resfail") }
@@ -11387,24 +7841,23 @@ func (v *RenameRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += v.OK.FromdirWcc.XDRSize()
-		n += v.OK.TodirWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.FromdirWcc.XDRSize()
-		n += v.Fail.TodirWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns RenameResMaxSize.
-func (*RenameRes) XDRMaxSize() int {
-	return RenameResMaxSize
-}
+func (*RenameRes) XDRMaxSize() int { return RenameResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *RenameRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *RenameRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -11428,107 +7881,49 @@ func (v *RenameRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *RenameRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RenameRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.RenameRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.FromdirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.RenameRes:OK.FromdirWcc"))
-		}
-		if off, err = v.OK.TodirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.RenameRes:OK.TodirWcc"))
-		}
+		return codec.At(fault, "nfs3.RenameRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.RenameRes:Status"))
-		}
-		if off, err = v.Fail.FromdirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.RenameRes:Fail.FromdirWcc"))
-		}
-		if off, err = v.Fail.TodirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.RenameRes:Fail.TodirWcc"))
-		}
+		return codec.At(fault, "nfs3.RenameRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RenameRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.RenameRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.RenameRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.FromdirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RenameRes:OK.FromdirWcc")
-		}
-		if off, err = v.OK.TodirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RenameRes:OK.TodirWcc")
-		}
+		return codec.At(fault, "nfs3.RenameRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.RenameRes:Status")
-		}
-		if off, err = v.Fail.FromdirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RenameRes:Fail.FromdirWcc")
-		}
-		if off, err = v.Fail.TodirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.RenameRes:Fail.TodirWcc")
-		}
+		return codec.At(fault, "nfs3.RenameRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RenameRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *RenameRes) ResetXDR() { *v = RenameRes{} }
 
 // String returns v as text, for logs.
 func (v RenameRes) String() string { return text.String(&v, "RENAME3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LinkArgs) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.File.Data))
-	n += xdr.Padded(len(v.Link.Dir.Data))
-	n += xdr.Padded(len(v.Link.Name))
-	return n
-}
+func (v *LinkArgs) XDRSize() int { return 4 + xdr.Padded(len(v.File.Data)) + v.Link.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
-func (v *LinkArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *LinkArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -11552,113 +7947,37 @@ func (v *LinkArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *LinkArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *LinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.File.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.File.Data)), 64, "nfs3.LinkArgs:File.Data"))
-	}
-	if len(v.Link.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.File.Data))+4, uint64(len(v.Link.Dir.Data)), 64, "nfs3.LinkArgs:Link.Dir.Data"))
-	}
-	if uint64(len(v.Link.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.File.Data))+xdr.Padded(len(v.Link.Dir.Data))+8, uint64(len(v.Link.Name)), math.MaxUint32, "nfs3.LinkArgs:Link.Name"))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.File.Data))+xdr.Padded(len(v.Link.Dir.Data))+xdr.Padded(len(v.Link.Name))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.File.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.File.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Link.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Link.Dir.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Link.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Link.Name)
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.LinkArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
+	return codec.At(fault, "nfs3.LinkArgs:Link").End(v.Link.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LinkArgs:File.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.LinkArgs:File.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.LinkArgs:File.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.LinkArgs:File.Data")
-	}
-	v.File.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LinkArgs:Link.Dir.Data")
-	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n2 > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "nfs3.LinkArgs:Link.Dir.Data")
-	}
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs3.LinkArgs:Link.Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs3.LinkArgs:Link.Dir.Data")
-	}
-	v.Link.Dir.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LinkArgs:Link.Name")
-	}
-	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs3.LinkArgs:Link.Name")
-	}
-	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs3.LinkArgs:Link.Name")
-	}
-	v.Link.Name = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
-	off += xdr.Padded(int(n3))
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.LinkArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
+	return codec.At(fault, "nfs3.LinkArgs:Link").End(v.Link.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LinkArgs) ResetXDR() {
-	v.File.ResetXDR()
-	v.Link.ResetXDR()
-}
+func (v *LinkArgs) ResetXDR() { *v = LinkArgs{} }
 
 // String returns v as text, for logs.
 func (v LinkArgs) String() string { return text.String(&v, "LINK3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LinkResOK) XDRSize() int {
-	n := 0
-	n += v.FileAttributes.XDRSize()
-	n += v.LinkdirWcc.XDRSize()
-	return n
-}
+func (v *LinkResOK) XDRSize() int { return v.FileAttributes.XDRSize() + v.LinkdirWcc.XDRSize() }
 
 // XDRMaxSize returns LinkResOKMaxSize.
-func (*LinkResOK) XDRMaxSize() int {
-	return LinkResOKMaxSize
-}
+func (*LinkResOK) XDRMaxSize() int { return LinkResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *LinkResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *LinkResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -11682,61 +8001,37 @@ func (v *LinkResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *LinkResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *LinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.LinkResOK:FileAttributes"))
-	}
-	if off, err = v.LinkdirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.LinkResOK:LinkdirWcc"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.LinkResOK:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.LinkResOK:LinkdirWcc").End(v.LinkdirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.LinkResOK:FileAttributes")
-	}
-	if off, err = v.LinkdirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.LinkResOK:LinkdirWcc")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.LinkResOK:FileAttributes").In(v.FileAttributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.LinkResOK:LinkdirWcc").End(v.LinkdirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LinkResOK) ResetXDR() {
-	v.FileAttributes.ResetXDR()
-	v.LinkdirWcc.ResetXDR()
-}
+func (v *LinkResOK) ResetXDR() { *v = LinkResOK{} }
 
 // String returns v as text, for logs.
 func (v LinkResOK) String() string { return text.String(&v, "LINK3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LinkResFail) XDRSize() int {
-	n := 0
-	n += v.FileAttributes.XDRSize()
-	n += v.LinkdirWcc.XDRSize()
-	return n
-}
+func (v *LinkResFail) XDRSize() int { return v.FileAttributes.XDRSize() + v.LinkdirWcc.XDRSize() }
 
 // XDRMaxSize returns LinkResFailMaxSize.
-func (*LinkResFail) XDRMaxSize() int {
-	return LinkResFailMaxSize
-}
+func (*LinkResFail) XDRMaxSize() int { return LinkResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *LinkResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *LinkResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -11760,40 +8055,20 @@ func (v *LinkResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *LinkResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *LinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.LinkResFail:FileAttributes"))
-	}
-	if off, err = v.LinkdirWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.LinkResFail:LinkdirWcc"))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.LinkResFail:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.LinkResFail:LinkdirWcc").End(v.LinkdirWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.LinkResFail:FileAttributes")
-	}
-	if off, err = v.LinkdirWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.LinkResFail:LinkdirWcc")
-	}
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.LinkResFail:FileAttributes").In(v.FileAttributes.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.LinkResFail:LinkdirWcc").End(v.LinkdirWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LinkResFail) ResetXDR() {
-	v.FileAttributes.ResetXDR()
-	v.LinkdirWcc.ResetXDR()
-}
+func (v *LinkResFail) ResetXDR() { *v = LinkResFail{} }
 
 // String returns v as text, for logs.
 func (v LinkResFail) String() string { return text.String(&v, "LINK3resfail") }
@@ -11803,24 +8078,23 @@ func (v *LinkRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += v.OK.FileAttributes.XDRSize()
-		n += v.OK.LinkdirWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.FileAttributes.XDRSize()
-		n += v.Fail.LinkdirWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns LinkResMaxSize.
-func (*LinkRes) XDRMaxSize() int {
-	return LinkResMaxSize
-}
+func (*LinkRes) XDRMaxSize() int { return LinkResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *LinkRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *LinkRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -11844,110 +8118,52 @@ func (v *LinkRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *LinkRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *LinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.LinkRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.FileAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.LinkRes:OK.FileAttributes"))
-		}
-		if off, err = v.OK.LinkdirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.LinkRes:OK.LinkdirWcc"))
-		}
+		return codec.At(fault, "nfs3.LinkRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.LinkRes:Status"))
-		}
-		if off, err = v.Fail.FileAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.LinkRes:Fail.FileAttributes"))
-		}
-		if off, err = v.Fail.LinkdirWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.LinkRes:Fail.LinkdirWcc"))
-		}
+		return codec.At(fault, "nfs3.LinkRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.LinkRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.LinkRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.FileAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.LinkRes:OK.FileAttributes")
-		}
-		if off, err = v.OK.LinkdirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.LinkRes:OK.LinkdirWcc")
-		}
+		return codec.At(fault, "nfs3.LinkRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.LinkRes:Status")
-		}
-		if off, err = v.Fail.FileAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.LinkRes:Fail.FileAttributes")
-		}
-		if off, err = v.Fail.LinkdirWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.LinkRes:Fail.LinkdirWcc")
-		}
+		return codec.At(fault, "nfs3.LinkRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LinkRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *LinkRes) ResetXDR() { *v = LinkRes{} }
 
 // String returns v as text, for logs.
 func (v LinkRes) String() string { return text.String(&v, "LINK3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadDirArgs) XDRSize() int {
-	n := 24
-	n += xdr.Padded(len(v.Dir.Data))
-	return n
-}
+func (v *ReadDirArgs) XDRSize() int { return 24 + xdr.Padded(len(v.Dir.Data)) }
 
 // XDRMaxSize returns ReadDirArgsMaxSize.
-func (*ReadDirArgs) XDRMaxSize() int {
-	return ReadDirArgsMaxSize
-}
+func (*ReadDirArgs) XDRMaxSize() int { return ReadDirArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadDirArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadDirArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -11971,76 +8187,30 @@ func (v *ReadDirArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadDirArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Dir.Data)), 64, "nfs3.ReadDirArgs:Dir.Data"))
-	}
-	if codec.Lacks(b, off, 24+xdr.Padded(len(v.Dir.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Dir.Data)
-	w := b[off : off+20 : off+20]
-	binary.BigEndian.PutUint64(w[0:8], uint64(v.Cookie))
-	*(*[8]byte)(w[8:16]) = v.CookieVerf
-	binary.BigEndian.PutUint32(w[16:20], uint32(v.Count))
-	off += 20
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadDirArgs:Dir.Data").In(codec.PutCounted(b, off, v.Dir.Data, 64))
+	off, fault = codec.At(fault, "nfs3.ReadDirArgs:Cookie").In(codec.PutHyper(b, off, uint64(v.Cookie)))
+	off, fault = codec.At(fault, "nfs3.ReadDirArgs:CookieVerf").In(codec.PutFixed(b, off, v.CookieVerf[:]))
+	return codec.At(fault, "nfs3.ReadDirArgs:Count").End(codec.PutWord(b, off, uint32(v.Count)))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirArgs:Dir.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.ReadDirArgs:Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirArgs:Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirArgs:Dir.Data")
-	}
-	v.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs3.ReadDirArgs:Cookie")
-	}
-	w := b[off : off+20 : off+20]
-	v.Cookie = Cookie(binary.BigEndian.Uint64(w[0:8]))
-	v.CookieVerf = [8]byte(w[8:16])
-	v.Count = Count(binary.BigEndian.Uint32(w[16:20]))
-	off += 20
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadDirArgs:Dir.Data").In(codec.GetOpaque(d, b, off, 64, &v.Dir.Data))
+	off, fault = codec.At(fault, "nfs3.ReadDirArgs:Cookie").In(codec.GetHyper(b, off, &v.Cookie))
+	off, fault = codec.At(fault, "nfs3.ReadDirArgs:CookieVerf").In(codec.GetFixed(d, b, off, v.CookieVerf[:]))
+	return codec.At(fault, "nfs3.ReadDirArgs:Count").End(codec.GetWord(b, off, &v.Count))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirArgs) ResetXDR() {
-	v.Dir.ResetXDR()
-	v.Cookie = 0
-	clear(v.CookieVerf[:])
-	v.Count = 0
-}
+func (v *ReadDirArgs) ResetXDR() { *v = ReadDirArgs{} }
 
 // String returns v as text, for logs.
 func (v ReadDirArgs) String() string { return text.String(&v, "READDIR3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Entry) XDRSize() int {
-	n := 20
-	n += xdr.Padded(len(v.Name))
-	return n
-}
+func (v *Entry) XDRSize() int { return 20 + xdr.Padded(len(v.Name)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Entry) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -12112,19 +8282,14 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Entry) ResetXDR() {
-	v.FileID = 0
-	v.Name = nil
-	v.Cookie = 0
-}
+func (v *Entry) ResetXDR() { *v = Entry{} }
 
 // String returns v as text, for logs.
 func (v Entry) String() string { return text.String(&v, "entry3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *DirList) XDRSize() int {
-	n := 8
-	n += 24 * len(v.Entries)
+	n := 8 + 24*len(v.Entries)
 	for i := range v.Entries {
 		n += xdr.Padded(len(v.Entries[i].Name))
 	}
@@ -12132,9 +8297,12 @@ func (v *DirList) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *DirList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *DirList) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -12158,21 +8326,16 @@ func (v *DirList) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *DirList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Entries
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Name)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs3.DirList:Entries[].Name", i))
+			return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs3.DirList:Entries[].Name", i)
 		}
 		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-			return v.failXDR(e, codec.Full())
+			return 0, codec.Full()
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -12184,7 +8347,7 @@ func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 8
 	}
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return 0, codec.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
@@ -12194,8 +8357,7 @@ func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *DirList) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *DirList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.DirList:Entries")
 	}
@@ -12237,16 +8399,7 @@ func (v *DirList) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.DirList:Entries")
 	}
 	v.Entries = v.Entries[:i]
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.DirList:EOF")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.DirList:EOF")
-	}
-	v.EOF = word != 0
-	off += 4
-	return off, nil
+	return codec.At(nil, "nfs3.DirList:EOF").End(codec.GetBool(d, b, off, &v.EOF))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
@@ -12259,20 +8412,15 @@ func (v *DirList) ResetXDR() {
 func (v DirList) String() string { return text.String(&v, "dirlist3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadDirResOK) XDRSize() int {
-	n := 16
-	n += v.DirAttributes.XDRSize()
-	n += 24 * len(v.Reply.Entries)
-	for i := range v.Reply.Entries {
-		n += xdr.Padded(len(v.Reply.Entries[i].Name))
-	}
-	return n
-}
+func (v *ReadDirResOK) XDRSize() int { return 8 + v.DirAttributes.XDRSize() + v.Reply.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadDirResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadDirResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -12296,109 +8444,18 @@ func (v *ReadDirResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadDirResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.ReadDirResOK:DirAttributes"))
-	}
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	*(*[8]byte)(b[off : off+8 : off+8]) = v.CookieVerf
-	off += 8
-	s := v.Reply.Entries
-	for i := range s {
-		p := &s[i]
-		if uint64(len(p.Name)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs3.ReadDirResOK:Reply.Entries[].Name", i))
-		}
-		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint32(w[0:4], 1)
-		binary.BigEndian.PutUint64(w[4:12], uint64(p.FileID))
-		binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
-		off += 16
-		off = codec.PutOpaque(b, off, p.Name)
-		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(p.Cookie))
-		off += 8
-	}
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], 0)
-	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Reply.EOF))
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadDirResOK:DirAttributes").In(v.DirAttributes.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.ReadDirResOK:CookieVerf").In(codec.PutFixed(b, off, v.CookieVerf[:]))
+	return codec.At(fault, "nfs3.ReadDirResOK:Reply").End(v.Reply.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.ReadDirResOK:DirAttributes")
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.ReadDirResOK:CookieVerf")
-	}
-	w := b[off : off+12 : off+12]
-	v.CookieVerf = [8]byte(w[0:8])
-	more := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	list, i := v.Reply.Entries[:cap(v.Reply.Entries)], 0
-	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
-		if i == len(list) {
-			if list, err = codec.Extend(d, &v.Reply.Entries, 40, off); err != nil {
-				return 0, codec.In(err, "nfs3.ReadDirResOK:Reply.Entries")
-			}
-		}
-		p := &list[i]
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadDirResOK:Reply.Entries[].FileID", i)
-		}
-		w := b[off : off+12 : off+12]
-		p.FileID = FileID(binary.BigEndian.Uint64(w[0:8]))
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirResOK:Reply.Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirResOK:Reply.Entries[].Name", i)
-		}
-		p.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadDirResOK:Reply.Entries[].Cookie", i)
-		}
-		w = b[off : off+12 : off+12]
-		p.Cookie = Cookie(binary.BigEndian.Uint64(w[0:8]))
-		more = binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.ReadDirResOK:Reply.Entries")
-	}
-	v.Reply.Entries = v.Reply.Entries[:i]
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirResOK:Reply.EOF")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadDirResOK:Reply.EOF")
-	}
-	v.Reply.EOF = word != 0
-	off += 4
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadDirResOK:DirAttributes").In(v.DirAttributes.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.ReadDirResOK:CookieVerf").In(codec.GetFixed(d, b, off, v.CookieVerf[:]))
+	return codec.At(fault, "nfs3.ReadDirResOK:Reply").End(v.Reply.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
@@ -12412,21 +8469,18 @@ func (v *ReadDirResOK) ResetXDR() {
 func (v ReadDirResOK) String() string { return text.String(&v, "READDIR3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadDirResFail) XDRSize() int {
-	n := 0
-	n += v.DirAttributes.XDRSize()
-	return n
-}
+func (v *ReadDirResFail) XDRSize() int { return v.DirAttributes.XDRSize() }
 
 // XDRMaxSize returns ReadDirResFailMaxSize.
-func (*ReadDirResFail) XDRMaxSize() int {
-	return ReadDirResFailMaxSize
-}
+func (*ReadDirResFail) XDRMaxSize() int { return ReadDirResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadDirResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadDirResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -12450,33 +8504,18 @@ func (v *ReadDirResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadDirResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.ReadDirResFail:DirAttributes"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.ReadDirResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.ReadDirResFail:DirAttributes")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.ReadDirResFail:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirResFail) ResetXDR() {
-	v.DirAttributes.ResetXDR()
-}
+func (v *ReadDirResFail) ResetXDR() { *v = ReadDirResFail{} }
 
 // String returns v as text, for logs.
 func (v ReadDirResFail) String() string { return text.String(&v, "READDIR3resfail") }
@@ -12486,22 +8525,20 @@ func (v *ReadDirRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 16
-		n += v.OK.DirAttributes.XDRSize()
-		n += 24 * len(v.OK.Reply.Entries)
-		for i := range v.OK.Reply.Entries {
-			n += xdr.Padded(len(v.OK.Reply.Entries[i].Name))
-		}
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.DirAttributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadDirRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadDirRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -12525,148 +8562,31 @@ func (v *ReadDirRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadDirRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.ReadDirRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.DirAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.ReadDirRes:OK.DirAttributes"))
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		*(*[8]byte)(b[off : off+8 : off+8]) = v.OK.CookieVerf
-		off += 8
-		s := v.OK.Reply.Entries
-		for i := range s {
-			p := &s[i]
-			if uint64(len(p.Name)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs3.ReadDirRes:OK.Reply.Entries[].Name", i))
-			}
-			if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-				return v.failXDR(e, codec.Full())
-			}
-			w := b[off : off+16 : off+16]
-			binary.BigEndian.PutUint32(w[0:4], 1)
-			binary.BigEndian.PutUint64(w[4:12], uint64(p.FileID))
-			binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
-			off += 16
-			off = codec.PutOpaque(b, off, p.Name)
-			binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(p.Cookie))
-			off += 8
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], 0)
-		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.OK.Reply.EOF))
-		off += 8
+		return codec.At(fault, "nfs3.ReadDirRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.ReadDirRes:Status"))
-		}
-		if off, err = v.Fail.DirAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.ReadDirRes:Fail.DirAttributes"))
-		}
+		return codec.At(fault, "nfs3.ReadDirRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.ReadDirRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.DirAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadDirRes:OK.DirAttributes")
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadDirRes:OK.CookieVerf")
-		}
-		w := b[off : off+12 : off+12]
-		v.OK.CookieVerf = [8]byte(w[0:8])
-		more := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		list, i := v.OK.Reply.Entries[:cap(v.OK.Reply.Entries)], 0
-		for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
-			if i == len(list) {
-				if list, err = codec.Extend(d, &v.OK.Reply.Entries, 40, off); err != nil {
-					return 0, codec.In(err, "nfs3.ReadDirRes:OK.Reply.Entries")
-				}
-			}
-			p := &list[i]
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs3.ReadDirRes:OK.Reply.Entries[].FileID", i)
-			}
-			w := b[off : off+12 : off+12]
-			p.FileID = FileID(binary.BigEndian.Uint64(w[0:8]))
-			n := binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirRes:OK.Reply.Entries[].Name", i)
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirRes:OK.Reply.Entries[].Name", i)
-			}
-			p.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-			off += xdr.Padded(int(n))
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs3.ReadDirRes:OK.Reply.Entries[].Cookie", i)
-			}
-			w = b[off : off+12 : off+12]
-			p.Cookie = Cookie(binary.BigEndian.Uint64(w[0:8]))
-			more = binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			i++
-		}
-		if more != 0 {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.ReadDirRes:OK.Reply.Entries")
-		}
-		v.OK.Reply.Entries = v.OK.Reply.Entries[:i]
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirRes:OK.Reply.EOF")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadDirRes:OK.Reply.EOF")
-		}
-		v.OK.Reply.EOF = word != 0
-		off += 4
+		return codec.At(fault, "nfs3.ReadDirRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.ReadDirRes:Status")
-		}
-		if off, err = v.Fail.DirAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadDirRes:Fail.DirAttributes")
-		}
+		return codec.At(fault, "nfs3.ReadDirRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
@@ -12684,21 +8604,18 @@ func (v *ReadDirRes) ResetXDR() {
 func (v ReadDirRes) String() string { return text.String(&v, "READDIR3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadDirPlusArgs) XDRSize() int {
-	n := 28
-	n += xdr.Padded(len(v.Dir.Data))
-	return n
-}
+func (v *ReadDirPlusArgs) XDRSize() int { return 28 + xdr.Padded(len(v.Dir.Data)) }
 
 // XDRMaxSize returns ReadDirPlusArgsMaxSize.
-func (*ReadDirPlusArgs) XDRMaxSize() int {
-	return ReadDirPlusArgsMaxSize
-}
+func (*ReadDirPlusArgs) XDRMaxSize() int { return ReadDirPlusArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadDirPlusArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadDirPlusArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -12722,22 +8639,14 @@ func (v *ReadDirPlusArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadDirPlusArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *ReadDirPlusArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Dir.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Dir.Data)), 64, "nfs3.ReadDirPlusArgs:Dir.Data"))
+func (v *ReadDirPlusArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutCounted(b, off, v.Dir.Data, 64); err != nil {
+		return 0, codec.In(err, "nfs3.ReadDirPlusArgs:Dir.Data")
 	}
-	if codec.Lacks(b, off, 28+xdr.Padded(len(v.Dir.Data))) {
-		return v.failXDR(e, codec.Full())
+	if codec.Lacks(b, off, 24) {
+		return 0, codec.Full()
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Dir.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Dir.Data)
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Cookie))
 	*(*[8]byte)(w[8:16]) = v.CookieVerf
@@ -12748,23 +8657,10 @@ func (v *ReadDirPlusArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ReadDirPlusArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusArgs:Dir.Data")
+func (v *ReadDirPlusArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.GetOpaque(d, b, off, 64, &v.Dir.Data); err != nil {
+		return 0, codec.In(err, "nfs3.ReadDirPlusArgs:Dir.Data")
 	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.ReadDirPlusArgs:Dir.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirPlusArgs:Dir.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirPlusArgs:Dir.Data")
-	}
-	v.Dir.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs3.ReadDirPlusArgs:Cookie")
 	}
@@ -12778,24 +8674,14 @@ func (v *ReadDirPlusArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirPlusArgs) ResetXDR() {
-	v.Dir.ResetXDR()
-	v.Cookie = 0
-	clear(v.CookieVerf[:])
-	v.DirCount = 0
-	v.MaxCount = 0
-}
+func (v *ReadDirPlusArgs) ResetXDR() { *v = ReadDirPlusArgs{} }
 
 // String returns v as text, for logs.
 func (v ReadDirPlusArgs) String() string { return text.String(&v, "READDIRPLUS3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *EntryPlus) XDRSize() int {
-	n := 20
-	n += xdr.Padded(len(v.Name))
-	n += v.NameAttributes.XDRSize()
-	n += v.NameHandle.XDRSize()
-	return n
+	return 20 + xdr.Padded(len(v.Name)) + v.NameAttributes.XDRSize() + v.NameHandle.XDRSize()
 }
 
 // EncodeXDR appends v to the output of e.
@@ -12831,8 +8717,7 @@ func (v *EntryPlus) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *EntryPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *EntryPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs3.EntryPlus:Name"))
 	}
@@ -12856,8 +8741,7 @@ func (v *EntryPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *EntryPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *EntryPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs3.EntryPlus:FileID")
 	}
@@ -12888,33 +8772,27 @@ func (v *EntryPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *EntryPlus) ResetXDR() {
-	v.FileID = 0
-	v.Name = nil
-	v.Cookie = 0
-	v.NameAttributes.ResetXDR()
-	v.NameHandle.ResetXDR()
-}
+func (v *EntryPlus) ResetXDR() { *v = EntryPlus{} }
 
 // String returns v as text, for logs.
 func (v EntryPlus) String() string { return text.String(&v, "entryplus3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *DirListPlus) XDRSize() int {
-	n := 8
-	n += 24 * len(v.Entries)
+	n := 8 + 24*len(v.Entries)
 	for i := range v.Entries {
-		n += xdr.Padded(len(v.Entries[i].Name))
-		n += v.Entries[i].NameAttributes.XDRSize()
-		n += v.Entries[i].NameHandle.XDRSize()
+		n += xdr.Padded(len(v.Entries[i].Name)) + v.Entries[i].NameAttributes.XDRSize() + v.Entries[i].NameHandle.XDRSize()
 	}
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *DirListPlus) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *DirListPlus) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -12938,22 +8816,16 @@ func (v *DirListPlus) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *DirListPlus) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *DirListPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *DirListPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	s := v.Entries
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Name)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs3.DirListPlus:Entries[].Name", i))
+			return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs3.DirListPlus:Entries[].Name", i)
 		}
 		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-			return v.failXDR(e, codec.Full())
+			return 0, codec.Full()
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -12964,14 +8836,14 @@ func (v *DirListPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(p.Cookie))
 		off += 8
 		if off, err = p.NameAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.DirListPlus:Entries[].NameAttributes", i))
+			return 0, codec.In(err, "nfs3.DirListPlus:Entries[].NameAttributes", i)
 		}
 		if off, err = p.NameHandle.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.DirListPlus:Entries[].NameHandle", i))
+			return 0, codec.In(err, "nfs3.DirListPlus:Entries[].NameHandle", i)
 		}
 	}
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return 0, codec.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
@@ -12981,8 +8853,7 @@ func (v *DirListPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *DirListPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *DirListPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.DirListPlus:Entries")
 	}
@@ -13033,16 +8904,7 @@ func (v *DirListPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.DirListPlus:Entries")
 	}
 	v.Entries = v.Entries[:i]
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.DirListPlus:EOF")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.DirListPlus:EOF")
-	}
-	v.EOF = word != 0
-	off += 4
-	return off, nil
+	return codec.At(nil, "nfs3.DirListPlus:EOF").End(codec.GetBool(d, b, off, &v.EOF))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
@@ -13055,22 +8917,15 @@ func (v *DirListPlus) ResetXDR() {
 func (v DirListPlus) String() string { return text.String(&v, "dirlistplus3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadDirPlusResOK) XDRSize() int {
-	n := 16
-	n += v.DirAttributes.XDRSize()
-	n += 24 * len(v.Reply.Entries)
-	for i := range v.Reply.Entries {
-		n += xdr.Padded(len(v.Reply.Entries[i].Name))
-		n += v.Reply.Entries[i].NameAttributes.XDRSize()
-		n += v.Reply.Entries[i].NameHandle.XDRSize()
-	}
-	return n
-}
+func (v *ReadDirPlusResOK) XDRSize() int { return 8 + v.DirAttributes.XDRSize() + v.Reply.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadDirPlusResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadDirPlusResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -13094,124 +8949,18 @@ func (v *ReadDirPlusResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadDirPlusResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirPlusResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.ReadDirPlusResOK:DirAttributes"))
-	}
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	*(*[8]byte)(b[off : off+8 : off+8]) = v.CookieVerf
-	off += 8
-	s := v.Reply.Entries
-	for i := range s {
-		p := &s[i]
-		if uint64(len(p.Name)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs3.ReadDirPlusResOK:Reply.Entries[].Name", i))
-		}
-		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint32(w[0:4], 1)
-		binary.BigEndian.PutUint64(w[4:12], uint64(p.FileID))
-		binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
-		off += 16
-		off = codec.PutOpaque(b, off, p.Name)
-		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(p.Cookie))
-		off += 8
-		if off, err = p.NameAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameAttributes", i))
-		}
-		if off, err = p.NameHandle.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameHandle", i))
-		}
-	}
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], 0)
-	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Reply.EOF))
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadDirPlusResOK:DirAttributes").In(v.DirAttributes.PutXDR(nil, b, off))
+	off, fault = codec.At(fault, "nfs3.ReadDirPlusResOK:CookieVerf").In(codec.PutFixed(b, off, v.CookieVerf[:]))
+	return codec.At(fault, "nfs3.ReadDirPlusResOK:Reply").End(v.Reply.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirPlusResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.ReadDirPlusResOK:DirAttributes")
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.ReadDirPlusResOK:CookieVerf")
-	}
-	w := b[off : off+12 : off+12]
-	v.CookieVerf = [8]byte(w[0:8])
-	more := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	list, i := v.Reply.Entries[:cap(v.Reply.Entries)], 0
-	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
-		if i == len(list) {
-			if list, err = codec.Extend(d, &v.Reply.Entries, 168, off); err != nil {
-				return 0, codec.In(err, "nfs3.ReadDirPlusResOK:Reply.Entries")
-			}
-		}
-		p := &list[i]
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadDirPlusResOK:Reply.Entries[].FileID", i)
-		}
-		w := b[off : off+12 : off+12]
-		p.FileID = FileID(binary.BigEndian.Uint64(w[0:8]))
-		n := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirPlusResOK:Reply.Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirPlusResOK:Reply.Entries[].Name", i)
-		}
-		p.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.ReadDirPlusResOK:Reply.Entries[].Cookie", i)
-		}
-		p.Cookie = Cookie(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-		off += 8
-		if off, err = p.NameAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameAttributes", i)
-		}
-		if off, err = p.NameHandle.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadDirPlusResOK:Reply.Entries[].NameHandle", i)
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusResOK:Reply.Entries")
-		}
-		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-		i++
-	}
-	if more != 0 {
-		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.ReadDirPlusResOK:Reply.Entries")
-	}
-	v.Reply.Entries = v.Reply.Entries[:i]
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusResOK:Reply.EOF")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadDirPlusResOK:Reply.EOF")
-	}
-	v.Reply.EOF = word != 0
-	off += 4
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.ReadDirPlusResOK:DirAttributes").In(v.DirAttributes.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.ReadDirPlusResOK:CookieVerf").In(codec.GetFixed(d, b, off, v.CookieVerf[:]))
+	return codec.At(fault, "nfs3.ReadDirPlusResOK:Reply").End(v.Reply.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
@@ -13225,21 +8974,18 @@ func (v *ReadDirPlusResOK) ResetXDR() {
 func (v ReadDirPlusResOK) String() string { return text.String(&v, "READDIRPLUS3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadDirPlusResFail) XDRSize() int {
-	n := 0
-	n += v.DirAttributes.XDRSize()
-	return n
-}
+func (v *ReadDirPlusResFail) XDRSize() int { return v.DirAttributes.XDRSize() }
 
 // XDRMaxSize returns ReadDirPlusResFailMaxSize.
-func (*ReadDirPlusResFail) XDRMaxSize() int {
-	return ReadDirPlusResFailMaxSize
-}
+func (*ReadDirPlusResFail) XDRMaxSize() int { return ReadDirPlusResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadDirPlusResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadDirPlusResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -13263,33 +9009,18 @@ func (v *ReadDirPlusResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadDirPlusResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirPlusResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.ReadDirPlusResFail:DirAttributes"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.ReadDirPlusResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirPlusResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.DirAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.ReadDirPlusResFail:DirAttributes")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.ReadDirPlusResFail:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirPlusResFail) ResetXDR() {
-	v.DirAttributes.ResetXDR()
-}
+func (v *ReadDirPlusResFail) ResetXDR() { *v = ReadDirPlusResFail{} }
 
 // String returns v as text, for logs.
 func (v ReadDirPlusResFail) String() string { return text.String(&v, "READDIRPLUS3resfail") }
@@ -13299,24 +9030,20 @@ func (v *ReadDirPlusRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 16
-		n += v.OK.DirAttributes.XDRSize()
-		n += 24 * len(v.OK.Reply.Entries)
-		for i := range v.OK.Reply.Entries {
-			n += xdr.Padded(len(v.OK.Reply.Entries[i].Name))
-			n += v.OK.Reply.Entries[i].NameAttributes.XDRSize()
-			n += v.OK.Reply.Entries[i].NameHandle.XDRSize()
-		}
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.DirAttributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadDirPlusRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadDirPlusRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -13340,163 +9067,31 @@ func (v *ReadDirPlusRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadDirPlusRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirPlusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.ReadDirPlusRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.DirAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.ReadDirPlusRes:OK.DirAttributes"))
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		*(*[8]byte)(b[off : off+8 : off+8]) = v.OK.CookieVerf
-		off += 8
-		s := v.OK.Reply.Entries
-		for i := range s {
-			p := &s[i]
-			if uint64(len(p.Name)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].Name", i))
-			}
-			if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-				return v.failXDR(e, codec.Full())
-			}
-			w := b[off : off+16 : off+16]
-			binary.BigEndian.PutUint32(w[0:4], 1)
-			binary.BigEndian.PutUint64(w[4:12], uint64(p.FileID))
-			binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
-			off += 16
-			off = codec.PutOpaque(b, off, p.Name)
-			binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(p.Cookie))
-			off += 8
-			if off, err = p.NameAttributes.PutXDR(nil, b, off); err != nil {
-				return v.failXDR(e, codec.In(err, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameAttributes", i))
-			}
-			if off, err = p.NameHandle.PutXDR(nil, b, off); err != nil {
-				return v.failXDR(e, codec.In(err, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameHandle", i))
-			}
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], 0)
-		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.OK.Reply.EOF))
-		off += 8
+		return codec.At(fault, "nfs3.ReadDirPlusRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.ReadDirPlusRes:Status"))
-		}
-		if off, err = v.Fail.DirAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.ReadDirPlusRes:Fail.DirAttributes"))
-		}
+		return codec.At(fault, "nfs3.ReadDirPlusRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirPlusRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.ReadDirPlusRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.DirAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadDirPlusRes:OK.DirAttributes")
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs3.ReadDirPlusRes:OK.CookieVerf")
-		}
-		w := b[off : off+12 : off+12]
-		v.OK.CookieVerf = [8]byte(w[0:8])
-		more := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		list, i := v.OK.Reply.Entries[:cap(v.OK.Reply.Entries)], 0
-		for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
-			if i == len(list) {
-				if list, err = codec.Extend(d, &v.OK.Reply.Entries, 168, off); err != nil {
-					return 0, codec.In(err, "nfs3.ReadDirPlusRes:OK.Reply.Entries")
-				}
-			}
-			p := &list[i]
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].FileID", i)
-			}
-			w := b[off : off+12 : off+12]
-			p.FileID = FileID(binary.BigEndian.Uint64(w[0:8]))
-			n := binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.ReadDirPlusRes:OK.Reply.Entries[].Name", i)
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].Name", i)
-			}
-			p.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-			off += xdr.Padded(int(n))
-			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].Cookie", i)
-			}
-			p.Cookie = Cookie(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-			off += 8
-			if off, err = p.NameAttributes.GetXDR(d, b, off); err != nil {
-				return 0, codec.In(err, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameAttributes", i)
-			}
-			if off, err = p.NameHandle.GetXDR(d, b, off); err != nil {
-				return 0, codec.In(err, "nfs3.ReadDirPlusRes:OK.Reply.Entries[].NameHandle", i)
-			}
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:OK.Reply.Entries")
-			}
-			more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-			i++
-		}
-		if more != 0 {
-			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.ReadDirPlusRes:OK.Reply.Entries")
-		}
-		v.OK.Reply.Entries = v.OK.Reply.Entries[:i]
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs3.ReadDirPlusRes:OK.Reply.EOF")
-		}
-		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs3.ReadDirPlusRes:OK.Reply.EOF")
-		}
-		v.OK.Reply.EOF = word != 0
-		off += 4
+		return codec.At(fault, "nfs3.ReadDirPlusRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.ReadDirPlusRes:Status")
-		}
-		if off, err = v.Fail.DirAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.ReadDirPlusRes:Fail.DirAttributes")
-		}
+		return codec.At(fault, "nfs3.ReadDirPlusRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
@@ -13514,21 +9109,18 @@ func (v *ReadDirPlusRes) ResetXDR() {
 func (v ReadDirPlusRes) String() string { return text.String(&v, "READDIRPLUS3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSStatArgs) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.FSRoot.Data))
-	return n
-}
+func (v *FSStatArgs) XDRSize() int { return 4 + xdr.Padded(len(v.FSRoot.Data)) }
 
 // XDRMaxSize returns FSStatArgsMaxSize.
-func (*FSStatArgs) XDRMaxSize() int {
-	return FSStatArgsMaxSize
-}
+func (*FSStatArgs) XDRMaxSize() int { return FSStatArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *FSStatArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *FSStatArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -13552,70 +9144,35 @@ func (v *FSStatArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *FSStatArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *FSStatArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.FSRoot.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.FSRoot.Data)), 64, "nfs3.FSStatArgs:FSRoot.Data"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.FSRoot.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.FSRoot.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.FSRoot.Data)
-	return off, nil
+	return codec.At(nil, "nfs3.FSStatArgs:FSRoot.Data").End(codec.PutCounted(b, off, v.FSRoot.Data, 64))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSStatArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSStatArgs:FSRoot.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.FSStatArgs:FSRoot.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.FSStatArgs:FSRoot.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.FSStatArgs:FSRoot.Data")
-	}
-	v.FSRoot.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return codec.At(nil, "nfs3.FSStatArgs:FSRoot.Data").End(codec.GetOpaque(d, b, off, 64, &v.FSRoot.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSStatArgs) ResetXDR() {
-	v.FSRoot.ResetXDR()
-}
+func (v *FSStatArgs) ResetXDR() { *v = FSStatArgs{} }
 
 // String returns v as text, for logs.
 func (v FSStatArgs) String() string { return text.String(&v, "FSSTAT3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSStatResOK) XDRSize() int {
-	n := 52
-	n += v.ObjAttributes.XDRSize()
-	return n
-}
+func (v *FSStatResOK) XDRSize() int { return 52 + v.ObjAttributes.XDRSize() }
 
 // XDRMaxSize returns FSStatResOKMaxSize.
-func (*FSStatResOK) XDRMaxSize() int {
-	return FSStatResOKMaxSize
-}
+func (*FSStatResOK) XDRMaxSize() int { return FSStatResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *FSStatResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *FSStatResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -13639,19 +9196,13 @@ func (v *FSStatResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *FSStatResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *FSStatResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *FSStatResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.FSStatResOK:ObjAttributes"))
+		return 0, codec.In(err, "nfs3.FSStatResOK:ObjAttributes")
 	}
 	if codec.Lacks(b, off, 52) {
-		return v.failXDR(e, codec.Full())
+		return 0, codec.Full()
 	}
 	w := b[off : off+52 : off+52]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Tbytes))
@@ -13666,8 +9217,7 @@ func (v *FSStatResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *FSStatResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *FSStatResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSStatResOK:ObjAttributes")
 	}
@@ -13687,36 +9237,24 @@ func (v *FSStatResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSStatResOK) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-	v.Tbytes = 0
-	v.Fbytes = 0
-	v.Abytes = 0
-	v.Tfiles = 0
-	v.Ffiles = 0
-	v.Afiles = 0
-	v.Invarsec = 0
-}
+func (v *FSStatResOK) ResetXDR() { *v = FSStatResOK{} }
 
 // String returns v as text, for logs.
 func (v FSStatResOK) String() string { return text.String(&v, "FSSTAT3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSStatResFail) XDRSize() int {
-	n := 0
-	n += v.ObjAttributes.XDRSize()
-	return n
-}
+func (v *FSStatResFail) XDRSize() int { return v.ObjAttributes.XDRSize() }
 
 // XDRMaxSize returns FSStatResFailMaxSize.
-func (*FSStatResFail) XDRMaxSize() int {
-	return FSStatResFailMaxSize
-}
+func (*FSStatResFail) XDRMaxSize() int { return FSStatResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *FSStatResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *FSStatResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -13740,33 +9278,18 @@ func (v *FSStatResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *FSStatResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *FSStatResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.FSStatResFail:ObjAttributes"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.FSStatResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSStatResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.FSStatResFail:ObjAttributes")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.FSStatResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSStatResFail) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-}
+func (v *FSStatResFail) ResetXDR() { *v = FSStatResFail{} }
 
 // String returns v as text, for logs.
 func (v FSStatResFail) String() string { return text.String(&v, "FSSTAT3resfail") }
@@ -13776,23 +9299,23 @@ func (v *FSStatRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 52
-		n += v.OK.ObjAttributes.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.ObjAttributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns FSStatResMaxSize.
-func (*FSStatRes) XDRMaxSize() int {
-	return FSStatResMaxSize
-}
+func (*FSStatRes) XDRMaxSize() int { return FSStatResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *FSStatRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *FSStatRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -13816,122 +9339,52 @@ func (v *FSStatRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *FSStatRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *FSStatRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.FSStatRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.FSStatRes:OK.ObjAttributes"))
-		}
-		if codec.Lacks(b, off, 52) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+52 : off+52]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.OK.Tbytes))
-		binary.BigEndian.PutUint64(w[8:16], uint64(v.OK.Fbytes))
-		binary.BigEndian.PutUint64(w[16:24], uint64(v.OK.Abytes))
-		binary.BigEndian.PutUint64(w[24:32], uint64(v.OK.Tfiles))
-		binary.BigEndian.PutUint64(w[32:40], uint64(v.OK.Ffiles))
-		binary.BigEndian.PutUint64(w[40:48], uint64(v.OK.Afiles))
-		binary.BigEndian.PutUint32(w[48:52], v.OK.Invarsec)
-		off += 52
+		return codec.At(fault, "nfs3.FSStatRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.FSStatRes:Status"))
-		}
-		if off, err = v.Fail.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.FSStatRes:Fail.ObjAttributes"))
-		}
+		return codec.At(fault, "nfs3.FSStatRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSStatRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSStatRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.FSStatRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.FSStatRes:OK.ObjAttributes")
-		}
-		if codec.Lacks(b, off, 52) {
-			return 0, codec.Short(b, off, 52, "nfs3.FSStatRes:OK.Tbytes")
-		}
-		w := b[off : off+52 : off+52]
-		v.OK.Tbytes = Size(binary.BigEndian.Uint64(w[0:8]))
-		v.OK.Fbytes = Size(binary.BigEndian.Uint64(w[8:16]))
-		v.OK.Abytes = Size(binary.BigEndian.Uint64(w[16:24]))
-		v.OK.Tfiles = Size(binary.BigEndian.Uint64(w[24:32]))
-		v.OK.Ffiles = Size(binary.BigEndian.Uint64(w[32:40]))
-		v.OK.Afiles = Size(binary.BigEndian.Uint64(w[40:48]))
-		v.OK.Invarsec = binary.BigEndian.Uint32(w[48:52])
-		off += 52
+		return codec.At(fault, "nfs3.FSStatRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.FSStatRes:Status")
-		}
-		if off, err = v.Fail.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.FSStatRes:Fail.ObjAttributes")
-		}
+		return codec.At(fault, "nfs3.FSStatRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSStatRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *FSStatRes) ResetXDR() { *v = FSStatRes{} }
 
 // String returns v as text, for logs.
 func (v FSStatRes) String() string { return text.String(&v, "FSSTAT3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSInfoArgs) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.FSRoot.Data))
-	return n
-}
+func (v *FSInfoArgs) XDRSize() int { return 4 + xdr.Padded(len(v.FSRoot.Data)) }
 
 // XDRMaxSize returns FSInfoArgsMaxSize.
-func (*FSInfoArgs) XDRMaxSize() int {
-	return FSInfoArgsMaxSize
-}
+func (*FSInfoArgs) XDRMaxSize() int { return FSInfoArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *FSInfoArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *FSInfoArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -13955,70 +9408,35 @@ func (v *FSInfoArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *FSInfoArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *FSInfoArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.FSRoot.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.FSRoot.Data)), 64, "nfs3.FSInfoArgs:FSRoot.Data"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.FSRoot.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.FSRoot.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.FSRoot.Data)
-	return off, nil
+	return codec.At(nil, "nfs3.FSInfoArgs:FSRoot.Data").End(codec.PutCounted(b, off, v.FSRoot.Data, 64))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSInfoArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSInfoArgs:FSRoot.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.FSInfoArgs:FSRoot.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.FSInfoArgs:FSRoot.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.FSInfoArgs:FSRoot.Data")
-	}
-	v.FSRoot.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return codec.At(nil, "nfs3.FSInfoArgs:FSRoot.Data").End(codec.GetOpaque(d, b, off, 64, &v.FSRoot.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSInfoArgs) ResetXDR() {
-	v.FSRoot.ResetXDR()
-}
+func (v *FSInfoArgs) ResetXDR() { *v = FSInfoArgs{} }
 
 // String returns v as text, for logs.
 func (v FSInfoArgs) String() string { return text.String(&v, "FSINFO3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSInfoResOK) XDRSize() int {
-	n := 48
-	n += v.ObjAttributes.XDRSize()
-	return n
-}
+func (v *FSInfoResOK) XDRSize() int { return 48 + v.ObjAttributes.XDRSize() }
 
 // XDRMaxSize returns FSInfoResOKMaxSize.
-func (*FSInfoResOK) XDRMaxSize() int {
-	return FSInfoResOKMaxSize
-}
+func (*FSInfoResOK) XDRMaxSize() int { return FSInfoResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *FSInfoResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *FSInfoResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -14042,19 +9460,13 @@ func (v *FSInfoResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *FSInfoResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *FSInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *FSInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.FSInfoResOK:ObjAttributes"))
+		return 0, codec.In(err, "nfs3.FSInfoResOK:ObjAttributes")
 	}
 	if codec.Lacks(b, off, 48) {
-		return v.failXDR(e, codec.Full())
+		return 0, codec.Full()
 	}
 	w := b[off : off+48 : off+48]
 	binary.BigEndian.PutUint32(w[0:4], v.Rtmax)
@@ -14073,8 +9485,7 @@ func (v *FSInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *FSInfoResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *FSInfoResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSInfoResOK:ObjAttributes")
 	}
@@ -14098,39 +9509,24 @@ func (v *FSInfoResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSInfoResOK) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-	v.Rtmax = 0
-	v.Rtpref = 0
-	v.Rtmult = 0
-	v.Wtmax = 0
-	v.Wtpref = 0
-	v.Wtmult = 0
-	v.Dtpref = 0
-	v.MaxFileSize = 0
-	v.TimeDelta.ResetXDR()
-	v.Properties = 0
-}
+func (v *FSInfoResOK) ResetXDR() { *v = FSInfoResOK{} }
 
 // String returns v as text, for logs.
 func (v FSInfoResOK) String() string { return text.String(&v, "FSINFO3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSInfoResFail) XDRSize() int {
-	n := 0
-	n += v.ObjAttributes.XDRSize()
-	return n
-}
+func (v *FSInfoResFail) XDRSize() int { return v.ObjAttributes.XDRSize() }
 
 // XDRMaxSize returns FSInfoResFailMaxSize.
-func (*FSInfoResFail) XDRMaxSize() int {
-	return FSInfoResFailMaxSize
-}
+func (*FSInfoResFail) XDRMaxSize() int { return FSInfoResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *FSInfoResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *FSInfoResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -14154,33 +9550,18 @@ func (v *FSInfoResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *FSInfoResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *FSInfoResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.FSInfoResFail:ObjAttributes"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.FSInfoResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSInfoResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.FSInfoResFail:ObjAttributes")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.FSInfoResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSInfoResFail) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-}
+func (v *FSInfoResFail) ResetXDR() { *v = FSInfoResFail{} }
 
 // String returns v as text, for logs.
 func (v FSInfoResFail) String() string { return text.String(&v, "FSINFO3resfail") }
@@ -14190,23 +9571,23 @@ func (v *FSInfoRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 48
-		n += v.OK.ObjAttributes.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.ObjAttributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns FSInfoResMaxSize.
-func (*FSInfoRes) XDRMaxSize() int {
-	return FSInfoResMaxSize
-}
+func (*FSInfoRes) XDRMaxSize() int { return FSInfoResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *FSInfoRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *FSInfoRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -14230,130 +9611,52 @@ func (v *FSInfoRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *FSInfoRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *FSInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.FSInfoRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.FSInfoRes:OK.ObjAttributes"))
-		}
-		if codec.Lacks(b, off, 48) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+48 : off+48]
-		binary.BigEndian.PutUint32(w[0:4], v.OK.Rtmax)
-		binary.BigEndian.PutUint32(w[4:8], v.OK.Rtpref)
-		binary.BigEndian.PutUint32(w[8:12], v.OK.Rtmult)
-		binary.BigEndian.PutUint32(w[12:16], v.OK.Wtmax)
-		binary.BigEndian.PutUint32(w[16:20], v.OK.Wtpref)
-		binary.BigEndian.PutUint32(w[20:24], v.OK.Wtmult)
-		binary.BigEndian.PutUint32(w[24:28], v.OK.Dtpref)
-		binary.BigEndian.PutUint64(w[28:36], uint64(v.OK.MaxFileSize))
-		binary.BigEndian.PutUint32(w[36:40], v.OK.TimeDelta.Seconds)
-		binary.BigEndian.PutUint32(w[40:44], v.OK.TimeDelta.Nseconds)
-		binary.BigEndian.PutUint32(w[44:48], v.OK.Properties)
-		off += 48
+		return codec.At(fault, "nfs3.FSInfoRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.FSInfoRes:Status"))
-		}
-		if off, err = v.Fail.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.FSInfoRes:Fail.ObjAttributes"))
-		}
+		return codec.At(fault, "nfs3.FSInfoRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSInfoRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.FSInfoRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.FSInfoRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.FSInfoRes:OK.ObjAttributes")
-		}
-		if codec.Lacks(b, off, 48) {
-			return 0, codec.Short(b, off, 48, "nfs3.FSInfoRes:OK.Rtmax")
-		}
-		w := b[off : off+48 : off+48]
-		v.OK.Rtmax = binary.BigEndian.Uint32(w[0:4])
-		v.OK.Rtpref = binary.BigEndian.Uint32(w[4:8])
-		v.OK.Rtmult = binary.BigEndian.Uint32(w[8:12])
-		v.OK.Wtmax = binary.BigEndian.Uint32(w[12:16])
-		v.OK.Wtpref = binary.BigEndian.Uint32(w[16:20])
-		v.OK.Wtmult = binary.BigEndian.Uint32(w[20:24])
-		v.OK.Dtpref = binary.BigEndian.Uint32(w[24:28])
-		v.OK.MaxFileSize = Size(binary.BigEndian.Uint64(w[28:36]))
-		v.OK.TimeDelta.Seconds = binary.BigEndian.Uint32(w[36:40])
-		v.OK.TimeDelta.Nseconds = binary.BigEndian.Uint32(w[40:44])
-		v.OK.Properties = binary.BigEndian.Uint32(w[44:48])
-		off += 48
+		return codec.At(fault, "nfs3.FSInfoRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.FSInfoRes:Status")
-		}
-		if off, err = v.Fail.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.FSInfoRes:Fail.ObjAttributes")
-		}
+		return codec.At(fault, "nfs3.FSInfoRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSInfoRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *FSInfoRes) ResetXDR() { *v = FSInfoRes{} }
 
 // String returns v as text, for logs.
 func (v FSInfoRes) String() string { return text.String(&v, "FSINFO3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PathConfArgs) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Object.Data))
-	return n
-}
+func (v *PathConfArgs) XDRSize() int { return 4 + xdr.Padded(len(v.Object.Data)) }
 
 // XDRMaxSize returns PathConfArgsMaxSize.
-func (*PathConfArgs) XDRMaxSize() int {
-	return PathConfArgsMaxSize
-}
+func (*PathConfArgs) XDRMaxSize() int { return PathConfArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *PathConfArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *PathConfArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -14377,70 +9680,35 @@ func (v *PathConfArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *PathConfArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Object.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object.Data)), 64, "nfs3.PathConfArgs:Object.Data"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Object.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Object.Data)
-	return off, nil
+	return codec.At(nil, "nfs3.PathConfArgs:Object.Data").End(codec.PutCounted(b, off, v.Object.Data, 64))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.PathConfArgs:Object.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.PathConfArgs:Object.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.PathConfArgs:Object.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.PathConfArgs:Object.Data")
-	}
-	v.Object.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return codec.At(nil, "nfs3.PathConfArgs:Object.Data").End(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PathConfArgs) ResetXDR() {
-	v.Object.ResetXDR()
-}
+func (v *PathConfArgs) ResetXDR() { *v = PathConfArgs{} }
 
 // String returns v as text, for logs.
 func (v PathConfArgs) String() string { return text.String(&v, "PATHCONF3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PathConfResOK) XDRSize() int {
-	n := 24
-	n += v.ObjAttributes.XDRSize()
-	return n
-}
+func (v *PathConfResOK) XDRSize() int { return 24 + v.ObjAttributes.XDRSize() }
 
 // XDRMaxSize returns PathConfResOKMaxSize.
-func (*PathConfResOK) XDRMaxSize() int {
-	return PathConfResOKMaxSize
-}
+func (*PathConfResOK) XDRMaxSize() int { return PathConfResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *PathConfResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *PathConfResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -14464,19 +9732,13 @@ func (v *PathConfResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *PathConfResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *PathConfResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *PathConfResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.PathConfResOK:ObjAttributes"))
+		return 0, codec.In(err, "nfs3.PathConfResOK:ObjAttributes")
 	}
 	if codec.Lacks(b, off, 24) {
-		return v.failXDR(e, codec.Full())
+		return 0, codec.Full()
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.Linkmax)
@@ -14491,70 +9753,34 @@ func (v *PathConfResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.PathConfResOK:ObjAttributes")
-	}
-	if codec.Lacks(b, off, 24) {
-		return 0, codec.Short(b, off, 24, "nfs3.PathConfResOK:Linkmax")
-	}
-	w := b[off : off+24 : off+24]
-	v.Linkmax = binary.BigEndian.Uint32(w[0:4])
-	v.NameMax = binary.BigEndian.Uint32(w[4:8])
-	word := binary.BigEndian.Uint32(w[8:12])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+8, uint64(word), 1, "nfs3.PathConfResOK:NoTrunc")
-	}
-	v.NoTrunc = word != 0
-	word2 := binary.BigEndian.Uint32(w[12:16])
-	if word2 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+12, uint64(word2), 1, "nfs3.PathConfResOK:ChownRestricted")
-	}
-	v.ChownRestricted = word2 != 0
-	word3 := binary.BigEndian.Uint32(w[16:20])
-	if word3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs3.PathConfResOK:CaseInsensitive")
-	}
-	v.CaseInsensitive = word3 != 0
-	word4 := binary.BigEndian.Uint32(w[20:24])
-	if word4 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word4), 1, "nfs3.PathConfResOK:CasePreserving")
-	}
-	v.CasePreserving = word4 != 0
-	off += 24
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.PathConfResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
+	off, fault = codec.At(fault, "nfs3.PathConfResOK:Linkmax").In(codec.GetWord(b, off, &v.Linkmax))
+	off, fault = codec.At(fault, "nfs3.PathConfResOK:NameMax").In(codec.GetWord(b, off, &v.NameMax))
+	off, fault = codec.At(fault, "nfs3.PathConfResOK:NoTrunc").In(codec.GetBool(d, b, off, &v.NoTrunc))
+	off, fault = codec.At(fault, "nfs3.PathConfResOK:ChownRestricted").In(codec.GetBool(d, b, off, &v.ChownRestricted))
+	off, fault = codec.At(fault, "nfs3.PathConfResOK:CaseInsensitive").In(codec.GetBool(d, b, off, &v.CaseInsensitive))
+	return codec.At(fault, "nfs3.PathConfResOK:CasePreserving").End(codec.GetBool(d, b, off, &v.CasePreserving))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PathConfResOK) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-	v.Linkmax = 0
-	v.NameMax = 0
-	v.NoTrunc = false
-	v.ChownRestricted = false
-	v.CaseInsensitive = false
-	v.CasePreserving = false
-}
+func (v *PathConfResOK) ResetXDR() { *v = PathConfResOK{} }
 
 // String returns v as text, for logs.
 func (v PathConfResOK) String() string { return text.String(&v, "PATHCONF3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PathConfResFail) XDRSize() int {
-	n := 0
-	n += v.ObjAttributes.XDRSize()
-	return n
-}
+func (v *PathConfResFail) XDRSize() int { return v.ObjAttributes.XDRSize() }
 
 // XDRMaxSize returns PathConfResFailMaxSize.
-func (*PathConfResFail) XDRMaxSize() int {
-	return PathConfResFailMaxSize
-}
+func (*PathConfResFail) XDRMaxSize() int { return PathConfResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *PathConfResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *PathConfResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -14578,33 +9804,18 @@ func (v *PathConfResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *PathConfResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.PathConfResFail:ObjAttributes"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.PathConfResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.PathConfResFail:ObjAttributes")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.PathConfResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PathConfResFail) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-}
+func (v *PathConfResFail) ResetXDR() { *v = PathConfResFail{} }
 
 // String returns v as text, for logs.
 func (v PathConfResFail) String() string { return text.String(&v, "PATHCONF3resfail") }
@@ -14614,23 +9825,23 @@ func (v *PathConfRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 24
-		n += v.OK.ObjAttributes.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.ObjAttributes.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns PathConfResMaxSize.
-func (*PathConfRes) XDRMaxSize() int {
-	return PathConfResMaxSize
-}
+func (*PathConfRes) XDRMaxSize() int { return PathConfResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *PathConfRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *PathConfRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -14654,136 +9865,52 @@ func (v *PathConfRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *PathConfRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.PathConfRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.PathConfRes:OK.ObjAttributes"))
-		}
-		if codec.Lacks(b, off, 24) {
-			return v.failXDR(e, codec.Full())
-		}
-		w := b[off : off+24 : off+24]
-		binary.BigEndian.PutUint32(w[0:4], v.OK.Linkmax)
-		binary.BigEndian.PutUint32(w[4:8], v.OK.NameMax)
-		binary.BigEndian.PutUint32(w[8:12], codec.Word(v.OK.NoTrunc))
-		binary.BigEndian.PutUint32(w[12:16], codec.Word(v.OK.ChownRestricted))
-		binary.BigEndian.PutUint32(w[16:20], codec.Word(v.OK.CaseInsensitive))
-		binary.BigEndian.PutUint32(w[20:24], codec.Word(v.OK.CasePreserving))
-		off += 24
+		return codec.At(fault, "nfs3.PathConfRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.PathConfRes:Status"))
-		}
-		if off, err = v.Fail.ObjAttributes.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.PathConfRes:Fail.ObjAttributes"))
-		}
+		return codec.At(fault, "nfs3.PathConfRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.PathConfRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.PathConfRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.PathConfRes:OK.ObjAttributes")
-		}
-		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "nfs3.PathConfRes:OK.Linkmax")
-		}
-		w := b[off : off+24 : off+24]
-		v.OK.Linkmax = binary.BigEndian.Uint32(w[0:4])
-		v.OK.NameMax = binary.BigEndian.Uint32(w[4:8])
-		word := binary.BigEndian.Uint32(w[8:12])
-		if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+8, uint64(word), 1, "nfs3.PathConfRes:OK.NoTrunc")
-		}
-		v.OK.NoTrunc = word != 0
-		word2 := binary.BigEndian.Uint32(w[12:16])
-		if word2 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+12, uint64(word2), 1, "nfs3.PathConfRes:OK.ChownRestricted")
-		}
-		v.OK.ChownRestricted = word2 != 0
-		word3 := binary.BigEndian.Uint32(w[16:20])
-		if word3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs3.PathConfRes:OK.CaseInsensitive")
-		}
-		v.OK.CaseInsensitive = word3 != 0
-		word4 := binary.BigEndian.Uint32(w[20:24])
-		if word4 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word4), 1, "nfs3.PathConfRes:OK.CasePreserving")
-		}
-		v.OK.CasePreserving = word4 != 0
-		off += 24
+		return codec.At(fault, "nfs3.PathConfRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.PathConfRes:Status")
-		}
-		if off, err = v.Fail.ObjAttributes.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.PathConfRes:Fail.ObjAttributes")
-		}
+		return codec.At(fault, "nfs3.PathConfRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PathConfRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *PathConfRes) ResetXDR() { *v = PathConfRes{} }
 
 // String returns v as text, for logs.
 func (v PathConfRes) String() string { return text.String(&v, "PATHCONF3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CommitArgs) XDRSize() int {
-	n := 16
-	n += xdr.Padded(len(v.File.Data))
-	return n
-}
+func (v *CommitArgs) XDRSize() int { return 16 + xdr.Padded(len(v.File.Data)) }
 
 // XDRMaxSize returns CommitArgsMaxSize.
-func (*CommitArgs) XDRMaxSize() int {
-	return CommitArgsMaxSize
-}
+func (*CommitArgs) XDRMaxSize() int { return CommitArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *CommitArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CommitArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -14807,83 +9934,39 @@ func (v *CommitArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CommitArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CommitArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.File.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.File.Data)), 64, "nfs3.CommitArgs:File.Data"))
-	}
-	if codec.Lacks(b, off, 16+xdr.Padded(len(v.File.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.File.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.File.Data)
-	w := b[off : off+12 : off+12]
-	binary.BigEndian.PutUint64(w[0:8], uint64(v.Offset))
-	binary.BigEndian.PutUint32(w[8:12], uint32(v.Count))
-	off += 12
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.CommitArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
+	off, fault = codec.At(fault, "nfs3.CommitArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
+	return codec.At(fault, "nfs3.CommitArgs:Count").End(codec.PutWord(b, off, uint32(v.Count)))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CommitArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CommitArgs:File.Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.CommitArgs:File.Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.CommitArgs:File.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.CommitArgs:File.Data")
-	}
-	v.File.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "nfs3.CommitArgs:Offset")
-	}
-	w := b[off : off+12 : off+12]
-	v.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
-	v.Count = Count(binary.BigEndian.Uint32(w[8:12]))
-	off += 12
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.CommitArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
+	off, fault = codec.At(fault, "nfs3.CommitArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
+	return codec.At(fault, "nfs3.CommitArgs:Count").End(codec.GetWord(b, off, &v.Count))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CommitArgs) ResetXDR() {
-	v.File.ResetXDR()
-	v.Offset = 0
-	v.Count = 0
-}
+func (v *CommitArgs) ResetXDR() { *v = CommitArgs{} }
 
 // String returns v as text, for logs.
 func (v CommitArgs) String() string { return text.String(&v, "COMMIT3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CommitResOK) XDRSize() int {
-	n := 8
-	n += v.FileWcc.XDRSize()
-	return n
-}
+func (v *CommitResOK) XDRSize() int { return 8 + v.FileWcc.XDRSize() }
 
 // XDRMaxSize returns CommitResOKMaxSize.
-func (*CommitResOK) XDRMaxSize() int {
-	return CommitResOKMaxSize
-}
+func (*CommitResOK) XDRMaxSize() int { return CommitResOKMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *CommitResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CommitResOK) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -14907,64 +9990,37 @@ func (v *CommitResOK) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CommitResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CommitResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.CommitResOK:FileWcc"))
-	}
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	*(*[8]byte)(b[off : off+8 : off+8]) = v.Verf
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.CommitResOK:FileWcc").In(v.FileWcc.PutXDR(nil, b, off))
+	return codec.At(fault, "nfs3.CommitResOK:Verf").End(codec.PutFixed(b, off, v.Verf[:]))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CommitResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.CommitResOK:FileWcc")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs3.CommitResOK:Verf")
-	}
-	v.Verf = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "nfs3.CommitResOK:FileWcc").In(v.FileWcc.GetXDR(d, b, off))
+	return codec.At(fault, "nfs3.CommitResOK:Verf").End(codec.GetFixed(d, b, off, v.Verf[:]))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CommitResOK) ResetXDR() {
-	v.FileWcc.ResetXDR()
-	clear(v.Verf[:])
-}
+func (v *CommitResOK) ResetXDR() { *v = CommitResOK{} }
 
 // String returns v as text, for logs.
 func (v CommitResOK) String() string { return text.String(&v, "COMMIT3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CommitResFail) XDRSize() int {
-	n := 0
-	n += v.FileWcc.XDRSize()
-	return n
-}
+func (v *CommitResFail) XDRSize() int { return v.FileWcc.XDRSize() }
 
 // XDRMaxSize returns CommitResFailMaxSize.
-func (*CommitResFail) XDRMaxSize() int {
-	return CommitResFailMaxSize
-}
+func (*CommitResFail) XDRMaxSize() int { return CommitResFailMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *CommitResFail) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CommitResFail) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -14988,33 +10044,18 @@ func (v *CommitResFail) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CommitResFail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CommitResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileWcc.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs3.CommitResFail:FileWcc"))
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.CommitResFail:FileWcc").End(v.FileWcc.PutXDR(nil, b, off))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CommitResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if off, err = v.FileWcc.GetXDR(d, b, off); err != nil {
-		return 0, codec.In(err, "nfs3.CommitResFail:FileWcc")
-	}
-	return off, nil
+	return codec.At(nil, "nfs3.CommitResFail:FileWcc").End(v.FileWcc.GetXDR(d, b, off))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CommitResFail) ResetXDR() {
-	v.FileWcc.ResetXDR()
-}
+func (v *CommitResFail) ResetXDR() { *v = CommitResFail{} }
 
 // String returns v as text, for logs.
 func (v CommitResFail) String() string { return text.String(&v, "COMMIT3resfail") }
@@ -15024,23 +10065,23 @@ func (v *CommitRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 8
-		n += v.OK.FileWcc.XDRSize()
+		n += v.OK.XDRSize()
 	default:
-		n += v.Fail.FileWcc.XDRSize()
+		n += v.Fail.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns CommitResMaxSize.
-func (*CommitRes) XDRMaxSize() int {
-	return CommitResMaxSize
-}
+func (*CommitRes) XDRMaxSize() int { return CommitResMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *CommitRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CommitRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -15064,88 +10105,35 @@ func (v *CommitRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CommitRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CommitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-	off += 4
+	off, fault := codec.At(nil, "nfs3.CommitRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.OK.FileWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.CommitRes:OK.FileWcc"))
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		*(*[8]byte)(b[off : off+8 : off+8]) = v.OK.Verf
-		off += 8
+		return codec.At(fault, "nfs3.CommitRes:OK").End(v.OK.PutXDR(nil, b, off))
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs3.CommitRes:Status"))
-		}
-		if off, err = v.Fail.FileWcc.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs3.CommitRes:Fail.FileWcc"))
-		}
+		return codec.At(fault, "nfs3.CommitRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
-	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CommitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs3.CommitRes:Status")
-	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
+	kind := v.Status
+	off, fault := codec.At(nil, "nfs3.CommitRes:Status").In(codec.GetEnum(d, b, off, &kind))
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.OK.ResetXDR()
-		default:
-			v.Fail.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case StatusOK:
-		if off, err = v.OK.FileWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CommitRes:OK.FileWcc")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs3.CommitRes:OK.Verf")
-		}
-		v.OK.Verf = [8]byte(b[off : off+8 : off+8])
-		off += 8
+		return codec.At(fault, "nfs3.CommitRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs3.CommitRes:Status")
-		}
-		if off, err = v.Fail.FileWcc.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs3.CommitRes:Fail.FileWcc")
-		}
+		return codec.At(fault, "nfs3.CommitRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
-	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CommitRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
+func (v *CommitRes) ResetXDR() { *v = CommitRes{} }
 
 // String returns v as text, for logs.
 func (v CommitRes) String() string { return text.String(&v, "COMMIT3res") }

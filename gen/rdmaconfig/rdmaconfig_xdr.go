@@ -4,8 +4,6 @@
 package rdmaconfig
 
 import (
-	"encoding/binary"
-
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
@@ -39,17 +37,19 @@ type Reply struct {
 const ReplyFixedSize = 12
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Req) XDRSize() int {
-	return 12
-}
+func (v *Req) XDRSize() int { return 12 }
 
 // XDRMaxSize returns ReqFixedSize.
-func (*Req) XDRMaxSize() int {
-	return ReqFixedSize
-}
+func (*Req) XDRMaxSize() int { return ReqFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *Req) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
+func (v *Req) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
+}
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
@@ -69,59 +69,40 @@ func (v *Req) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 12) {
-		return v.failXDR(e, codec.Full())
-	}
-	w := b[off : off+12 : off+12]
-	binary.BigEndian.PutUint32(w[0:4], v.MaxCallSendSize)
-	binary.BigEndian.PutUint32(w[4:8], v.MaxReplySendSize)
-	binary.BigEndian.PutUint32(w[8:12], v.MaxRDMARead)
-	off += 12
-	return off, nil
+	off, fault := codec.At(nil, "rdmaconfig.Req:MaxCallSendSize").In(codec.PutWord(b, off, v.MaxCallSendSize))
+	off, fault = codec.At(fault, "rdmaconfig.Req:MaxReplySendSize").In(codec.PutWord(b, off, v.MaxReplySendSize))
+	return codec.At(fault, "rdmaconfig.Req:MaxRDMARead").End(codec.PutWord(b, off, v.MaxRDMARead))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
-	}
-	w := b[off : off+12 : off+12]
-	v.MaxCallSendSize = binary.BigEndian.Uint32(w[0:4])
-	v.MaxReplySendSize = binary.BigEndian.Uint32(w[4:8])
-	v.MaxRDMARead = binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	return off, nil
+	off, fault := codec.At(nil, "rdmaconfig.Req:MaxCallSendSize").In(codec.GetWord(b, off, &v.MaxCallSendSize))
+	off, fault = codec.At(fault, "rdmaconfig.Req:MaxReplySendSize").In(codec.GetWord(b, off, &v.MaxReplySendSize))
+	return codec.At(fault, "rdmaconfig.Req:MaxRDMARead").End(codec.GetWord(b, off, &v.MaxRDMARead))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Req) ResetXDR() {
-	v.MaxCallSendSize = 0
-	v.MaxReplySendSize = 0
-	v.MaxRDMARead = 0
-}
+func (v *Req) ResetXDR() { *v = Req{} }
 
 // String returns v as text, for logs.
 func (v Req) String() string { return text.String(&v, "config_rdma_req") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Reply) XDRSize() int {
-	return 12
-}
+func (v *Reply) XDRSize() int { return 12 }
 
 // XDRMaxSize returns ReplyFixedSize.
-func (*Reply) XDRMaxSize() int {
-	return ReplyFixedSize
-}
+func (*Reply) XDRMaxSize() int { return ReplyFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *Reply) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
+func (v *Reply) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
+}
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Reply) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
@@ -141,43 +122,22 @@ func (v *Reply) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Reply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 12) {
-		return v.failXDR(e, codec.Full())
-	}
-	w := b[off : off+12 : off+12]
-	binary.BigEndian.PutUint32(w[0:4], v.MaxCallSendSize)
-	binary.BigEndian.PutUint32(w[4:8], v.Align)
-	binary.BigEndian.PutUint32(w[8:12], v.MaxRDMARead)
-	off += 12
-	return off, nil
+	off, fault := codec.At(nil, "rdmaconfig.Reply:MaxCallSendSize").In(codec.PutWord(b, off, v.MaxCallSendSize))
+	off, fault = codec.At(fault, "rdmaconfig.Reply:Align").In(codec.PutWord(b, off, v.Align))
+	return codec.At(fault, "rdmaconfig.Reply:MaxRDMARead").End(codec.PutWord(b, off, v.MaxRDMARead))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
-	}
-	w := b[off : off+12 : off+12]
-	v.MaxCallSendSize = binary.BigEndian.Uint32(w[0:4])
-	v.Align = binary.BigEndian.Uint32(w[4:8])
-	v.MaxRDMARead = binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	return off, nil
+	off, fault := codec.At(nil, "rdmaconfig.Reply:MaxCallSendSize").In(codec.GetWord(b, off, &v.MaxCallSendSize))
+	off, fault = codec.At(fault, "rdmaconfig.Reply:Align").In(codec.GetWord(b, off, &v.Align))
+	return codec.At(fault, "rdmaconfig.Reply:MaxRDMARead").End(codec.GetWord(b, off, &v.MaxRDMARead))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Reply) ResetXDR() {
-	v.MaxCallSendSize = 0
-	v.Align = 0
-	v.MaxRDMARead = 0
-}
+func (v *Reply) ResetXDR() { *v = Reply{} }
 
 // String returns v as text, for logs.
 func (v Reply) String() string { return text.String(&v, "config_rdma_reply") }

@@ -161,14 +161,10 @@ const (
 )
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Segment) XDRSize() int {
-	return 16
-}
+func (v *Segment) XDRSize() int { return 16 }
 
 // XDRMaxSize returns SegmentFixedSize.
-func (*Segment) XDRMaxSize() int {
-	return SegmentFixedSize
-}
+func (*Segment) XDRMaxSize() int { return SegmentFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -229,24 +225,16 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Segment) ResetXDR() {
-	v.Handle = 0
-	v.Length = 0
-	v.Offset = 0
-}
+func (v *Segment) ResetXDR() { *v = Segment{} }
 
 // String returns v as text, for logs.
 func (v Segment) String() string { return text.String(&v, "xdr_rdma_segment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadChunk) XDRSize() int {
-	return 20
-}
+func (v *ReadChunk) XDRSize() int { return 20 }
 
 // XDRMaxSize returns ReadChunkFixedSize.
-func (*ReadChunk) XDRMaxSize() int {
-	return ReadChunkFixedSize
-}
+func (*ReadChunk) XDRMaxSize() int { return ReadChunkFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadChunk) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -309,20 +297,13 @@ func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadChunk) ResetXDR() {
-	v.Position = 0
-	v.Target.ResetXDR()
-}
+func (v *ReadChunk) ResetXDR() { *v = ReadChunk{} }
 
 // String returns v as text, for logs.
 func (v ReadChunk) String() string { return text.String(&v, "xdr_read_chunk") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteChunk) XDRSize() int {
-	n := 4
-	n += 16 * len(v.Target)
-	return n
-}
+func (v *WriteChunk) XDRSize() int { return 4 + 16*len(v.Target) }
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -382,8 +363,7 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
 	}
@@ -408,9 +388,7 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteChunk) ResetXDR() {
-	v.Target = v.Target[:0]
-}
+func (v *WriteChunk) ResetXDR() { v.Target = v.Target[:0] }
 
 // String returns v as text, for logs.
 func (v WriteChunk) String() string { return text.String(&v, "xdr_write_chunk") }
@@ -447,14 +425,10 @@ func (v Proc) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Proc) XDRSize() int {
-	return 4
-}
+func (v *Proc) XDRSize() int { return 4 }
 
 // XDRMaxSize returns ProcFixedSize.
-func (*Proc) XDRMaxSize() int {
-	return ProcFixedSize
-}
+func (*Proc) XDRMaxSize() int { return ProcFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Proc) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -510,21 +484,16 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Proc) ResetXDR() {
-	*v = 0
-}
+func (v *Proc) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Header) XDRSize() int {
-	n := 12
-	n += 24 * len(v.Reads)
-	n += 8 * len(v.Writes)
+	n := 12 + 24*len(v.Reads) + 8*len(v.Writes)
 	for i2 := range v.Writes {
 		n += 16 * len(v.Writes[i2].Target)
 	}
 	if v.Reply.Present {
-		n += 4
-		n += 16 * len(v.Reply.Value.Target)
+		n += 4 + 16*len(v.Reply.Value.Target)
 	}
 	return n
 }
@@ -641,8 +610,7 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reads")
 	}
@@ -770,15 +738,12 @@ func (v Header) String() string { return text.String(&v, "rpc_rdma_header") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *HeaderNomsg) XDRSize() int {
-	n := 12
-	n += 24 * len(v.Reads)
-	n += 8 * len(v.Writes)
+	n := 12 + 24*len(v.Reads) + 8*len(v.Writes)
 	for i2 := range v.Writes {
 		n += 16 * len(v.Writes[i2].Target)
 	}
 	if v.Reply.Present {
-		n += 4
-		n += 16 * len(v.Reply.Value.Target)
+		n += 4 + 16*len(v.Reply.Value.Target)
 	}
 	return n
 }
@@ -895,8 +860,7 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
 	}
@@ -1024,15 +988,12 @@ func (v HeaderNomsg) String() string { return text.String(&v, "rpc_rdma_header_n
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *HeaderPadded) XDRSize() int {
-	n := 20
-	n += 24 * len(v.Reads)
-	n += 8 * len(v.Writes)
+	n := 20 + 24*len(v.Reads) + 8*len(v.Writes)
 	for i2 := range v.Writes {
 		n += 16 * len(v.Writes[i2].Target)
 	}
 	if v.Reply.Present {
-		n += 4
-		n += 16 * len(v.Reply.Value.Target)
+		n += 4 + 16*len(v.Reply.Value.Target)
 	}
 	return n
 }
@@ -1156,8 +1117,7 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
 	}
@@ -1320,14 +1280,10 @@ func (v ErrCode) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ErrCode) XDRSize() int {
-	return 4
-}
+func (v *ErrCode) XDRSize() int { return 4 }
 
 // XDRMaxSize returns ErrCodeFixedSize.
-func (*ErrCode) XDRMaxSize() int {
-	return ErrCodeFixedSize
-}
+func (*ErrCode) XDRMaxSize() int { return ErrCodeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1382,19 +1338,13 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ErrCode) ResetXDR() {
-	*v = 0
-}
+func (v *ErrCode) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *VersionRange) XDRSize() int {
-	return 8
-}
+func (v *VersionRange) XDRSize() int { return 8 }
 
 // XDRMaxSize returns VersionRangeFixedSize.
-func (*VersionRange) XDRMaxSize() int {
-	return VersionRangeFixedSize
-}
+func (*VersionRange) XDRMaxSize() int { return VersionRangeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1453,10 +1403,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *VersionRange) ResetXDR() {
-	v.Low = 0
-	v.High = 0
-}
+func (v *VersionRange) ResetXDR() { *v = VersionRange{} }
 
 // String returns v as text, for logs.
 func (v VersionRange) String() string { return text.String(&v, "rpc_rdma_errvers") }
@@ -1474,9 +1421,7 @@ func (v *Error) XDRSize() int {
 }
 
 // XDRMaxSize returns ErrorMaxSize.
-func (*Error) XDRMaxSize() int {
-	return ErrorMaxSize
-}
+func (*Error) XDRMaxSize() int { return ErrorMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -1541,12 +1486,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Err {
-		switch v.Err {
-		case ErrVers:
-			v.Vrange.ResetXDR()
-		case ErrChunk:
-		default:
-		}
+		v.ResetXDR()
 		v.Err = kind
 	}
 	switch kind {
@@ -1565,15 +1505,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Error) ResetXDR() {
-	switch v.Err {
-	case ErrVers:
-		v.Vrange.ResetXDR()
-	case ErrChunk:
-	default:
-	}
-	v.Err = 0
-}
+func (v *Error) ResetXDR() { *v = Error{} }
 
 // String returns v as text, for logs.
 func (v Error) String() string { return text.String(&v, "rpc_rdma_error") }
@@ -1583,37 +1515,28 @@ func (v *Body) XDRSize() int {
 	n := 4
 	switch v.Proc {
 	case ProcMsg:
-		n += 12
-		n += 24 * len(v.Msg.Reads)
-		n += 8 * len(v.Msg.Writes)
+		n += 12 + 24*len(v.Msg.Reads) + 8*len(v.Msg.Writes)
 		for i2 := range v.Msg.Writes {
 			n += 16 * len(v.Msg.Writes[i2].Target)
 		}
 		if v.Msg.Reply.Present {
-			n += 4
-			n += 16 * len(v.Msg.Reply.Value.Target)
+			n += 4 + 16*len(v.Msg.Reply.Value.Target)
 		}
 	case ProcNomsg:
-		n += 12
-		n += 24 * len(v.Nomsg.Reads)
-		n += 8 * len(v.Nomsg.Writes)
+		n += 12 + 24*len(v.Nomsg.Reads) + 8*len(v.Nomsg.Writes)
 		for i6 := range v.Nomsg.Writes {
 			n += 16 * len(v.Nomsg.Writes[i6].Target)
 		}
 		if v.Nomsg.Reply.Present {
-			n += 4
-			n += 16 * len(v.Nomsg.Reply.Value.Target)
+			n += 4 + 16*len(v.Nomsg.Reply.Value.Target)
 		}
 	case ProcMsgp:
-		n += 20
-		n += 24 * len(v.Msgp.Reads)
-		n += 8 * len(v.Msgp.Writes)
+		n += 20 + 24*len(v.Msgp.Reads) + 8*len(v.Msgp.Writes)
 		for i10 := range v.Msgp.Writes {
 			n += 16 * len(v.Msgp.Writes[i10].Target)
 		}
 		if v.Msgp.Reply.Present {
-			n += 4
-			n += 16 * len(v.Msgp.Reply.Value.Target)
+			n += 4 + 16*len(v.Msgp.Reply.Value.Target)
 		}
 	case ProcDone:
 	case ProcError:
@@ -1936,25 +1859,14 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
 	kind := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Proc {
-		switch v.Proc {
-		case ProcMsg:
-			v.Msg.ResetXDR()
-		case ProcNomsg:
-			v.Nomsg.ResetXDR()
-		case ProcMsgp:
-			v.Msgp.ResetXDR()
-		case ProcDone:
-		case ProcError:
-			v.Error.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Proc = kind
 	}
 	switch kind {
@@ -2300,12 +2212,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Error.Err {
-			switch v.Error.Err {
-			case ErrVers:
-				v.Error.Vrange.ResetXDR()
-			case ErrChunk:
-			default:
-			}
+			v.Error.ResetXDR()
 			v.Error.Err = kind2
 		}
 		switch kind2 {
@@ -2353,37 +2260,28 @@ func (v *Message) XDRSize() int {
 	n := 16
 	switch v.Body.Proc {
 	case ProcMsg:
-		n += 12
-		n += 24 * len(v.Body.Msg.Reads)
-		n += 8 * len(v.Body.Msg.Writes)
+		n += 12 + 24*len(v.Body.Msg.Reads) + 8*len(v.Body.Msg.Writes)
 		for i2 := range v.Body.Msg.Writes {
 			n += 16 * len(v.Body.Msg.Writes[i2].Target)
 		}
 		if v.Body.Msg.Reply.Present {
-			n += 4
-			n += 16 * len(v.Body.Msg.Reply.Value.Target)
+			n += 4 + 16*len(v.Body.Msg.Reply.Value.Target)
 		}
 	case ProcNomsg:
-		n += 12
-		n += 24 * len(v.Body.Nomsg.Reads)
-		n += 8 * len(v.Body.Nomsg.Writes)
+		n += 12 + 24*len(v.Body.Nomsg.Reads) + 8*len(v.Body.Nomsg.Writes)
 		for i6 := range v.Body.Nomsg.Writes {
 			n += 16 * len(v.Body.Nomsg.Writes[i6].Target)
 		}
 		if v.Body.Nomsg.Reply.Present {
-			n += 4
-			n += 16 * len(v.Body.Nomsg.Reply.Value.Target)
+			n += 4 + 16*len(v.Body.Nomsg.Reply.Value.Target)
 		}
 	case ProcMsgp:
-		n += 20
-		n += 24 * len(v.Body.Msgp.Reads)
-		n += 8 * len(v.Body.Msgp.Writes)
+		n += 20 + 24*len(v.Body.Msgp.Reads) + 8*len(v.Body.Msgp.Writes)
 		for i10 := range v.Body.Msgp.Writes {
 			n += 16 * len(v.Body.Msgp.Writes[i10].Target)
 		}
 		if v.Body.Msgp.Reply.Present {
-			n += 4
-			n += 16 * len(v.Body.Msgp.Reply.Value.Target)
+			n += 4 + 16*len(v.Body.Msgp.Reply.Value.Target)
 		}
 	case ProcDone:
 	case ProcError:
@@ -2709,8 +2607,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
@@ -2721,17 +2618,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	if kind != v.Body.Proc {
-		switch v.Body.Proc {
-		case ProcMsg:
-			v.Body.Msg.ResetXDR()
-		case ProcNomsg:
-			v.Body.Nomsg.ResetXDR()
-		case ProcMsgp:
-			v.Body.Msgp.ResetXDR()
-		case ProcDone:
-		case ProcError:
-			v.Body.Error.ResetXDR()
-		}
+		v.Body.ResetXDR()
 		v.Body.Proc = kind
 	}
 	switch kind {
@@ -3077,12 +2964,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Body.Error.Err {
-			switch v.Body.Error.Err {
-			case ErrVers:
-				v.Body.Error.Vrange.ResetXDR()
-			case ErrChunk:
-			default:
-			}
+			v.Body.Error.ResetXDR()
 			v.Body.Error.Err = kind2
 		}
 		switch kind2 {

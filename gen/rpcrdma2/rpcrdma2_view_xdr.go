@@ -47,8 +47,7 @@ func (v *Msg) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Msg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Msg) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.Msg:Chunks")
 	}
@@ -75,8 +74,7 @@ func (v *Nomsg) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.Nomsg:Chunks")
 	}

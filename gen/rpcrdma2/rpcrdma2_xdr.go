@@ -296,11 +296,7 @@ const (
 )
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Msg) XDRSize() int {
-	n := 0
-	n += v.Chunks.XDRSize()
-	return n
-}
+func (v *Msg) XDRSize() int { return v.Chunks.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
 func (v *Msg) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -329,8 +325,7 @@ func (v *Msg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "rpcrdma2.Msg:Chunks"))
 	}
@@ -338,8 +333,7 @@ func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.Msg:Chunks")
 	}
@@ -347,19 +341,13 @@ func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Msg) ResetXDR() {
-	v.Chunks.ResetXDR()
-}
+func (v *Msg) ResetXDR() { v.Chunks.ResetXDR() }
 
 // String returns v as text, for logs.
 func (v Msg) String() string { return text.String(&v, "rpcrdma2_msg") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Nomsg) XDRSize() int {
-	n := 0
-	n += v.Chunks.XDRSize()
-	return n
-}
+func (v *Nomsg) XDRSize() int { return v.Chunks.XDRSize() }
 
 // EncodeXDR appends v to the output of e.
 func (v *Nomsg) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -388,8 +376,7 @@ func (v *Nomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "rpcrdma2.Nomsg:Chunks"))
 	}
@@ -397,8 +384,7 @@ func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.Nomsg:Chunks")
 	}
@@ -406,22 +392,16 @@ func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Nomsg) ResetXDR() {
-	v.Chunks.ResetXDR()
-}
+func (v *Nomsg) ResetXDR() { v.Chunks.ResetXDR() }
 
 // String returns v as text, for logs.
 func (v Nomsg) String() string { return text.String(&v, "rpcrdma2_nomsg") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ErrCode) XDRSize() int {
-	return 4
-}
+func (v *ErrCode) XDRSize() int { return 4 }
 
 // XDRMaxSize returns ErrCodeFixedSize.
-func (*ErrCode) XDRMaxSize() int {
-	return ErrCodeFixedSize
-}
+func (*ErrCode) XDRMaxSize() int { return ErrCodeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -476,19 +456,13 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ErrCode) ResetXDR() {
-	*v = 0
-}
+func (v *ErrCode) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *VersionRange) XDRSize() int {
-	return 8
-}
+func (v *VersionRange) XDRSize() int { return 8 }
 
 // XDRMaxSize returns VersionRangeFixedSize.
-func (*VersionRange) XDRMaxSize() int {
-	return VersionRangeFixedSize
-}
+func (*VersionRange) XDRMaxSize() int { return VersionRangeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -547,23 +521,16 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *VersionRange) ResetXDR() {
-	v.Low = 0
-	v.High = 0
-}
+func (v *VersionRange) ResetXDR() { *v = VersionRange{} }
 
 // String returns v as text, for logs.
 func (v VersionRange) String() string { return text.String(&v, "rpcrdma2_err_vers") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteShortage) XDRSize() int {
-	return 8
-}
+func (v *WriteShortage) XDRSize() int { return 8 }
 
 // XDRMaxSize returns WriteShortageFixedSize.
-func (*WriteShortage) XDRMaxSize() int {
-	return WriteShortageFixedSize
-}
+func (*WriteShortage) XDRMaxSize() int { return WriteShortageFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -622,10 +589,7 @@ func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteShortage) ResetXDR() {
-	v.ChunkIndex = 0
-	v.LengthNeeded = 0
-}
+func (v *WriteShortage) ResetXDR() { *v = WriteShortage{} }
 
 // String returns v as text, for logs.
 func (v WriteShortage) String() string { return text.String(&v, "rpcrdma2_err_write") }
@@ -652,9 +616,7 @@ func (v *Error) XDRSize() int {
 }
 
 // XDRMaxSize returns ErrorMaxSize.
-func (*Error) XDRMaxSize() int {
-	return ErrorMaxSize
-}
+func (*Error) XDRMaxSize() int { return ErrorMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -754,21 +716,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Err {
-		switch v.Err {
-		case ErrVers:
-			v.Versions.ResetXDR()
-		case ErrReadChunks:
-			v.MaxReadChunks = 0
-		case ErrWriteChunks:
-			v.MaxWriteChunks = 0
-		case ErrSegments:
-			v.MaxSegments = 0
-		case ErrWriteResource:
-			v.WriteResource.ResetXDR()
-		case ErrReplyResource:
-			v.ReplyLengthNeeded = 0
-		default:
-		}
+		v.ResetXDR()
 		v.Err = kind
 	}
 	switch kind {
@@ -818,32 +766,14 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Error) ResetXDR() {
-	switch v.Err {
-	case ErrVers:
-		v.Versions.ResetXDR()
-	case ErrReadChunks:
-		v.MaxReadChunks = 0
-	case ErrWriteChunks:
-		v.MaxWriteChunks = 0
-	case ErrSegments:
-		v.MaxSegments = 0
-	case ErrWriteResource:
-		v.WriteResource.ResetXDR()
-	case ErrReplyResource:
-		v.ReplyLengthNeeded = 0
-	default:
-	}
-	v.Err = 0
-}
+func (v *Error) ResetXDR() { *v = Error{} }
 
 // String returns v as text, for logs.
 func (v Error) String() string { return text.String(&v, "rpcrdma2_error") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ConnProp) XDRSize() int {
-	n := 4
-	n += 8 * len(v.Props)
+	n := 4 + 8*len(v.Props)
 	for i := range v.Props {
 		n += xdr.Padded(len(v.Props[i].Data))
 	}
@@ -911,8 +841,7 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
 	}
@@ -947,22 +876,16 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ConnProp) ResetXDR() {
-	v.Props = v.Props[:0]
-}
+func (v *ConnProp) ResetXDR() { v.Props = v.Props[:0] }
 
 // String returns v as text, for logs.
 func (v ConnProp) String() string { return text.String(&v, "rpcrdma2_connprop") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Common) XDRSize() int {
-	return 16
-}
+func (v *Common) XDRSize() int { return 16 }
 
 // XDRMaxSize returns CommonFixedSize.
-func (*Common) XDRMaxSize() int {
-	return CommonFixedSize
-}
+func (*Common) XDRMaxSize() int { return CommonFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Common) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1025,25 +948,16 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Common) ResetXDR() {
-	v.XID = 0
-	v.Vers = 0
-	v.Credit = 0
-	v.Htype = 0
-}
+func (v *Common) ResetXDR() { *v = Common{} }
 
 // String returns v as text, for logs.
 func (v Common) String() string { return text.String(&v, "rpcrdma_common") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *HeaderPrefix) XDRSize() int {
-	return 20
-}
+func (v *HeaderPrefix) XDRSize() int { return 20 }
 
 // XDRMaxSize returns HeaderPrefixFixedSize.
-func (*HeaderPrefix) XDRMaxSize() int {
-	return HeaderPrefixFixedSize
-}
+func (*HeaderPrefix) XDRMaxSize() int { return HeaderPrefixFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1108,23 +1022,16 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *HeaderPrefix) ResetXDR() {
-	v.Start.ResetXDR()
-	v.Flags = 0
-}
+func (v *HeaderPrefix) ResetXDR() { *v = HeaderPrefix{} }
 
 // String returns v as text, for logs.
 func (v HeaderPrefix) String() string { return text.String(&v, "rpcrdma2_hdr_prefix") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Segment) XDRSize() int {
-	return 16
-}
+func (v *Segment) XDRSize() int { return 16 }
 
 // XDRMaxSize returns SegmentFixedSize.
-func (*Segment) XDRMaxSize() int {
-	return SegmentFixedSize
-}
+func (*Segment) XDRMaxSize() int { return SegmentFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1185,24 +1092,16 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Segment) ResetXDR() {
-	v.Handle = 0
-	v.Length = 0
-	v.Offset = 0
-}
+func (v *Segment) ResetXDR() { *v = Segment{} }
 
 // String returns v as text, for logs.
 func (v Segment) String() string { return text.String(&v, "rpcrdma2_segment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadSegment) XDRSize() int {
-	return 20
-}
+func (v *ReadSegment) XDRSize() int { return 20 }
 
 // XDRMaxSize returns ReadSegmentFixedSize.
-func (*ReadSegment) XDRMaxSize() int {
-	return ReadSegmentFixedSize
-}
+func (*ReadSegment) XDRMaxSize() int { return ReadSegmentFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1265,20 +1164,13 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadSegment) ResetXDR() {
-	v.Position = 0
-	v.Target.ResetXDR()
-}
+func (v *ReadSegment) ResetXDR() { *v = ReadSegment{} }
 
 // String returns v as text, for logs.
 func (v ReadSegment) String() string { return text.String(&v, "rpcrdma2_read_segment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteChunk) XDRSize() int {
-	n := 4
-	n += 16 * len(v.Target)
-	return n
-}
+func (v *WriteChunk) XDRSize() int { return 4 + 16*len(v.Target) }
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1338,8 +1230,7 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
 	}
@@ -1364,24 +1255,19 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteChunk) ResetXDR() {
-	v.Target = v.Target[:0]
-}
+func (v *WriteChunk) ResetXDR() { v.Target = v.Target[:0] }
 
 // String returns v as text, for logs.
 func (v WriteChunk) String() string { return text.String(&v, "rpcrdma2_write_chunk") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ChunkLists) XDRSize() int {
-	n := 16
-	n += 24 * len(v.Reads)
-	n += 8 * len(v.Writes)
+	n := 16 + 24*len(v.Reads) + 8*len(v.Writes)
 	for i2 := range v.Writes {
 		n += 16 * len(v.Writes[i2].Target)
 	}
 	if v.Reply.Present {
-		n += 4
-		n += 16 * len(v.Reply.Value.Target)
+		n += 4 + 16*len(v.Reply.Value.Target)
 	}
 	return n
 }
@@ -1503,8 +1389,7 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
 	}
@@ -1634,14 +1519,10 @@ func (v *ChunkLists) ResetXDR() {
 func (v ChunkLists) String() string { return text.String(&v, "rpcrdma2_chunk_lists") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropID) XDRSize() int {
-	return 4
-}
+func (v *PropID) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropIDFixedSize.
-func (*PropID) XDRMaxSize() int {
-	return PropIDFixedSize
-}
+func (*PropID) XDRMaxSize() int { return PropIDFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropID) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1696,16 +1577,10 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropID) ResetXDR() {
-	*v = 0
-}
+func (v *PropID) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropVal) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *PropVal) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropVal) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1776,18 +1651,14 @@ func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropVal) ResetXDR() {
-	v.Which = 0
-	v.Data = nil
-}
+func (v *PropVal) ResetXDR() { *v = PropVal{} }
 
 // String returns v as text, for logs.
 func (v PropVal) String() string { return text.String(&v, "rpcrdma2_propval") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropSet) XDRSize() int {
-	n := 4
-	n += 8 * len(*v)
+	n := 4 + 8*len(*v)
 	for i := range *v {
 		n += xdr.Padded(len((*v)[i].Data))
 	}
@@ -1855,8 +1726,7 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSet:")
 	}
@@ -1891,19 +1761,13 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropSet) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *PropSet) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v PropSet) String() string { return text.String(&v, "rpcrdma2_propset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropSubset) XDRSize() int {
-	n := 4
-	n += 4 * len(*v)
-	return n
-}
+func (v *PropSubset) XDRSize() int { return 4 + 4*len(*v) }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropSubset) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1959,8 +1823,7 @@ func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSubset:")
 	}
@@ -1981,22 +1844,16 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropSubset) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *PropSubset) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v PropSubset) String() string { return text.String(&v, "rpcrdma2_propsubset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSendSize) XDRSize() int {
-	return 4
-}
+func (v *PropMaxSendSize) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropMaxSendSizeFixedSize.
-func (*PropMaxSendSize) XDRMaxSize() int {
-	return PropMaxSendSizeFixedSize
-}
+func (*PropMaxSendSize) XDRMaxSize() int { return PropMaxSendSizeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2051,19 +1908,13 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropMaxSendSize) ResetXDR() {
-	*v = 0
-}
+func (v *PropMaxSendSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropReceiveBufferSize) XDRSize() int {
-	return 4
-}
+func (v *PropReceiveBufferSize) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropReceiveBufferSizeFixedSize.
-func (*PropReceiveBufferSize) XDRMaxSize() int {
-	return PropReceiveBufferSizeFixedSize
-}
+func (*PropReceiveBufferSize) XDRMaxSize() int { return PropReceiveBufferSizeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2118,19 +1969,13 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropReceiveBufferSize) ResetXDR() {
-	*v = 0
-}
+func (v *PropReceiveBufferSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSegmentSize) XDRSize() int {
-	return 4
-}
+func (v *PropMaxSegmentSize) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropMaxSegmentSizeFixedSize.
-func (*PropMaxSegmentSize) XDRMaxSize() int {
-	return PropMaxSegmentSizeFixedSize
-}
+func (*PropMaxSegmentSize) XDRMaxSize() int { return PropMaxSegmentSizeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2185,19 +2030,13 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropMaxSegmentSize) ResetXDR() {
-	*v = 0
-}
+func (v *PropMaxSegmentSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSegmentCount) XDRSize() int {
-	return 4
-}
+func (v *PropMaxSegmentCount) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropMaxSegmentCountFixedSize.
-func (*PropMaxSegmentCount) XDRMaxSize() int {
-	return PropMaxSegmentCountFixedSize
-}
+func (*PropMaxSegmentCount) XDRMaxSize() int { return PropMaxSegmentCountFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2252,19 +2091,13 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropMaxSegmentCount) ResetXDR() {
-	*v = 0
-}
+func (v *PropMaxSegmentCount) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropReverseSupport) XDRSize() int {
-	return 4
-}
+func (v *PropReverseSupport) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropReverseSupportFixedSize.
-func (*PropReverseSupport) XDRMaxSize() int {
-	return PropReverseSupportFixedSize
-}
+func (*PropReverseSupport) XDRMaxSize() int { return PropReverseSupportFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2319,16 +2152,10 @@ func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropReverseSupport) ResetXDR() {
-	*v = 0
-}
+func (v *PropReverseSupport) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropHostAuth) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *PropHostAuth) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2395,9 +2222,7 @@ func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropHostAuth) ResetXDR() {
-	*v = nil
-}
+func (v *PropHostAuth) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v PropHostAuth) String() string { return text.String(&v, "rpcrdma2_prop_hostauth") }

@@ -344,14 +344,10 @@ const (
 )
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ErrCode) XDRSize() int {
-	return 4
-}
+func (v *ErrCode) XDRSize() int { return 4 }
 
 // XDRMaxSize returns ErrCodeFixedSize.
-func (*ErrCode) XDRMaxSize() int {
-	return ErrCodeFixedSize
-}
+func (*ErrCode) XDRMaxSize() int { return ErrCodeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -406,19 +402,13 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ErrCode) ResetXDR() {
-	*v = 0
-}
+func (v *ErrCode) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *VersionRange) XDRSize() int {
-	return 8
-}
+func (v *VersionRange) XDRSize() int { return 8 }
 
 // XDRMaxSize returns VersionRangeFixedSize.
-func (*VersionRange) XDRMaxSize() int {
-	return VersionRangeFixedSize
-}
+func (*VersionRange) XDRMaxSize() int { return VersionRangeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -477,23 +467,16 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *VersionRange) ResetXDR() {
-	v.Low = 0
-	v.High = 0
-}
+func (v *VersionRange) ResetXDR() { *v = VersionRange{} }
 
 // String returns v as text, for logs.
 func (v VersionRange) String() string { return text.String(&v, "rpcrdma2_err_vers") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteShortage) XDRSize() int {
-	return 8
-}
+func (v *WriteShortage) XDRSize() int { return 8 }
 
 // XDRMaxSize returns WriteShortageFixedSize.
-func (*WriteShortage) XDRMaxSize() int {
-	return WriteShortageFixedSize
-}
+func (*WriteShortage) XDRMaxSize() int { return WriteShortageFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -552,10 +535,7 @@ func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteShortage) ResetXDR() {
-	v.ChunkIndex = 0
-	v.LengthNeeded = 0
-}
+func (v *WriteShortage) ResetXDR() { *v = WriteShortage{} }
 
 // String returns v as text, for logs.
 func (v WriteShortage) String() string { return text.String(&v, "rpcrdma2_err_write") }
@@ -582,9 +562,7 @@ func (v *Error) XDRSize() int {
 }
 
 // XDRMaxSize returns ErrorMaxSize.
-func (*Error) XDRMaxSize() int {
-	return ErrorMaxSize
-}
+func (*Error) XDRMaxSize() int { return ErrorMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -684,21 +662,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Err {
-		switch v.Err {
-		case ErrVers:
-			v.Versions.ResetXDR()
-		case ErrReadChunks:
-			v.MaxReadChunks = 0
-		case ErrWriteChunks:
-			v.MaxWriteChunks = 0
-		case ErrSegments:
-			v.MaxSegments = 0
-		case ErrWriteResource:
-			v.WriteResource.ResetXDR()
-		case ErrReplyResource:
-			v.ReplyLengthNeeded = 0
-		default:
-		}
+		v.ResetXDR()
 		v.Err = kind
 	}
 	switch kind {
@@ -748,32 +712,14 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Error) ResetXDR() {
-	switch v.Err {
-	case ErrVers:
-		v.Versions.ResetXDR()
-	case ErrReadChunks:
-		v.MaxReadChunks = 0
-	case ErrWriteChunks:
-		v.MaxWriteChunks = 0
-	case ErrSegments:
-		v.MaxSegments = 0
-	case ErrWriteResource:
-		v.WriteResource.ResetXDR()
-	case ErrReplyResource:
-		v.ReplyLengthNeeded = 0
-	default:
-	}
-	v.Err = 0
-}
+func (v *Error) ResetXDR() { *v = Error{} }
 
 // String returns v as text, for logs.
 func (v Error) String() string { return text.String(&v, "rpcrdma2_hdr_error") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ConnProp) XDRSize() int {
-	n := 4
-	n += 8 * len(v.Props)
+	n := 4 + 8*len(v.Props)
 	for i := range v.Props {
 		n += xdr.Padded(len(v.Props[i].Data))
 	}
@@ -841,8 +787,7 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ConnProp:Props")
 	}
@@ -877,25 +822,19 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ConnProp) ResetXDR() {
-	v.Props = v.Props[:0]
-}
+func (v *ConnProp) ResetXDR() { v.Props = v.Props[:0] }
 
 // String returns v as text, for logs.
 func (v ConnProp) String() string { return text.String(&v, "rpcrdma2_hdr_connprop") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CallExternal) XDRSize() int {
-	n := 20
-	n += 24 * len(v.Call)
-	n += 24 * len(v.Reads)
-	n += 8 * len(v.ProvisionalWrites)
+	n := 20 + 24*len(v.Call) + 24*len(v.Reads) + 8*len(v.ProvisionalWrites)
 	for i3 := range v.ProvisionalWrites {
 		n += 16 * len(v.ProvisionalWrites[i3].Target)
 	}
 	if v.ProvisionalReply.Present {
-		n += 4
-		n += 16 * len(v.ProvisionalReply.Value.Target)
+		n += 4 + 16*len(v.ProvisionalReply.Value.Target)
 	}
 	return n
 }
@@ -1036,8 +975,7 @@ func (v *CallExternal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *CallExternal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *CallExternal) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.CallExternal:InvHandle")
 	}
@@ -1197,14 +1135,10 @@ func (v *CallExternal) ResetXDR() {
 func (v CallExternal) String() string { return text.String(&v, "rpcrdma2_hdr_call_external") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CallMiddle) XDRSize() int {
-	return 4
-}
+func (v *CallMiddle) XDRSize() int { return 4 }
 
 // XDRMaxSize returns CallMiddleFixedSize.
-func (*CallMiddle) XDRMaxSize() int {
-	return CallMiddleFixedSize
-}
+func (*CallMiddle) XDRMaxSize() int { return CallMiddleFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *CallMiddle) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1259,24 +1193,19 @@ func (v *CallMiddle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CallMiddle) ResetXDR() {
-	v.Remaining = 0
-}
+func (v *CallMiddle) ResetXDR() { *v = CallMiddle{} }
 
 // String returns v as text, for logs.
 func (v CallMiddle) String() string { return text.String(&v, "rpcrdma2_hdr_call_middle") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CallInline) XDRSize() int {
-	n := 16
-	n += 24 * len(v.Reads)
-	n += 8 * len(v.ProvisionalWrites)
+	n := 16 + 24*len(v.Reads) + 8*len(v.ProvisionalWrites)
 	for i2 := range v.ProvisionalWrites {
 		n += 16 * len(v.ProvisionalWrites[i2].Target)
 	}
 	if v.ProvisionalReply.Present {
-		n += 4
-		n += 16 * len(v.ProvisionalReply.Value.Target)
+		n += 4 + 16*len(v.ProvisionalReply.Value.Target)
 	}
 	return n
 }
@@ -1398,8 +1327,7 @@ func (v *CallInline) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *CallInline) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *CallInline) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.CallInline:InvHandle")
 	}
@@ -1530,14 +1458,12 @@ func (v CallInline) String() string { return text.String(&v, "rpcrdma2_hdr_call_
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReplyExternal) XDRSize() int {
-	n := 8
-	n += 8 * len(v.Writes)
+	n := 8 + 8*len(v.Writes)
 	for i := range v.Writes {
 		n += 16 * len(v.Writes[i].Target)
 	}
 	if v.Reply.Present {
-		n += 4
-		n += 16 * len(v.Reply.Value.Target)
+		n += 4 + 16*len(v.Reply.Value.Target)
 	}
 	return n
 }
@@ -1635,8 +1561,7 @@ func (v *ReplyExternal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ReplyExternal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ReplyExternal) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyExternal:Writes")
 	}
@@ -1733,14 +1658,10 @@ func (v *ReplyExternal) ResetXDR() {
 func (v ReplyExternal) String() string { return text.String(&v, "rpcrdma2_hdr_reply_external") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReplyMiddle) XDRSize() int {
-	return 4
-}
+func (v *ReplyMiddle) XDRSize() int { return 4 }
 
 // XDRMaxSize returns ReplyMiddleFixedSize.
-func (*ReplyMiddle) XDRMaxSize() int {
-	return ReplyMiddleFixedSize
-}
+func (*ReplyMiddle) XDRMaxSize() int { return ReplyMiddleFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ReplyMiddle) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1795,17 +1716,14 @@ func (v *ReplyMiddle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReplyMiddle) ResetXDR() {
-	v.Remaining = 0
-}
+func (v *ReplyMiddle) ResetXDR() { *v = ReplyMiddle{} }
 
 // String returns v as text, for logs.
 func (v ReplyMiddle) String() string { return text.String(&v, "rpcrdma2_hdr_reply_middle") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReplyInline) XDRSize() int {
-	n := 4
-	n += 8 * len(v.Writes)
+	n := 4 + 8*len(v.Writes)
 	for i := range v.Writes {
 		n += 16 * len(v.Writes[i].Target)
 	}
@@ -1881,8 +1799,7 @@ func (v *ReplyInline) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ReplyInline) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ReplyInline) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyInline:Writes")
 	}
@@ -1931,22 +1848,16 @@ func (v *ReplyInline) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReplyInline) ResetXDR() {
-	v.Writes = v.Writes[:0]
-}
+func (v *ReplyInline) ResetXDR() { v.Writes = v.Writes[:0] }
 
 // String returns v as text, for logs.
 func (v ReplyInline) String() string { return text.String(&v, "rpcrdma2_hdr_reply_inline") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Common) XDRSize() int {
-	return 16
-}
+func (v *Common) XDRSize() int { return 16 }
 
 // XDRMaxSize returns CommonFixedSize.
-func (*Common) XDRMaxSize() int {
-	return CommonFixedSize
-}
+func (*Common) XDRMaxSize() int { return CommonFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Common) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2009,25 +1920,16 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Common) ResetXDR() {
-	v.XID = 0
-	v.Vers = 0
-	v.Credit = 0
-	v.Htype = 0
-}
+func (v *Common) ResetXDR() { *v = Common{} }
 
 // String returns v as text, for logs.
 func (v Common) String() string { return text.String(&v, "rpcrdma_common") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *HeaderPrefix) XDRSize() int {
-	return 16
-}
+func (v *HeaderPrefix) XDRSize() int { return 16 }
 
 // XDRMaxSize returns HeaderPrefixFixedSize.
-func (*HeaderPrefix) XDRMaxSize() int {
-	return HeaderPrefixFixedSize
-}
+func (*HeaderPrefix) XDRMaxSize() int { return HeaderPrefixFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2090,22 +1992,16 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *HeaderPrefix) ResetXDR() {
-	v.Start.ResetXDR()
-}
+func (v *HeaderPrefix) ResetXDR() { *v = HeaderPrefix{} }
 
 // String returns v as text, for logs.
 func (v HeaderPrefix) String() string { return text.String(&v, "rpcrdma2_hdr_prefix") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Segment) XDRSize() int {
-	return 16
-}
+func (v *Segment) XDRSize() int { return 16 }
 
 // XDRMaxSize returns SegmentFixedSize.
-func (*Segment) XDRMaxSize() int {
-	return SegmentFixedSize
-}
+func (*Segment) XDRMaxSize() int { return SegmentFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2166,24 +2062,16 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Segment) ResetXDR() {
-	v.Handle = 0
-	v.Length = 0
-	v.Offset = 0
-}
+func (v *Segment) ResetXDR() { *v = Segment{} }
 
 // String returns v as text, for logs.
 func (v Segment) String() string { return text.String(&v, "rpcrdma2_segment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadSegment) XDRSize() int {
-	return 20
-}
+func (v *ReadSegment) XDRSize() int { return 20 }
 
 // XDRMaxSize returns ReadSegmentFixedSize.
-func (*ReadSegment) XDRMaxSize() int {
-	return ReadSegmentFixedSize
-}
+func (*ReadSegment) XDRMaxSize() int { return ReadSegmentFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2246,20 +2134,13 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadSegment) ResetXDR() {
-	v.Position = 0
-	v.Target.ResetXDR()
-}
+func (v *ReadSegment) ResetXDR() { *v = ReadSegment{} }
 
 // String returns v as text, for logs.
 func (v ReadSegment) String() string { return text.String(&v, "rpcrdma2_read_segment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteChunk) XDRSize() int {
-	n := 4
-	n += 16 * len(v.Target)
-	return n
-}
+func (v *WriteChunk) XDRSize() int { return 4 + 16*len(v.Target) }
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2319,8 +2200,7 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.WriteChunk:Target")
 	}
@@ -2345,22 +2225,16 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteChunk) ResetXDR() {
-	v.Target = v.Target[:0]
-}
+func (v *WriteChunk) ResetXDR() { v.Target = v.Target[:0] }
 
 // String returns v as text, for logs.
 func (v WriteChunk) String() string { return text.String(&v, "rpcrdma2_write_chunk") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropID) XDRSize() int {
-	return 4
-}
+func (v *PropID) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropIDFixedSize.
-func (*PropID) XDRMaxSize() int {
-	return PropIDFixedSize
-}
+func (*PropID) XDRMaxSize() int { return PropIDFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropID) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2415,16 +2289,10 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropID) ResetXDR() {
-	*v = 0
-}
+func (v *PropID) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropVal) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *PropVal) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropVal) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2495,18 +2363,14 @@ func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropVal) ResetXDR() {
-	v.Which = 0
-	v.Data = nil
-}
+func (v *PropVal) ResetXDR() { *v = PropVal{} }
 
 // String returns v as text, for logs.
 func (v PropVal) String() string { return text.String(&v, "rpcrdma2_propval") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropSet) XDRSize() int {
-	n := 4
-	n += 8 * len(*v)
+	n := 4 + 8*len(*v)
 	for i := range *v {
 		n += xdr.Padded(len((*v)[i].Data))
 	}
@@ -2574,8 +2438,7 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropSet:")
 	}
@@ -2610,19 +2473,13 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropSet) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *PropSet) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v PropSet) String() string { return text.String(&v, "rpcrdma2_propset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropSubset) XDRSize() int {
-	n := 4
-	n += 4 * len(*v)
-	return n
-}
+func (v *PropSubset) XDRSize() int { return 4 + 4*len(*v) }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropSubset) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2678,8 +2535,7 @@ func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropSubset:")
 	}
@@ -2700,22 +2556,16 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropSubset) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *PropSubset) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v PropSubset) String() string { return text.String(&v, "rpcrdma2_propsubset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSendSize) XDRSize() int {
-	return 4
-}
+func (v *PropMaxSendSize) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropMaxSendSizeFixedSize.
-func (*PropMaxSendSize) XDRMaxSize() int {
-	return PropMaxSendSizeFixedSize
-}
+func (*PropMaxSendSize) XDRMaxSize() int { return PropMaxSendSizeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2770,19 +2620,13 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropMaxSendSize) ResetXDR() {
-	*v = 0
-}
+func (v *PropMaxSendSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropReceiveBufferSize) XDRSize() int {
-	return 4
-}
+func (v *PropReceiveBufferSize) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropReceiveBufferSizeFixedSize.
-func (*PropReceiveBufferSize) XDRMaxSize() int {
-	return PropReceiveBufferSizeFixedSize
-}
+func (*PropReceiveBufferSize) XDRMaxSize() int { return PropReceiveBufferSizeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2837,19 +2681,13 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropReceiveBufferSize) ResetXDR() {
-	*v = 0
-}
+func (v *PropReceiveBufferSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSegmentSize) XDRSize() int {
-	return 4
-}
+func (v *PropMaxSegmentSize) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropMaxSegmentSizeFixedSize.
-func (*PropMaxSegmentSize) XDRMaxSize() int {
-	return PropMaxSegmentSizeFixedSize
-}
+func (*PropMaxSegmentSize) XDRMaxSize() int { return PropMaxSegmentSizeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2904,19 +2742,13 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropMaxSegmentSize) ResetXDR() {
-	*v = 0
-}
+func (v *PropMaxSegmentSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSegmentCount) XDRSize() int {
-	return 4
-}
+func (v *PropMaxSegmentCount) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropMaxSegmentCountFixedSize.
-func (*PropMaxSegmentCount) XDRMaxSize() int {
-	return PropMaxSegmentCountFixedSize
-}
+func (*PropMaxSegmentCount) XDRMaxSize() int { return PropMaxSegmentCountFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2971,19 +2803,13 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropMaxSegmentCount) ResetXDR() {
-	*v = 0
-}
+func (v *PropMaxSegmentCount) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropReverseSupport) XDRSize() int {
-	return 4
-}
+func (v *PropReverseSupport) XDRSize() int { return 4 }
 
 // XDRMaxSize returns PropReverseSupportFixedSize.
-func (*PropReverseSupport) XDRMaxSize() int {
-	return PropReverseSupportFixedSize
-}
+func (*PropReverseSupport) XDRMaxSize() int { return PropReverseSupportFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3038,16 +2864,10 @@ func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropReverseSupport) ResetXDR() {
-	*v = 0
-}
+func (v *PropReverseSupport) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropHostAuth) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *PropHostAuth) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3114,9 +2934,7 @@ func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropHostAuth) ResetXDR() {
-	*v = nil
-}
+func (v *PropHostAuth) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v PropHostAuth) String() string { return text.String(&v, "rpcrdma2_prop_hostauth") }

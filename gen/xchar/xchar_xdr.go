@@ -184,14 +184,10 @@ const (
 )
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ID) XDRSize() int {
-	return 4
-}
+func (v *ID) XDRSize() int { return 4 }
 
 // XDRMaxSize returns IDFixedSize.
-func (*ID) XDRMaxSize() int {
-	return IDFixedSize
-}
+func (*ID) XDRMaxSize() int { return IDFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ID) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -240,16 +236,10 @@ func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ID) ResetXDR() {
-	*v = 0
-}
+func (v *ID) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Value) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *Value) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Value) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -314,18 +304,14 @@ func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Value) ResetXDR() {
-	v.Which = 0
-	v.Data = nil
-}
+func (v *Value) ResetXDR() { *v = Value{} }
 
 // String returns v as text, for logs.
 func (v Value) String() string { return text.String(&v, "xcharval") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Spec) XDRSize() int {
-	n := 4
-	n += 8 * len(*v)
+	n := 4 + 8*len(*v)
 	for i := range *v {
 		n += xdr.Padded(len((*v)[i].Data))
 	}
@@ -387,8 +373,7 @@ func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Spec:")
 	}
@@ -423,19 +408,13 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Spec) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Spec) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Spec) String() string { return text.String(&v, "xcharspec") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Subset) XDRSize() int {
-	n := 4
-	n += 4 * len(*v)
-	return n
-}
+func (v *Subset) XDRSize() int { return 4 + 4*len(*v) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Subset) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -491,8 +470,7 @@ func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Subset:")
 	}
@@ -513,9 +491,7 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Subset) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Subset) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Subset) String() string { return text.String(&v, "xcharsubset") }
@@ -552,14 +528,10 @@ func (v BackwardSupport) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *BackwardSupport) XDRSize() int {
-	return 4
-}
+func (v *BackwardSupport) XDRSize() int { return 4 }
 
 // XDRMaxSize returns BackwardSupportFixedSize.
-func (*BackwardSupport) XDRMaxSize() int {
-	return BackwardSupportFixedSize
-}
+func (*BackwardSupport) XDRMaxSize() int { return BackwardSupportFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *BackwardSupport) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -621,19 +593,13 @@ func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *BackwardSupport) ResetXDR() {
-	*v = 0
-}
+func (v *BackwardSupport) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReceiveBufferSize) XDRSize() int {
-	return 4
-}
+func (v *ReceiveBufferSize) XDRSize() int { return 4 }
 
 // XDRMaxSize returns ReceiveBufferSizeFixedSize.
-func (*ReceiveBufferSize) XDRMaxSize() int {
-	return ReceiveBufferSizeFixedSize
-}
+func (*ReceiveBufferSize) XDRMaxSize() int { return ReceiveBufferSizeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -688,19 +654,13 @@ func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReceiveBufferSize) ResetXDR() {
-	*v = 0
-}
+func (v *ReceiveBufferSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RemoteInvalidation) XDRSize() int {
-	return 4
-}
+func (v *RemoteInvalidation) XDRSize() int { return 4 }
 
 // XDRMaxSize returns RemoteInvalidationFixedSize.
-func (*RemoteInvalidation) XDRMaxSize() int {
-	return RemoteInvalidationFixedSize
-}
+func (*RemoteInvalidation) XDRMaxSize() int { return RemoteInvalidationFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *RemoteInvalidation) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -759,18 +719,14 @@ func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoteInvalidation) ResetXDR() {
-	*v = false
-}
+func (v *RemoteInvalidation) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Init) XDRSize() int {
-	n := 8
-	n += 8 * len(v.Start)
+	n := 8 + 8*len(v.Start) + 4*len(v.NoChange)
 	for i := range v.Start {
 		n += xdr.Padded(len(v.Start[i].Data))
 	}
-	n += 4 * len(v.NoChange)
 	return n
 }
 
@@ -845,8 +801,7 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Init:Start")
 	}
@@ -907,8 +862,7 @@ func (v Init) String() string { return text.String(&v, "optinfo_initxch") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Req) XDRSize() int {
-	n := 4
-	n += 8 * len(v.Want)
+	n := 4 + 8*len(v.Want)
 	for i := range v.Want {
 		n += xdr.Padded(len(v.Want[i].Data))
 	}
@@ -970,8 +924,7 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Req:Want")
 	}
@@ -1006,21 +959,13 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Req) ResetXDR() {
-	v.Want = v.Want[:0]
-}
+func (v *Req) ResetXDR() { v.Want = v.Want[:0] }
 
 // String returns v as text, for logs.
 func (v Req) String() string { return text.String(&v, "optinfo_reqxch") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Resp) XDRSize() int {
-	n := 12
-	n += 4 * len(v.Done)
-	n += 4 * len(v.Rejected)
-	n += 4 * len(v.Pending)
-	return n
-}
+func (v *Resp) XDRSize() int { return 12 + 4*len(v.Done) + 4*len(v.Rejected) + 4*len(v.Pending) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Resp) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -1102,8 +1047,7 @@ func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Resp:Done")
 	}
@@ -1166,11 +1110,7 @@ func (v *Resp) ResetXDR() {
 func (v Resp) String() string { return text.String(&v, "optinfo_respxch") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Upd) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Now.Data))
-	return n
-}
+func (v *Upd) XDRSize() int { return 12 + xdr.Padded(len(v.Now.Data)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Upd) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -1246,10 +1186,7 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Upd) ResetXDR() {
-	v.Now.ResetXDR()
-	v.PendClear = false
-}
+func (v *Upd) ResetXDR() { *v = Upd{} }
 
 // String returns v as text, for logs.
 func (v Upd) String() string { return text.String(&v, "optinfo_updxch") }

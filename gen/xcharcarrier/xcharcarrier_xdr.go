@@ -78,14 +78,10 @@ func (v Direction) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Direction) XDRSize() int {
-	return 4
-}
+func (v *Direction) XDRSize() int { return 4 }
 
 // XDRMaxSize returns DirectionFixedSize.
-func (*Direction) XDRMaxSize() int {
-	return DirectionFixedSize
-}
+func (*Direction) XDRMaxSize() int { return DirectionFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Direction) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -147,16 +143,10 @@ func (v *Direction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Direction) ResetXDR() {
-	*v = 0
-}
+func (v *Direction) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Optional) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Info))
-	return n
-}
+func (v *Optional) XDRSize() int { return 12 + xdr.Padded(len(v.Info)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Optional) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -236,11 +226,7 @@ func (v *Optional) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Optional) ResetXDR() {
-	v.Direction = 0
-	v.Op = 0
-	v.Info = nil
-}
+func (v *Optional) ResetXDR() { *v = Optional{} }
 
 // String returns v as text, for logs.
 func (v Optional) String() string { return text.String(&v, "xcharcarrier_optional") }

@@ -275,14 +275,10 @@ func (v Flavor) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Flavor) XDRSize() int {
-	return 4
-}
+func (v *Flavor) XDRSize() int { return 4 }
 
 // XDRMaxSize returns FlavorFixedSize.
-func (*Flavor) XDRMaxSize() int {
-	return FlavorFixedSize
-}
+func (*Flavor) XDRMaxSize() int { return FlavorFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Flavor) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -337,21 +333,13 @@ func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Flavor) ResetXDR() {
-	*v = 0
-}
+func (v *Flavor) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpaqueAuth) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Body))
-	return n
-}
+func (v *OpaqueAuth) XDRSize() int { return 8 + xdr.Padded(len(v.Body)) }
 
 // XDRMaxSize returns OpaqueAuthMaxSize.
-func (*OpaqueAuth) XDRMaxSize() int {
-	return OpaqueAuthMaxSize
-}
+func (*OpaqueAuth) XDRMaxSize() int { return OpaqueAuthMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpaqueAuth) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -425,10 +413,7 @@ func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpaqueAuth) ResetXDR() {
-	v.Flavor = 0
-	v.Body = nil
-}
+func (v *OpaqueAuth) ResetXDR() { *v = OpaqueAuth{} }
 
 // String returns v as text, for logs.
 func (v OpaqueAuth) String() string { return text.String(&v, "rpc_opaque_auth") }
@@ -465,14 +450,10 @@ func (v MsgType) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MsgType) XDRSize() int {
-	return 4
-}
+func (v *MsgType) XDRSize() int { return 4 }
 
 // XDRMaxSize returns MsgTypeFixedSize.
-func (*MsgType) XDRMaxSize() int {
-	return MsgTypeFixedSize
-}
+func (*MsgType) XDRMaxSize() int { return MsgTypeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *MsgType) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -534,9 +515,7 @@ func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MsgType) ResetXDR() {
-	*v = 0
-}
+func (v *MsgType) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as MSG_ACCEPTED. Without a name, it is rpc_reply_stat(NUMBER).
 func (v ReplyStat) String() string {
@@ -570,14 +549,10 @@ func (v ReplyStat) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReplyStat) XDRSize() int {
-	return 4
-}
+func (v *ReplyStat) XDRSize() int { return 4 }
 
 // XDRMaxSize returns ReplyStatFixedSize.
-func (*ReplyStat) XDRMaxSize() int {
-	return ReplyStatFixedSize
-}
+func (*ReplyStat) XDRMaxSize() int { return ReplyStatFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ReplyStat) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -639,9 +614,7 @@ func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReplyStat) ResetXDR() {
-	*v = 0
-}
+func (v *ReplyStat) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as SUCCESS. Without a name, it is rpc_accept_stat(NUMBER).
 func (v AcceptStat) String() string {
@@ -675,14 +648,10 @@ func (v AcceptStat) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AcceptStat) XDRSize() int {
-	return 4
-}
+func (v *AcceptStat) XDRSize() int { return 4 }
 
 // XDRMaxSize returns AcceptStatFixedSize.
-func (*AcceptStat) XDRMaxSize() int {
-	return AcceptStatFixedSize
-}
+func (*AcceptStat) XDRMaxSize() int { return AcceptStatFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -744,9 +713,7 @@ func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *AcceptStat) ResetXDR() {
-	*v = 0
-}
+func (v *AcceptStat) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as RPC_MISMATCH. Without a name, it is rpc_reject_stat(NUMBER).
 func (v RejectStat) String() string {
@@ -780,14 +747,10 @@ func (v RejectStat) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RejectStat) XDRSize() int {
-	return 4
-}
+func (v *RejectStat) XDRSize() int { return 4 }
 
 // XDRMaxSize returns RejectStatFixedSize.
-func (*RejectStat) XDRMaxSize() int {
-	return RejectStatFixedSize
-}
+func (*RejectStat) XDRMaxSize() int { return RejectStatFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *RejectStat) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -849,9 +812,7 @@ func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RejectStat) ResetXDR() {
-	*v = 0
-}
+func (v *RejectStat) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as AUTH_OK. Without a name, it is rpc_auth_stat(NUMBER).
 func (v AuthStat) String() string {
@@ -888,14 +849,10 @@ func (v AuthStat) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AuthStat) XDRSize() int {
-	return 4
-}
+func (v *AuthStat) XDRSize() int { return 4 }
 
 // XDRMaxSize returns AuthStatFixedSize.
-func (*AuthStat) XDRMaxSize() int {
-	return AuthStatFixedSize
-}
+func (*AuthStat) XDRMaxSize() int { return AuthStatFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *AuthStat) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -950,19 +907,13 @@ func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *AuthStat) ResetXDR() {
-	*v = 0
-}
+func (v *AuthStat) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *VersionRange) XDRSize() int {
-	return 8
-}
+func (v *VersionRange) XDRSize() int { return 8 }
 
 // XDRMaxSize returns VersionRangeFixedSize.
-func (*VersionRange) XDRMaxSize() int {
-	return VersionRangeFixedSize
-}
+func (*VersionRange) XDRMaxSize() int { return VersionRangeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1021,26 +972,18 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *VersionRange) ResetXDR() {
-	v.Low = 0
-	v.High = 0
-}
+func (v *VersionRange) ResetXDR() { *v = VersionRange{} }
 
 // String returns v as text, for logs.
 func (v VersionRange) String() string { return text.String(&v, "rpc_version_range") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CallBody) XDRSize() int {
-	n := 32
-	n += xdr.Padded(len(v.Cred.Body))
-	n += xdr.Padded(len(v.Verf.Body))
-	return n
+	return 32 + xdr.Padded(len(v.Cred.Body)) + xdr.Padded(len(v.Verf.Body))
 }
 
 // XDRMaxSize returns CallBodyMaxSize.
-func (*CallBody) XDRMaxSize() int {
-	return CallBodyMaxSize
-}
+func (*CallBody) XDRMaxSize() int { return CallBodyMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *CallBody) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1148,14 +1091,7 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CallBody) ResetXDR() {
-	v.RPCVers = 0
-	v.Prog = 0
-	v.Vers = 0
-	v.Proc = 0
-	v.Cred.ResetXDR()
-	v.Verf.ResetXDR()
-}
+func (v *CallBody) ResetXDR() { *v = CallBody{} }
 
 // String returns v as text, for logs.
 func (v CallBody) String() string { return text.String(&v, "rpc_call_body") }
@@ -1173,9 +1109,7 @@ func (v *ReplyData) XDRSize() int {
 }
 
 // XDRMaxSize returns ReplyDataMaxSize.
-func (*ReplyData) XDRMaxSize() int {
-	return ReplyDataMaxSize
-}
+func (*ReplyData) XDRMaxSize() int { return ReplyDataMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ReplyData) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1248,12 +1182,7 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Stat {
-		switch v.Stat {
-		case Success:
-		case ProgMismatch:
-			v.MismatchInfo.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Stat = kind
 	}
 	switch kind {
@@ -1275,23 +1204,14 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReplyData) ResetXDR() {
-	switch v.Stat {
-	case Success:
-	case ProgMismatch:
-		v.MismatchInfo.ResetXDR()
-	default:
-	}
-	v.Stat = 0
-}
+func (v *ReplyData) ResetXDR() { *v = ReplyData{} }
 
 // String returns v as text, for logs.
 func (v ReplyData) String() string { return text.String(&v, "rpc_reply_data") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *AcceptedReply) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Verf.Body))
+	n := 12 + xdr.Padded(len(v.Verf.Body))
 	switch v.Data.Stat {
 	case Success:
 	case ProgMismatch:
@@ -1302,9 +1222,7 @@ func (v *AcceptedReply) XDRSize() int {
 }
 
 // XDRMaxSize returns AcceptedReplyMaxSize.
-func (*AcceptedReply) XDRMaxSize() int {
-	return AcceptedReplyMaxSize
-}
+func (*AcceptedReply) XDRMaxSize() int { return AcceptedReplyMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *AcceptedReply) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1397,12 +1315,7 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Data.Stat {
-		switch v.Data.Stat {
-		case Success:
-		case ProgMismatch:
-			v.Data.MismatchInfo.ResetXDR()
-		default:
-		}
+		v.Data.ResetXDR()
 		v.Data.Stat = kind
 	}
 	switch kind {
@@ -1424,10 +1337,7 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *AcceptedReply) ResetXDR() {
-	v.Verf.ResetXDR()
-	v.Data.ResetXDR()
-}
+func (v *AcceptedReply) ResetXDR() { *v = AcceptedReply{} }
 
 // String returns v as text, for logs.
 func (v AcceptedReply) String() string { return text.String(&v, "rpc_accepted_reply") }
@@ -1445,9 +1355,7 @@ func (v *RejectedReply) XDRSize() int {
 }
 
 // XDRMaxSize returns RejectedReplyMaxSize.
-func (*RejectedReply) XDRMaxSize() int {
-	return RejectedReplyMaxSize
-}
+func (*RejectedReply) XDRMaxSize() int { return RejectedReplyMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1518,12 +1426,7 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Stat {
-		switch v.Stat {
-		case RPCMismatch:
-			v.MismatchInfo.ResetXDR()
-		case AuthError:
-			v.AuthStat = 0
-		}
+		v.ResetXDR()
 		v.Stat = kind
 	}
 	switch kind {
@@ -1551,15 +1454,7 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RejectedReply) ResetXDR() {
-	switch v.Stat {
-	case RPCMismatch:
-		v.MismatchInfo.ResetXDR()
-	case AuthError:
-		v.AuthStat = 0
-	}
-	v.Stat = 0
-}
+func (v *RejectedReply) ResetXDR() { *v = RejectedReply{} }
 
 // String returns v as text, for logs.
 func (v RejectedReply) String() string { return text.String(&v, "rpc_rejected_reply") }
@@ -1569,8 +1464,7 @@ func (v *ReplyBody) XDRSize() int {
 	n := 4
 	switch v.Stat {
 	case Accepted:
-		n += 12
-		n += xdr.Padded(len(v.Accepted.Verf.Body))
+		n += 12 + xdr.Padded(len(v.Accepted.Verf.Body))
 		switch v.Accepted.Data.Stat {
 		case Success:
 		case ProgMismatch:
@@ -1590,9 +1484,7 @@ func (v *ReplyBody) XDRSize() int {
 }
 
 // XDRMaxSize returns ReplyBodyMaxSize.
-func (*ReplyBody) XDRMaxSize() int {
-	return ReplyBodyMaxSize
-}
+func (*ReplyBody) XDRMaxSize() int { return ReplyBodyMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ReplyBody) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1705,12 +1597,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Stat {
-		switch v.Stat {
-		case Accepted:
-			v.Accepted.ResetXDR()
-		case Denied:
-			v.Rejected.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Stat = kind
 	}
 	switch kind {
@@ -1739,12 +1626,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Accepted.Data.Stat {
-			switch v.Accepted.Data.Stat {
-			case Success:
-			case ProgMismatch:
-				v.Accepted.Data.MismatchInfo.ResetXDR()
-			default:
-			}
+			v.Accepted.Data.ResetXDR()
 			v.Accepted.Data.Stat = kind2
 		}
 		switch kind2 {
@@ -1769,12 +1651,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind3 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind3 != v.Rejected.Stat {
-			switch v.Rejected.Stat {
-			case RPCMismatch:
-				v.Rejected.MismatchInfo.ResetXDR()
-			case AuthError:
-				v.Rejected.AuthStat = 0
-			}
+			v.Rejected.ResetXDR()
 			v.Rejected.Stat = kind3
 		}
 		switch kind3 {
@@ -1808,15 +1685,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReplyBody) ResetXDR() {
-	switch v.Stat {
-	case Accepted:
-		v.Accepted.ResetXDR()
-	case Denied:
-		v.Rejected.ResetXDR()
-	}
-	v.Stat = 0
-}
+func (v *ReplyBody) ResetXDR() { *v = ReplyBody{} }
 
 // String returns v as text, for logs.
 func (v ReplyBody) String() string { return text.String(&v, "rpc_reply_body") }
@@ -1826,15 +1695,12 @@ func (v *Body) XDRSize() int {
 	n := 4
 	switch v.Type {
 	case MsgCall:
-		n += 32
-		n += xdr.Padded(len(v.Call.Cred.Body))
-		n += xdr.Padded(len(v.Call.Verf.Body))
+		n += 32 + xdr.Padded(len(v.Call.Cred.Body)) + xdr.Padded(len(v.Call.Verf.Body))
 	case MsgReply:
 		n += 4
 		switch v.Reply.Stat {
 		case Accepted:
-			n += 12
-			n += xdr.Padded(len(v.Reply.Accepted.Verf.Body))
+			n += 12 + xdr.Padded(len(v.Reply.Accepted.Verf.Body))
 			switch v.Reply.Accepted.Data.Stat {
 			case Success:
 			case ProgMismatch:
@@ -1855,9 +1721,7 @@ func (v *Body) XDRSize() int {
 }
 
 // XDRMaxSize returns BodyMaxSize.
-func (*Body) XDRMaxSize() int {
-	return BodyMaxSize
-}
+func (*Body) XDRMaxSize() int { return BodyMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -1999,12 +1863,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Type {
-		switch v.Type {
-		case MsgCall:
-			v.Call.ResetXDR()
-		case MsgReply:
-			v.Reply.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Type = kind
 	}
 	switch kind {
@@ -2056,12 +1915,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Reply.Stat {
-			switch v.Reply.Stat {
-			case Accepted:
-				v.Reply.Accepted.ResetXDR()
-			case Denied:
-				v.Reply.Rejected.ResetXDR()
-			}
+			v.Reply.ResetXDR()
 			v.Reply.Stat = kind2
 		}
 		switch kind2 {
@@ -2090,12 +1944,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind3 != v.Reply.Accepted.Data.Stat {
-				switch v.Reply.Accepted.Data.Stat {
-				case Success:
-				case ProgMismatch:
-					v.Reply.Accepted.Data.MismatchInfo.ResetXDR()
-				default:
-				}
+				v.Reply.Accepted.Data.ResetXDR()
 				v.Reply.Accepted.Data.Stat = kind3
 			}
 			switch kind3 {
@@ -2120,12 +1969,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind4 != v.Reply.Rejected.Stat {
-				switch v.Reply.Rejected.Stat {
-				case RPCMismatch:
-					v.Reply.Rejected.MismatchInfo.ResetXDR()
-				case AuthError:
-					v.Reply.Rejected.AuthStat = 0
-				}
+				v.Reply.Rejected.ResetXDR()
 				v.Reply.Rejected.Stat = kind4
 			}
 			switch kind4 {
@@ -2165,15 +2009,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Body) ResetXDR() {
-	switch v.Type {
-	case MsgCall:
-		v.Call.ResetXDR()
-	case MsgReply:
-		v.Reply.ResetXDR()
-	}
-	v.Type = 0
-}
+func (v *Body) ResetXDR() { *v = Body{} }
 
 // String returns v as text, for logs.
 func (v Body) String() string { return text.String(&v, "rpc_msg_body") }
@@ -2183,15 +2019,12 @@ func (v *Header) XDRSize() int {
 	n := 8
 	switch v.Body.Type {
 	case MsgCall:
-		n += 32
-		n += xdr.Padded(len(v.Body.Call.Cred.Body))
-		n += xdr.Padded(len(v.Body.Call.Verf.Body))
+		n += 32 + xdr.Padded(len(v.Body.Call.Cred.Body)) + xdr.Padded(len(v.Body.Call.Verf.Body))
 	case MsgReply:
 		n += 4
 		switch v.Body.Reply.Stat {
 		case Accepted:
-			n += 12
-			n += xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))
+			n += 12 + xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))
 			switch v.Body.Reply.Accepted.Data.Stat {
 			case Success:
 			case ProgMismatch:
@@ -2212,9 +2045,7 @@ func (v *Header) XDRSize() int {
 }
 
 // XDRMaxSize returns HeaderMaxSize.
-func (*Header) XDRMaxSize() int {
-	return HeaderMaxSize
-}
+func (*Header) XDRMaxSize() int { return HeaderMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Header) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2368,12 +2199,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := MsgType(binary.BigEndian.Uint32(w[4:8]))
 	off += 8
 	if kind != v.Body.Type {
-		switch v.Body.Type {
-		case MsgCall:
-			v.Body.Call.ResetXDR()
-		case MsgReply:
-			v.Body.Reply.ResetXDR()
-		}
+		v.Body.ResetXDR()
 		v.Body.Type = kind
 	}
 	switch kind {
@@ -2425,12 +2251,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Body.Reply.Stat {
-			switch v.Body.Reply.Stat {
-			case Accepted:
-				v.Body.Reply.Accepted.ResetXDR()
-			case Denied:
-				v.Body.Reply.Rejected.ResetXDR()
-			}
+			v.Body.Reply.ResetXDR()
 			v.Body.Reply.Stat = kind2
 		}
 		switch kind2 {
@@ -2459,12 +2280,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind3 != v.Body.Reply.Accepted.Data.Stat {
-				switch v.Body.Reply.Accepted.Data.Stat {
-				case Success:
-				case ProgMismatch:
-					v.Body.Reply.Accepted.Data.MismatchInfo.ResetXDR()
-				default:
-				}
+				v.Body.Reply.Accepted.Data.ResetXDR()
 				v.Body.Reply.Accepted.Data.Stat = kind3
 			}
 			switch kind3 {
@@ -2489,12 +2305,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind4 != v.Body.Reply.Rejected.Stat {
-				switch v.Body.Reply.Rejected.Stat {
-				case RPCMismatch:
-					v.Body.Reply.Rejected.MismatchInfo.ResetXDR()
-				case AuthError:
-					v.Body.Reply.Rejected.AuthStat = 0
-				}
+				v.Body.Reply.Rejected.ResetXDR()
 				v.Body.Reply.Rejected.Stat = kind4
 			}
 			switch kind4 {
@@ -2534,26 +2345,16 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Header) ResetXDR() {
-	v.XID = 0
-	v.Body.ResetXDR()
-}
+func (v *Header) ResetXDR() { *v = Header{} }
 
 // String returns v as text, for logs.
 func (v Header) String() string { return text.String(&v, "rpc_msg") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AuthSysParms) XDRSize() int {
-	n := 20
-	n += xdr.Padded(len(v.MachineName))
-	n += 4 * len(v.Gids)
-	return n
-}
+func (v *AuthSysParms) XDRSize() int { return 20 + xdr.Padded(len(v.MachineName)) + 4*len(v.Gids) }
 
 // XDRMaxSize returns AuthSysParmsMaxSize.
-func (*AuthSysParms) XDRMaxSize() int {
-	return AuthSysParmsMaxSize
-}
+func (*AuthSysParms) XDRMaxSize() int { return AuthSysParmsMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *AuthSysParms) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2620,8 +2421,7 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
 	}

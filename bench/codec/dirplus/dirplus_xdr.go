@@ -221,14 +221,10 @@ func (v Status) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int {
-	return 4
-}
+func (v *Status) XDRSize() int { return 4 }
 
 // XDRMaxSize returns StatusFixedSize.
-func (*Status) XDRMaxSize() int {
-	return StatusFixedSize
-}
+func (*Status) XDRMaxSize() int { return StatusFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -290,9 +286,7 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() {
-	*v = 0
-}
+func (v *Status) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as DP_FILE. Without a name, it is dp_type(NUMBER).
 func (v Type) String() string {
@@ -326,14 +320,10 @@ func (v Type) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Type) XDRSize() int {
-	return 4
-}
+func (v *Type) XDRSize() int { return 4 }
 
 // XDRMaxSize returns TypeFixedSize.
-func (*Type) XDRMaxSize() int {
-	return TypeFixedSize
-}
+func (*Type) XDRMaxSize() int { return TypeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Type) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -389,19 +379,13 @@ func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Type) ResetXDR() {
-	*v = 0
-}
+func (v *Type) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Device) XDRSize() int {
-	return 8
-}
+func (v *Device) XDRSize() int { return 8 }
 
 // XDRMaxSize returns DeviceFixedSize.
-func (*Device) XDRMaxSize() int {
-	return DeviceFixedSize
-}
+func (*Device) XDRMaxSize() int { return DeviceFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Device) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -460,23 +444,16 @@ func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Device) ResetXDR() {
-	v.MajorNo = 0
-	v.MinorNo = 0
-}
+func (v *Device) ResetXDR() { *v = Device{} }
 
 // String returns v as text, for logs.
 func (v Device) String() string { return text.String(&v, "dp_device") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Time) XDRSize() int {
-	return 8
-}
+func (v *Time) XDRSize() int { return 8 }
 
 // XDRMaxSize returns TimeFixedSize.
-func (*Time) XDRMaxSize() int {
-	return TimeFixedSize
-}
+func (*Time) XDRMaxSize() int { return TimeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -529,23 +506,16 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Time) ResetXDR() {
-	v.Seconds = 0
-	v.Nanoseconds = 0
-}
+func (v *Time) ResetXDR() { *v = Time{} }
 
 // String returns v as text, for logs.
 func (v Time) String() string { return text.String(&v, "dp_time") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Attr) XDRSize() int {
-	return 84
-}
+func (v *Attr) XDRSize() int { return 84 }
 
 // XDRMaxSize returns AttrFixedSize.
-func (*Attr) XDRMaxSize() int {
-	return AttrFixedSize
-}
+func (*Attr) XDRMaxSize() int { return AttrFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Attr) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -635,21 +605,7 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Attr) ResetXDR() {
-	v.Type = 0
-	v.Mode = 0
-	v.Links = 0
-	v.Owner = 0
-	v.Group = 0
-	v.Size = 0
-	v.Used = 0
-	v.Device.ResetXDR()
-	v.Volume = 0
-	v.ID = 0
-	v.Accessed.ResetXDR()
-	v.Modified.ResetXDR()
-	v.Changed.ResetXDR()
-}
+func (v *Attr) ResetXDR() { *v = Attr{} }
 
 // String returns v as text, for logs.
 func (v Attr) String() string { return text.String(&v, "dp_attr") }
@@ -664,9 +620,7 @@ func (v *OptAttr) XDRSize() int {
 }
 
 // XDRMaxSize returns OptAttrMaxSize.
-func (*OptAttr) XDRMaxSize() int {
-	return OptAttrMaxSize
-}
+func (*OptAttr) XDRMaxSize() int { return OptAttrMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OptAttr) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -752,9 +706,7 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.Present {
-		if v.Present {
-			v.Attr.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Present = kind
 	}
 	if kind {
@@ -789,27 +741,16 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OptAttr) ResetXDR() {
-	if v.Present {
-		v.Attr.ResetXDR()
-	}
-	v.Present = false
-}
+func (v *OptAttr) ResetXDR() { *v = OptAttr{} }
 
 // String returns v as text, for logs.
 func (v OptAttr) String() string { return text.String(&v, "dp_opt_attr") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Handle) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Handle) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // XDRMaxSize returns HandleMaxSize.
-func (*Handle) XDRMaxSize() int {
-	return HandleMaxSize
-}
+func (*Handle) XDRMaxSize() int { return HandleMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Handle) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -879,9 +820,7 @@ func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Handle) ResetXDR() {
-	*v = nil
-}
+func (v *Handle) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v Handle) String() string { return text.String(&v, "dp_handle") }
@@ -890,16 +829,13 @@ func (v Handle) String() string { return text.String(&v, "dp_handle") }
 func (v *OptHandle) XDRSize() int {
 	n := 4
 	if v.Present {
-		n += 4
-		n += xdr.Padded(len(v.Handle))
+		n += 4 + xdr.Padded(len(v.Handle))
 	}
 	return n
 }
 
 // XDRMaxSize returns OptHandleMaxSize.
-func (*OptHandle) XDRMaxSize() int {
-	return OptHandleMaxSize
-}
+func (*OptHandle) XDRMaxSize() int { return OptHandleMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OptHandle) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -970,9 +906,7 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.Present {
-		if v.Present {
-			v.Handle = nil
-		}
+		v.ResetXDR()
 		v.Present = kind
 	}
 	if kind {
@@ -997,32 +931,22 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OptHandle) ResetXDR() {
-	if v.Present {
-		v.Handle = nil
-	}
-	v.Present = false
-}
+func (v *OptHandle) ResetXDR() { *v = OptHandle{} }
 
 // String returns v as text, for logs.
 func (v OptHandle) String() string { return text.String(&v, "dp_opt_handle") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Entry) XDRSize() int {
-	n := 24
-	n += xdr.Padded(len(v.Name))
-	n += v.Attr.XDRSize()
+	n := 24 + xdr.Padded(len(v.Name)) + v.Attr.XDRSize()
 	if v.Handle.Present {
-		n += 4
-		n += xdr.Padded(len(v.Handle.Handle))
+		n += 4 + xdr.Padded(len(v.Handle.Handle))
 	}
 	return n
 }
 
 // XDRMaxSize returns EntryMaxSize.
-func (*Entry) XDRMaxSize() int {
-	return EntryMaxSize
-}
+func (*Entry) XDRMaxSize() int { return EntryMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Entry) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -1051,8 +975,7 @@ func (v *Entry) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if len(v.Name) > 255 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 255, "dirplus.Entry:Name"))
 	}
@@ -1092,8 +1015,7 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "dirplus.Entry:ID")
 	}
@@ -1131,9 +1053,7 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.Handle.Present {
-		if v.Handle.Present {
-			v.Handle.Handle = nil
-		}
+		v.Handle.ResetXDR()
 		v.Handle.Present = kind
 	}
 	if kind {
@@ -1158,28 +1078,18 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Entry) ResetXDR() {
-	v.ID = 0
-	v.Name = nil
-	v.Cookie = 0
-	v.Attr.ResetXDR()
-	v.Handle.ResetXDR()
-}
+func (v *Entry) ResetXDR() { *v = Entry{} }
 
 // String returns v as text, for logs.
 func (v Entry) String() string { return text.String(&v, "dp_entry") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Listing) XDRSize() int {
-	n := 16
-	n += v.DirAttr.XDRSize()
-	n += 28 * len(v.Entries)
+	n := 16 + v.DirAttr.XDRSize() + 28*len(v.Entries)
 	for i := range v.Entries {
-		n += xdr.Padded(len(v.Entries[i].Name))
-		n += v.Entries[i].Attr.XDRSize()
+		n += xdr.Padded(len(v.Entries[i].Name)) + v.Entries[i].Attr.XDRSize()
 		if v.Entries[i].Handle.Present {
-			n += 4
-			n += xdr.Padded(len(v.Entries[i].Handle.Handle))
+			n += 4 + xdr.Padded(len(v.Entries[i].Handle.Handle))
 		}
 	}
 	return n
@@ -1218,8 +1128,7 @@ func (v *Listing) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.DirAttr.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "dirplus.Listing:DirAttr"))
 	}
@@ -1279,8 +1188,7 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.DirAttr.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "dirplus.Listing:DirAttr")
 	}
@@ -1336,9 +1244,7 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind = word != 0
 		off += 4
 		if kind != p.Handle.Present {
-			if p.Handle.Present {
-				p.Handle.Handle = nil
-			}
+			p.Handle.ResetXDR()
 			p.Handle.Present = kind
 		}
 		if kind {
@@ -1398,15 +1304,11 @@ func (v *Reply) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case StatusOK:
-		n += 16
-		n += v.Listing.DirAttr.XDRSize()
-		n += 28 * len(v.Listing.Entries)
+		n += 16 + v.Listing.DirAttr.XDRSize() + 28*len(v.Listing.Entries)
 		for i := range v.Listing.Entries {
-			n += xdr.Padded(len(v.Listing.Entries[i].Name))
-			n += v.Listing.Entries[i].Attr.XDRSize()
+			n += xdr.Padded(len(v.Listing.Entries[i].Name)) + v.Listing.Entries[i].Attr.XDRSize()
 			if v.Listing.Entries[i].Handle.Present {
-				n += 4
-				n += xdr.Padded(len(v.Listing.Entries[i].Handle.Handle))
+				n += 4 + xdr.Padded(len(v.Listing.Entries[i].Handle.Handle))
 			}
 		}
 	default:
@@ -1442,8 +1344,7 @@ func (v *Reply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -1518,20 +1419,14 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			v.Listing.ResetXDR()
-		default:
-			v.DirAttr.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -1591,9 +1486,7 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind2 = word != 0
 			off += 4
 			if kind2 != p.Handle.Present {
-				if p.Handle.Present {
-					p.Handle.Handle = nil
-				}
+				p.Handle.ResetXDR()
 				p.Handle.Present = kind2
 			}
 			if kind2 {
@@ -1660,11 +1553,7 @@ func (v *Reply) ResetXDR() {
 func (v Reply) String() string { return text.String(&v, "dp_reply") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Blob) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Blob) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Blob) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -1725,9 +1614,7 @@ func (v *Blob) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Blob) ResetXDR() {
-	*v = nil
-}
+func (v *Blob) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v Blob) String() string { return text.String(&v, "dp_blob") }

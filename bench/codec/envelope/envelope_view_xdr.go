@@ -549,8 +549,7 @@ func (v *Payment) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Payment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Payment) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Payment:Destination.Kind")
 	}
@@ -621,8 +620,7 @@ func (v *PathPayment) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *PathPayment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *PathPayment) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "envelope.PathPayment:Send")
 	}
@@ -743,8 +741,7 @@ func (v *Offer) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Offer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Offer) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Offer:Selling")
 	}
@@ -1243,8 +1240,7 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Body:Kind")
 	}
@@ -1691,8 +1687,7 @@ func (v *Operation) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Operation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Operation) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Operation:Source")
 	}
@@ -1932,8 +1927,7 @@ func (v *Transaction) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Transaction) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Transaction) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Transaction:Source.Kind")
 	}
@@ -2162,8 +2156,7 @@ func (v *Signed) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Signed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Signed) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if off, err = (*Transaction)(nil).SkipXDR(c, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Signed:Transaction")
 	}
@@ -2233,8 +2226,7 @@ func (v *Bumped) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Bumped) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Bumped) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Bumped:Payer.Kind")
 	}
@@ -2371,8 +2363,7 @@ func (v *Envelope) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Envelope) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Envelope) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Envelope:Kind")
 	}

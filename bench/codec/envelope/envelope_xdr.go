@@ -433,14 +433,10 @@ const (
 )
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Hash) XDRSize() int {
-	return 32
-}
+func (v *Hash) XDRSize() int { return 32 }
 
 // XDRMaxSize returns HashFixedSize.
-func (*Hash) XDRMaxSize() int {
-	return HashFixedSize
-}
+func (*Hash) XDRMaxSize() int { return HashFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Hash) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -489,24 +485,16 @@ func (v *Hash) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Hash) ResetXDR() {
-	clear((*v)[:])
-}
+func (v *Hash) ResetXDR() { clear((*v)[:]) }
 
 // String returns v as text, for logs.
 func (v Hash) String() string { return text.String(&v, "ev_hash") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Signature) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Signature) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // XDRMaxSize returns SignatureMaxSize.
-func (*Signature) XDRMaxSize() int {
-	return SignatureMaxSize
-}
+func (*Signature) XDRMaxSize() int { return SignatureMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Signature) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -576,24 +564,16 @@ func (v *Signature) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Signature) ResetXDR() {
-	*v = nil
-}
+func (v *Signature) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v Signature) String() string { return text.String(&v, "ev_signature") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Text) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Text) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // XDRMaxSize returns TextMaxSize.
-func (*Text) XDRMaxSize() int {
-	return TextMaxSize
-}
+func (*Text) XDRMaxSize() int { return TextMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Text) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -657,22 +637,16 @@ func (v *Text) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Text) ResetXDR() {
-	*v = nil
-}
+func (v *Text) ResetXDR() { *v = nil }
 
 // String returns the bytes as a string.
 func (v Text) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Amount) XDRSize() int {
-	return 8
-}
+func (v *Amount) XDRSize() int { return 8 }
 
 // XDRMaxSize returns AmountFixedSize.
-func (*Amount) XDRMaxSize() int {
-	return AmountFixedSize
-}
+func (*Amount) XDRMaxSize() int { return AmountFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Amount) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -727,9 +701,7 @@ func (v *Amount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Amount) ResetXDR() {
-	*v = 0
-}
+func (v *Amount) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as EV_KEY_PLAIN. Without a name, it is ev_key_kind(NUMBER).
 func (v KeyKind) String() string {
@@ -764,14 +736,10 @@ func (v KeyKind) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *KeyKind) XDRSize() int {
-	return 4
-}
+func (v *KeyKind) XDRSize() int { return 4 }
 
 // XDRMaxSize returns KeyKindFixedSize.
-func (*KeyKind) XDRMaxSize() int {
-	return KeyKindFixedSize
-}
+func (*KeyKind) XDRMaxSize() int { return KeyKindFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *KeyKind) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -833,19 +801,13 @@ func (v *KeyKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *KeyKind) ResetXDR() {
-	*v = 0
-}
+func (v *KeyKind) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *TaggedKey) XDRSize() int {
-	return 40
-}
+func (v *TaggedKey) XDRSize() int { return 40 }
 
 // XDRMaxSize returns TaggedKeyFixedSize.
-func (*TaggedKey) XDRMaxSize() int {
-	return TaggedKeyFixedSize
-}
+func (*TaggedKey) XDRMaxSize() int { return TaggedKeyFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *TaggedKey) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -904,10 +866,7 @@ func (v *TaggedKey) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *TaggedKey) ResetXDR() {
-	v.Tag = 0
-	clear(v.Key[:])
-}
+func (v *TaggedKey) ResetXDR() { *v = TaggedKey{} }
 
 // String returns v as text, for logs.
 func (v TaggedKey) String() string { return text.String(&v, "ev_tagged_key") }
@@ -927,9 +886,7 @@ func (v *Account) XDRSize() int {
 }
 
 // XDRMaxSize returns AccountMaxSize.
-func (*Account) XDRMaxSize() int {
-	return AccountMaxSize
-}
+func (*Account) XDRMaxSize() int { return AccountMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Account) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1008,14 +965,7 @@ func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Kind {
-		switch v.Kind {
-		case KeyKindPlain:
-			clear(v.Key[:])
-		case KeyKindHashed:
-			clear(v.Digest[:])
-		case KeyKindTagged:
-			v.Tagged.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Kind = kind
 	}
 	switch kind {
@@ -1049,17 +999,7 @@ func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Account) ResetXDR() {
-	switch v.Kind {
-	case KeyKindPlain:
-		clear(v.Key[:])
-	case KeyKindHashed:
-		clear(v.Digest[:])
-	case KeyKindTagged:
-		v.Tagged.ResetXDR()
-	}
-	v.Kind = 0
-}
+func (v *Account) ResetXDR() { *v = Account{} }
 
 // String returns v as text, for logs.
 func (v Account) String() string { return text.String(&v, "ev_account") }
@@ -1096,14 +1036,10 @@ func (v AssetKind) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AssetKind) XDRSize() int {
-	return 4
-}
+func (v *AssetKind) XDRSize() int { return 4 }
 
 // XDRMaxSize returns AssetKindFixedSize.
-func (*AssetKind) XDRMaxSize() int {
-	return AssetKindFixedSize
-}
+func (*AssetKind) XDRMaxSize() int { return AssetKindFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *AssetKind) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1165,21 +1101,13 @@ func (v *AssetKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *AssetKind) ResetXDR() {
-	*v = 0
-}
+func (v *AssetKind) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ShortAsset) XDRSize() int {
-	n := 4
-	n += v.Issuer.XDRSize()
-	return n
-}
+func (v *ShortAsset) XDRSize() int { return 4 + v.Issuer.XDRSize() }
 
 // XDRMaxSize returns ShortAssetMaxSize.
-func (*ShortAsset) XDRMaxSize() int {
-	return ShortAssetMaxSize
-}
+func (*ShortAsset) XDRMaxSize() int { return ShortAssetMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ShortAsset) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1214,8 +1142,7 @@ func (v *ShortAsset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -1228,8 +1155,7 @@ func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ShortAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ShortAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.ShortAsset:Code")
 	}
@@ -1242,25 +1168,16 @@ func (v *ShortAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ShortAsset) ResetXDR() {
-	clear(v.Code[:])
-	v.Issuer.ResetXDR()
-}
+func (v *ShortAsset) ResetXDR() { *v = ShortAsset{} }
 
 // String returns v as text, for logs.
 func (v ShortAsset) String() string { return text.String(&v, "ev_short_asset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LongAsset) XDRSize() int {
-	n := 12
-	n += v.Issuer.XDRSize()
-	return n
-}
+func (v *LongAsset) XDRSize() int { return 12 + v.Issuer.XDRSize() }
 
 // XDRMaxSize returns LongAssetMaxSize.
-func (*LongAsset) XDRMaxSize() int {
-	return LongAssetMaxSize
-}
+func (*LongAsset) XDRMaxSize() int { return LongAssetMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *LongAsset) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1295,8 +1212,7 @@ func (v *LongAsset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -1309,8 +1225,7 @@ func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *LongAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *LongAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "envelope.LongAsset:Code")
 	}
@@ -1323,10 +1238,7 @@ func (v *LongAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LongAsset) ResetXDR() {
-	clear(v.Code[:])
-	v.Issuer.ResetXDR()
-}
+func (v *LongAsset) ResetXDR() { *v = LongAsset{} }
 
 // String returns v as text, for logs.
 func (v LongAsset) String() string { return text.String(&v, "ev_long_asset") }
@@ -1337,21 +1249,17 @@ func (v *Asset) XDRSize() int {
 	switch v.Kind {
 	case AssetKindNative:
 	case AssetKindShort:
-		n += 4
-		n += v.Small.Issuer.XDRSize()
+		n += 4 + v.Small.Issuer.XDRSize()
 	case AssetKindLong:
 		if v.Large != nil {
-			n += 12
-			n += v.Large.Issuer.XDRSize()
+			n += 12 + v.Large.Issuer.XDRSize()
 		}
 	}
 	return n
 }
 
 // XDRMaxSize returns AssetMaxSize.
-func (*Asset) XDRMaxSize() int {
-	return AssetMaxSize
-}
+func (*Asset) XDRMaxSize() int { return AssetMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Asset) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -1380,8 +1288,7 @@ func (v *Asset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.Kind {
 	case AssetKindNative:
 		if codec.Lacks(b, off, 4) {
@@ -1424,23 +1331,14 @@ func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Asset:Kind")
 	}
 	kind := AssetKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Kind {
-		switch v.Kind {
-		case AssetKindNative:
-		case AssetKindShort:
-			v.Small.ResetXDR()
-		case AssetKindLong:
-			if v.Large != nil {
-				v.Large.ResetXDR()
-			}
-		}
+		v.ResetXDR()
 		v.Kind = kind
 	}
 	switch kind {
@@ -1493,14 +1391,10 @@ func (v *Asset) ResetXDR() {
 func (v Asset) String() string { return text.String(&v, "ev_asset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Price) XDRSize() int {
-	return 8
-}
+func (v *Price) XDRSize() int { return 8 }
 
 // XDRMaxSize returns PriceFixedSize.
-func (*Price) XDRMaxSize() int {
-	return PriceFixedSize
-}
+func (*Price) XDRMaxSize() int { return PriceFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Price) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -1553,26 +1447,16 @@ func (v *Price) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Price) ResetXDR() {
-	v.Numerator = 0
-	v.Denominator = 0
-}
+func (v *Price) ResetXDR() { *v = Price{} }
 
 // String returns v as text, for logs.
 func (v Price) String() string { return text.String(&v, "ev_price") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Payment) XDRSize() int {
-	n := 8
-	n += v.Destination.XDRSize()
-	n += v.Asset.XDRSize()
-	return n
-}
+func (v *Payment) XDRSize() int { return 8 + v.Destination.XDRSize() + v.Asset.XDRSize() }
 
 // XDRMaxSize returns PaymentMaxSize.
-func (*Payment) XDRMaxSize() int {
-	return PaymentMaxSize
-}
+func (*Payment) XDRMaxSize() int { return PaymentMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Payment) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1607,8 +1491,7 @@ func (v *Payment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Destination.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Payment:Destination"))
 	}
@@ -1624,8 +1507,7 @@ func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Payment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Payment) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Destination.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Payment:Destination")
 	}
@@ -1652,10 +1534,7 @@ func (v Payment) String() string { return text.String(&v, "ev_payment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PathPayment) XDRSize() int {
-	n := 20
-	n += v.Send.XDRSize()
-	n += v.Destination.XDRSize()
-	n += v.Receive.XDRSize()
+	n := 20 + v.Send.XDRSize() + v.Destination.XDRSize() + v.Receive.XDRSize()
 	for i := range v.Path {
 		n += v.Path[i].XDRSize()
 	}
@@ -1663,9 +1542,7 @@ func (v *PathPayment) XDRSize() int {
 }
 
 // XDRMaxSize returns PathPaymentMaxSize.
-func (*PathPayment) XDRMaxSize() int {
-	return PathPaymentMaxSize
-}
+func (*PathPayment) XDRMaxSize() int { return PathPaymentMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *PathPayment) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1700,8 +1577,7 @@ func (v *PathPayment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Send.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.PathPayment:Send"))
 	}
@@ -1737,8 +1613,7 @@ func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *PathPayment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *PathPayment) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Send.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.PathPayment:Send")
 	}
@@ -1793,17 +1668,10 @@ func (v *PathPayment) ResetXDR() {
 func (v PathPayment) String() string { return text.String(&v, "ev_path_payment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Offer) XDRSize() int {
-	n := 24
-	n += v.Selling.XDRSize()
-	n += v.Buying.XDRSize()
-	return n
-}
+func (v *Offer) XDRSize() int { return 24 + v.Selling.XDRSize() + v.Buying.XDRSize() }
 
 // XDRMaxSize returns OfferMaxSize.
-func (*Offer) XDRMaxSize() int {
-	return OfferMaxSize
-}
+func (*Offer) XDRMaxSize() int { return OfferMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Offer) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -1832,8 +1700,7 @@ func (v *Offer) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Selling.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Offer:Selling"))
 	}
@@ -1853,8 +1720,7 @@ func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Offer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Offer) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Selling.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Offer:Selling")
 	}
@@ -1886,16 +1752,10 @@ func (v *Offer) ResetXDR() {
 func (v Offer) String() string { return text.String(&v, "ev_offer") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Signer) XDRSize() int {
-	n := 4
-	n += v.Key.XDRSize()
-	return n
-}
+func (v *Signer) XDRSize() int { return 4 + v.Key.XDRSize() }
 
 // XDRMaxSize returns SignerMaxSize.
-func (*Signer) XDRMaxSize() int {
-	return SignerMaxSize
-}
+func (*Signer) XDRMaxSize() int { return SignerMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Signer) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1930,8 +1790,7 @@ func (v *Signer) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Key.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Signer:Key"))
 	}
@@ -1944,8 +1803,7 @@ func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Key.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Signer:Key")
 	}
@@ -1958,10 +1816,7 @@ func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Signer) ResetXDR() {
-	v.Key.ResetXDR()
-	v.Weight = 0
-}
+func (v *Signer) ResetXDR() { *v = Signer{} }
 
 // String returns v as text, for logs.
 func (v Signer) String() string { return text.String(&v, "ev_signer") }
@@ -1979,20 +1834,16 @@ func (v *Options) XDRSize() int {
 		n += 4
 	}
 	if v.Home.Present {
-		n += 4
-		n += xdr.Padded(len(v.Home.Value))
+		n += 4 + xdr.Padded(len(v.Home.Value))
 	}
 	if v.Signer.Present {
-		n += 4
-		n += v.Signer.Value.Key.XDRSize()
+		n += 4 + v.Signer.Value.Key.XDRSize()
 	}
 	return n
 }
 
 // XDRMaxSize returns OptionsMaxSize.
-func (*Options) XDRMaxSize() int {
-	return OptionsMaxSize
-}
+func (*Options) XDRMaxSize() int { return OptionsMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Options) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2027,8 +1878,7 @@ func (v *Options) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -2098,8 +1948,7 @@ func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Options:Inflation")
 	}
@@ -2221,47 +2070,22 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Options) ResetXDR() {
-	if v.Inflation.Present {
-		v.Inflation.Present = false
-		v.Inflation.Value.ResetXDR()
-	}
-	if v.ClearFlags.Present {
-		v.ClearFlags.Present = false
-		v.ClearFlags.Value = 0
-	}
-	if v.SetFlags.Present {
-		v.SetFlags.Present = false
-		v.SetFlags.Value = 0
-	}
-	if v.Home.Present {
-		v.Home.Present = false
-		v.Home.Value = nil
-	}
-	if v.Signer.Present {
-		v.Signer.Present = false
-		v.Signer.Value.ResetXDR()
-	}
-}
+func (v *Options) ResetXDR() { *v = Options{} }
 
 // String returns v as text, for logs.
 func (v Options) String() string { return text.String(&v, "ev_options") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Data) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Name))
+	n := 8 + xdr.Padded(len(v.Name))
 	if v.Value.Present {
-		n += 4
-		n += xdr.Padded(len(v.Value.Value))
+		n += 4 + xdr.Padded(len(v.Value.Value))
 	}
 	return n
 }
 
 // XDRMaxSize returns DataMaxSize.
-func (*Data) XDRMaxSize() int {
-	return DataMaxSize
-}
+func (*Data) XDRMaxSize() int { return DataMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Data) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -2370,13 +2194,7 @@ func (v *Data) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Data) ResetXDR() {
-	v.Name = nil
-	if v.Value.Present {
-		v.Value.Present = false
-		v.Value.Value = nil
-	}
-}
+func (v *Data) ResetXDR() { *v = Data{} }
 
 // String returns v as text, for logs.
 func (v Data) String() string { return text.String(&v, "ev_data") }
@@ -2415,14 +2233,10 @@ func (v OperationKind) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OperationKind) XDRSize() int {
-	return 4
-}
+func (v *OperationKind) XDRSize() int { return 4 }
 
 // XDRMaxSize returns OperationKindFixedSize.
-func (*OperationKind) XDRMaxSize() int {
-	return OperationKindFixedSize
-}
+func (*OperationKind) XDRMaxSize() int { return OperationKindFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OperationKind) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2484,21 +2298,13 @@ func (v *OperationKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OperationKind) ResetXDR() {
-	*v = 0
-}
+func (v *OperationKind) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Create) XDRSize() int {
-	n := 8
-	n += v.Destination.XDRSize()
-	return n
-}
+func (v *Create) XDRSize() int { return 8 + v.Destination.XDRSize() }
 
 // XDRMaxSize returns CreateMaxSize.
-func (*Create) XDRMaxSize() int {
-	return CreateMaxSize
-}
+func (*Create) XDRMaxSize() int { return CreateMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Create) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2533,8 +2339,7 @@ func (v *Create) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Destination.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Create:Destination"))
 	}
@@ -2547,8 +2352,7 @@ func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Destination.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Create:Destination")
 	}
@@ -2561,10 +2365,7 @@ func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Create) ResetXDR() {
-	v.Destination.ResetXDR()
-	v.Balance = 0
-}
+func (v *Create) ResetXDR() { *v = Create{} }
 
 // String returns v as text, for logs.
 func (v Create) String() string { return text.String(&v, "ev_create") }
@@ -2574,29 +2375,21 @@ func (v *Body) XDRSize() int {
 	n := 4
 	switch v.Kind {
 	case OperationKindCreate:
-		n += 8
-		n += v.Create.Destination.XDRSize()
+		n += 8 + v.Create.Destination.XDRSize()
 	case OperationKindPayment:
 		if v.Payment != nil {
-			n += 8
-			n += v.Payment.Destination.XDRSize()
-			n += v.Payment.Asset.XDRSize()
+			n += 8 + v.Payment.Destination.XDRSize() + v.Payment.Asset.XDRSize()
 		}
 	case OperationKindPathPayment:
 		if v.PathPayment != nil {
-			n += 20
-			n += v.PathPayment.Send.XDRSize()
-			n += v.PathPayment.Destination.XDRSize()
-			n += v.PathPayment.Receive.XDRSize()
+			n += 20 + v.PathPayment.Send.XDRSize() + v.PathPayment.Destination.XDRSize() + v.PathPayment.Receive.XDRSize()
 			for i := range v.PathPayment.Path {
 				n += v.PathPayment.Path[i].XDRSize()
 			}
 		}
 	case OperationKindOffer:
 		if v.Offer != nil {
-			n += 24
-			n += v.Offer.Selling.XDRSize()
-			n += v.Offer.Buying.XDRSize()
+			n += 24 + v.Offer.Selling.XDRSize() + v.Offer.Buying.XDRSize()
 		}
 	case OperationKindOptions:
 		if v.Options != nil {
@@ -2611,12 +2404,10 @@ func (v *Body) XDRSize() int {
 				n += 4
 			}
 			if v.Options.Home.Present {
-				n += 4
-				n += xdr.Padded(len(v.Options.Home.Value))
+				n += 4 + xdr.Padded(len(v.Options.Home.Value))
 			}
 			if v.Options.Signer.Present {
-				n += 4
-				n += v.Options.Signer.Value.Key.XDRSize()
+				n += 4 + v.Options.Signer.Value.Key.XDRSize()
 			}
 		}
 	case OperationKindMerge:
@@ -2625,11 +2416,9 @@ func (v *Body) XDRSize() int {
 		}
 	case OperationKindData:
 		if v.Data != nil {
-			n += 8
-			n += xdr.Padded(len(v.Data.Name))
+			n += 8 + xdr.Padded(len(v.Data.Name))
 			if v.Data.Value.Present {
-				n += 4
-				n += xdr.Padded(len(v.Data.Value.Value))
+				n += 4 + xdr.Padded(len(v.Data.Value.Value))
 			}
 		}
 	case OperationKindBump:
@@ -2639,9 +2428,7 @@ func (v *Body) XDRSize() int {
 }
 
 // XDRMaxSize returns BodyMaxSize.
-func (*Body) XDRMaxSize() int {
-	return BodyMaxSize
-}
+func (*Body) XDRMaxSize() int { return BodyMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -2670,8 +2457,7 @@ func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.Kind {
 	case OperationKindCreate:
 		if codec.Lacks(b, off, 4) {
@@ -2900,44 +2686,14 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Body:Kind")
 	}
 	kind := OperationKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Kind {
-		switch v.Kind {
-		case OperationKindCreate:
-			v.Create.ResetXDR()
-		case OperationKindPayment:
-			if v.Payment != nil {
-				v.Payment.ResetXDR()
-			}
-		case OperationKindPathPayment:
-			if v.PathPayment != nil {
-				v.PathPayment.ResetXDR()
-			}
-		case OperationKindOffer:
-			if v.Offer != nil {
-				v.Offer.ResetXDR()
-			}
-		case OperationKindOptions:
-			if v.Options != nil {
-				v.Options.ResetXDR()
-			}
-		case OperationKindMerge:
-			if v.MergeInto != nil {
-				v.MergeInto.ResetXDR()
-			}
-		case OperationKindData:
-			if v.Data != nil {
-				v.Data.ResetXDR()
-			}
-		case OperationKindBump:
-			v.Sequence = 0
-		}
+		v.ResetXDR()
 		v.Kind = kind
 	}
 	switch kind {
@@ -3260,18 +3016,15 @@ func (v Body) String() string { return text.String(&v, "ev_body") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Operation) XDRSize() int {
-	n := 4
+	n := 4 + v.Body.XDRSize()
 	if v.Source.Present {
 		n += v.Source.Value.XDRSize()
 	}
-	n += v.Body.XDRSize()
 	return n
 }
 
 // XDRMaxSize returns OperationMaxSize.
-func (*Operation) XDRMaxSize() int {
-	return OperationMaxSize
-}
+func (*Operation) XDRMaxSize() int { return OperationMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Operation) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3306,8 +3059,7 @@ func (v *Operation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Operation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Operation) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -3325,8 +3077,7 @@ func (v *Operation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Operation:Source")
 	}
@@ -3396,14 +3147,10 @@ func (v MemoKind) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MemoKind) XDRSize() int {
-	return 4
-}
+func (v *MemoKind) XDRSize() int { return 4 }
 
 // XDRMaxSize returns MemoKindFixedSize.
-func (*MemoKind) XDRMaxSize() int {
-	return MemoKindFixedSize
-}
+func (*MemoKind) XDRMaxSize() int { return MemoKindFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *MemoKind) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3465,9 +3212,7 @@ func (v *MemoKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *MemoKind) ResetXDR() {
-	*v = 0
-}
+func (v *MemoKind) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Memo) XDRSize() int {
@@ -3475,8 +3220,7 @@ func (v *Memo) XDRSize() int {
 	switch v.Kind {
 	case MemoKindNone:
 	case MemoKindText:
-		n += 4
-		n += xdr.Padded(len(v.Text))
+		n += 4 + xdr.Padded(len(v.Text))
 	case MemoKindID:
 		n += 8
 	case MemoKindHash:
@@ -3486,9 +3230,7 @@ func (v *Memo) XDRSize() int {
 }
 
 // XDRMaxSize returns MemoMaxSize.
-func (*Memo) XDRMaxSize() int {
-	return MemoMaxSize
-}
+func (*Memo) XDRMaxSize() int { return MemoMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Memo) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -3570,15 +3312,7 @@ func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Kind {
-		switch v.Kind {
-		case MemoKindNone:
-		case MemoKindText:
-			v.Text = nil
-		case MemoKindID:
-			v.ID = 0
-		case MemoKindHash:
-			clear(v.Hash[:])
-		}
+		v.ResetXDR()
 		v.Kind = kind
 	}
 	switch kind {
@@ -3622,18 +3356,7 @@ func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Memo) ResetXDR() {
-	switch v.Kind {
-	case MemoKindNone:
-	case MemoKindText:
-		v.Text = nil
-	case MemoKindID:
-		v.ID = 0
-	case MemoKindHash:
-		clear(v.Hash[:])
-	}
-	v.Kind = 0
-}
+func (v *Memo) ResetXDR() { *v = Memo{} }
 
 // String returns v as text, for logs.
 func (v Memo) String() string { return text.String(&v, "ev_memo") }
@@ -3648,9 +3371,7 @@ func (v *Bounds) XDRSize() int {
 }
 
 // XDRMaxSize returns BoundsMaxSize.
-func (*Bounds) XDRMaxSize() int {
-	return BoundsMaxSize
-}
+func (*Bounds) XDRMaxSize() int { return BoundsMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Bounds) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3734,22 +3455,14 @@ func (v *Bounds) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Bounds) ResetXDR() {
-	v.Earliest = 0
-	v.Latest = 0
-	if v.Ledger.Present {
-		v.Ledger.Present = false
-		v.Ledger.Value = 0
-	}
-}
+func (v *Bounds) ResetXDR() { *v = Bounds{} }
 
 // String returns v as text, for logs.
 func (v Bounds) String() string { return text.String(&v, "ev_bounds") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Transaction) XDRSize() int {
-	n := 24
-	n += v.Source.XDRSize()
+	n := 24 + v.Source.XDRSize()
 	if v.Bounds.Present {
 		n += 20
 		if v.Bounds.Value.Ledger.Present {
@@ -3759,8 +3472,7 @@ func (v *Transaction) XDRSize() int {
 	switch v.Memo.Kind {
 	case MemoKindNone:
 	case MemoKindText:
-		n += 4
-		n += xdr.Padded(len(v.Memo.Text))
+		n += 4 + xdr.Padded(len(v.Memo.Text))
 	case MemoKindID:
 		n += 8
 	case MemoKindHash:
@@ -3773,9 +3485,7 @@ func (v *Transaction) XDRSize() int {
 }
 
 // XDRMaxSize returns TransactionMaxSize.
-func (*Transaction) XDRMaxSize() int {
-	return TransactionMaxSize
-}
+func (*Transaction) XDRMaxSize() int { return TransactionMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Transaction) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3810,8 +3520,7 @@ func (v *Transaction) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Source.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Transaction:Source"))
 	}
@@ -3900,8 +3609,7 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Source.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Transaction:Source")
 	}
@@ -3954,15 +3662,7 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Memo.Kind {
-		switch v.Memo.Kind {
-		case MemoKindNone:
-		case MemoKindText:
-			v.Memo.Text = nil
-		case MemoKindID:
-			v.Memo.ID = 0
-		case MemoKindHash:
-			clear(v.Memo.Hash[:])
-		}
+		v.Memo.ResetXDR()
 		v.Memo.Kind = kind
 	}
 	switch kind {
@@ -4043,16 +3743,10 @@ func (v *Transaction) ResetXDR() {
 func (v Transaction) String() string { return text.String(&v, "ev_transaction") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Decorated) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Signature))
-	return n
-}
+func (v *Decorated) XDRSize() int { return 8 + xdr.Padded(len(v.Signature)) }
 
 // XDRMaxSize returns DecoratedMaxSize.
-func (*Decorated) XDRMaxSize() int {
-	return DecoratedMaxSize
-}
+func (*Decorated) XDRMaxSize() int { return DecoratedMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Decorated) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -4126,19 +3820,14 @@ func (v *Decorated) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Decorated) ResetXDR() {
-	clear(v.Hint[:])
-	v.Signature = nil
-}
+func (v *Decorated) ResetXDR() { *v = Decorated{} }
 
 // String returns v as text, for logs.
 func (v Decorated) String() string { return text.String(&v, "ev_decorated") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Signed) XDRSize() int {
-	n := 4
-	n += v.Transaction.XDRSize()
-	n += 8 * len(v.Signatures)
+	n := 4 + v.Transaction.XDRSize() + 8*len(v.Signatures)
 	for i := range v.Signatures {
 		n += xdr.Padded(len(v.Signatures[i].Signature))
 	}
@@ -4146,9 +3835,7 @@ func (v *Signed) XDRSize() int {
 }
 
 // XDRMaxSize returns SignedMaxSize.
-func (*Signed) XDRMaxSize() int {
-	return SignedMaxSize
-}
+func (*Signed) XDRMaxSize() int { return SignedMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Signed) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -4183,8 +3870,7 @@ func (v *Signed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Transaction.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Signed:Transaction"))
 	}
@@ -4215,8 +3901,7 @@ func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Signed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Signed) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Transaction.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Signed:Transaction")
 	}
@@ -4270,10 +3955,7 @@ func (v Signed) String() string { return text.String(&v, "ev_signed") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Bumped) XDRSize() int {
-	n := 12
-	n += v.Payer.XDRSize()
-	n += v.Inner.XDRSize()
-	n += 8 * len(v.Signatures)
+	n := 12 + v.Payer.XDRSize() + v.Inner.XDRSize() + 8*len(v.Signatures)
 	for i := range v.Signatures {
 		n += xdr.Padded(len(v.Signatures[i].Signature))
 	}
@@ -4281,9 +3963,7 @@ func (v *Bumped) XDRSize() int {
 }
 
 // XDRMaxSize returns BumpedMaxSize.
-func (*Bumped) XDRMaxSize() int {
-	return BumpedMaxSize
-}
+func (*Bumped) XDRMaxSize() int { return BumpedMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Bumped) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -4318,8 +3998,7 @@ func (v *Bumped) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Payer.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Bumped:Payer"))
 	}
@@ -4358,8 +4037,7 @@ func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Payer.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Bumped:Payer")
 	}
@@ -4454,14 +4132,10 @@ func (v Kind) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Kind) XDRSize() int {
-	return 4
-}
+func (v *Kind) XDRSize() int { return 4 }
 
 // XDRMaxSize returns KindFixedSize.
-func (*Kind) XDRMaxSize() int {
-	return KindFixedSize
-}
+func (*Kind) XDRMaxSize() int { return KindFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Kind) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -4517,9 +4191,7 @@ func (v *Kind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Kind) ResetXDR() {
-	*v = 0
-}
+func (v *Kind) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Envelope) XDRSize() int {
@@ -4534,9 +4206,7 @@ func (v *Envelope) XDRSize() int {
 }
 
 // XDRMaxSize returns EnvelopeMaxSize.
-func (*Envelope) XDRMaxSize() int {
-	return EnvelopeMaxSize
-}
+func (*Envelope) XDRMaxSize() int { return EnvelopeMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Envelope) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -4571,8 +4241,7 @@ func (v *Envelope) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -4597,20 +4266,14 @@ func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	kind := Kind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Kind {
-		switch v.Kind {
-		case KindPlain:
-			v.Plain.ResetXDR()
-		case KindFeeBump:
-			v.Bumped.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Kind = kind
 	}
 	switch kind {

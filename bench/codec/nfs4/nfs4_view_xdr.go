@@ -9987,8 +9987,7 @@ func (v *Compound4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Compound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Compound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Compound4Args:Tag")
 	}
@@ -10058,18 +10057,20 @@ func (v *Compound4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Compound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Compound4Res:Status")
+func (v *Compound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (_ int, err *xdr.Error) {
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Compound4Res:Status")
 	}
-	w := b[off : off+8 : off+8]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Compound4Res:Status")
 	}
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
+	off += 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.Compound4Res:Tag")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Res:Tag")
 	}
@@ -10789,16 +10790,19 @@ func (v *CbCompound4Res) CheckXDR(b []byte) (n int, err error) {
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.CbCompound4Res:Status")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Status")
 	}
-	w := b[off : off+8 : off+8]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCompound4Res:Status")
 	}
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
+	off += 4
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Tag")
+	}
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Res:Tag")
 	}

@@ -2598,14 +2598,10 @@ func (v NFSFtype4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSFtype4) XDRSize() int {
-	return 4
-}
+func (v *NFSFtype4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns NFSFtype4FixedSize.
-func (*NFSFtype4) XDRMaxSize() int {
-	return NFSFtype4FixedSize
-}
+func (*NFSFtype4) XDRMaxSize() int { return NFSFtype4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSFtype4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2667,9 +2663,7 @@ func (v *NFSFtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSFtype4) ResetXDR() {
-	*v = 0
-}
+func (v *NFSFtype4) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as NFS4_OK. Without a name, it is nfsstat4(NUMBER).
 func (v Nfsstat4) String() string {
@@ -2725,14 +2719,10 @@ func (v Nfsstat4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Nfsstat4) XDRSize() int {
-	return 4
-}
+func (v *Nfsstat4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Nfsstat4FixedSize.
-func (*Nfsstat4) XDRMaxSize() int {
-	return Nfsstat4FixedSize
-}
+func (*Nfsstat4) XDRMaxSize() int { return Nfsstat4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Nfsstat4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2794,16 +2784,10 @@ func (v *Nfsstat4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Nfsstat4) ResetXDR() {
-	*v = 0
-}
+func (v *Nfsstat4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Attrlist4) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Attrlist4) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Attrlist4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2870,19 +2854,13 @@ func (v *Attrlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Attrlist4) ResetXDR() {
-	*v = nil
-}
+func (v *Attrlist4) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v Attrlist4) String() string { return text.String(&v, "attrlist4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Bitmap4) XDRSize() int {
-	n := 4
-	n += 4 * len(*v)
-	return n
-}
+func (v *Bitmap4) XDRSize() int { return 4 + 4*len(*v) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Bitmap4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -2938,8 +2916,7 @@ func (v *Bitmap4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Bitmap4:")
 	}
@@ -2960,22 +2937,16 @@ func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Bitmap4) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Bitmap4) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Bitmap4) String() string { return text.String(&v, "bitmap4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Changeid4) XDRSize() int {
-	return 8
-}
+func (v *Changeid4) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Changeid4FixedSize.
-func (*Changeid4) XDRMaxSize() int {
-	return Changeid4FixedSize
-}
+func (*Changeid4) XDRMaxSize() int { return Changeid4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Changeid4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3030,19 +3001,13 @@ func (v *Changeid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Changeid4) ResetXDR() {
-	*v = 0
-}
+func (v *Changeid4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Clientid4) XDRSize() int {
-	return 8
-}
+func (v *Clientid4) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Clientid4FixedSize.
-func (*Clientid4) XDRMaxSize() int {
-	return Clientid4FixedSize
-}
+func (*Clientid4) XDRMaxSize() int { return Clientid4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Clientid4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3097,19 +3062,13 @@ func (v *Clientid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Clientid4) ResetXDR() {
-	*v = 0
-}
+func (v *Clientid4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Count4) XDRSize() int {
-	return 4
-}
+func (v *Count4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Count4FixedSize.
-func (*Count4) XDRMaxSize() int {
-	return Count4FixedSize
-}
+func (*Count4) XDRMaxSize() int { return Count4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Count4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3164,19 +3123,13 @@ func (v *Count4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Count4) ResetXDR() {
-	*v = 0
-}
+func (v *Count4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Length4) XDRSize() int {
-	return 8
-}
+func (v *Length4) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Length4FixedSize.
-func (*Length4) XDRMaxSize() int {
-	return Length4FixedSize
-}
+func (*Length4) XDRMaxSize() int { return Length4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Length4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3231,19 +3184,13 @@ func (v *Length4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Length4) ResetXDR() {
-	*v = 0
-}
+func (v *Length4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Mode4) XDRSize() int {
-	return 4
-}
+func (v *Mode4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Mode4FixedSize.
-func (*Mode4) XDRMaxSize() int {
-	return Mode4FixedSize
-}
+func (*Mode4) XDRMaxSize() int { return Mode4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Mode4) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -3292,19 +3239,13 @@ func (v *Mode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mode4) ResetXDR() {
-	*v = 0
-}
+func (v *Mode4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSCookie4) XDRSize() int {
-	return 8
-}
+func (v *NFSCookie4) XDRSize() int { return 8 }
 
 // XDRMaxSize returns NFSCookie4FixedSize.
-func (*NFSCookie4) XDRMaxSize() int {
-	return NFSCookie4FixedSize
-}
+func (*NFSCookie4) XDRMaxSize() int { return NFSCookie4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSCookie4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3359,21 +3300,13 @@ func (v *NFSCookie4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSCookie4) ResetXDR() {
-	*v = 0
-}
+func (v *NFSCookie4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSFH4) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *NFSFH4) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // XDRMaxSize returns NFSFH4MaxSize.
-func (*NFSFH4) XDRMaxSize() int {
-	return NFSFH4MaxSize
-}
+func (*NFSFH4) XDRMaxSize() int { return NFSFH4MaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSFH4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3443,22 +3376,16 @@ func (v *NFSFH4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSFH4) ResetXDR() {
-	*v = nil
-}
+func (v *NFSFH4) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v NFSFH4) String() string { return text.String(&v, "nfs_fh4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSLease4) XDRSize() int {
-	return 4
-}
+func (v *NFSLease4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns NFSLease4FixedSize.
-func (*NFSLease4) XDRMaxSize() int {
-	return NFSLease4FixedSize
-}
+func (*NFSLease4) XDRMaxSize() int { return NFSLease4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSLease4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3513,19 +3440,13 @@ func (v *NFSLease4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSLease4) ResetXDR() {
-	*v = 0
-}
+func (v *NFSLease4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Offset4) XDRSize() int {
-	return 8
-}
+func (v *Offset4) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Offset4FixedSize.
-func (*Offset4) XDRMaxSize() int {
-	return Offset4FixedSize
-}
+func (*Offset4) XDRMaxSize() int { return Offset4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Offset4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3580,19 +3501,13 @@ func (v *Offset4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Offset4) ResetXDR() {
-	*v = 0
-}
+func (v *Offset4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Qop4) XDRSize() int {
-	return 4
-}
+func (v *Qop4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Qop4FixedSize.
-func (*Qop4) XDRMaxSize() int {
-	return Qop4FixedSize
-}
+func (*Qop4) XDRMaxSize() int { return Qop4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Qop4) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -3641,16 +3556,10 @@ func (v *Qop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Qop4) ResetXDR() {
-	*v = 0
-}
+func (v *Qop4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SecOid4) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *SecOid4) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *SecOid4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3717,22 +3626,16 @@ func (v *SecOid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SecOid4) ResetXDR() {
-	*v = nil
-}
+func (v *SecOid4) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v SecOid4) String() string { return text.String(&v, "sec_oid4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Seqid4) XDRSize() int {
-	return 4
-}
+func (v *Seqid4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Seqid4FixedSize.
-func (*Seqid4) XDRMaxSize() int {
-	return Seqid4FixedSize
-}
+func (*Seqid4) XDRMaxSize() int { return Seqid4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Seqid4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3787,16 +3690,10 @@ func (v *Seqid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Seqid4) ResetXDR() {
-	*v = 0
-}
+func (v *Seqid4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *UTF8String) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *UTF8String) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *UTF8String) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3863,19 +3760,13 @@ func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *UTF8String) ResetXDR() {
-	*v = nil
-}
+func (v *UTF8String) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v UTF8String) String() string { return text.String(&v, "utf8string") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Linktext4) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Linktext4) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Linktext4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -3942,17 +3833,14 @@ func (v *Linktext4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Linktext4) ResetXDR() {
-	*v = nil
-}
+func (v *Linktext4) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v Linktext4) String() string { return text.String(&v, "linktext4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Pathname4) XDRSize() int {
-	n := 4
-	n += 4 * len(*v)
+	n := 4 + 4*len(*v)
 	for i := range *v {
 		n += xdr.Padded(len((*v)[i]))
 	}
@@ -4017,8 +3905,7 @@ func (v *Pathname4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Pathname4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Pathname4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Pathname4:")
 	}
@@ -4050,22 +3937,16 @@ func (v *Pathname4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Pathname4) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Pathname4) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Pathname4) String() string { return text.String(&v, "pathname4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSLockid4) XDRSize() int {
-	return 8
-}
+func (v *NFSLockid4) XDRSize() int { return 8 }
 
 // XDRMaxSize returns NFSLockid4FixedSize.
-func (*NFSLockid4) XDRMaxSize() int {
-	return NFSLockid4FixedSize
-}
+func (*NFSLockid4) XDRMaxSize() int { return NFSLockid4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSLockid4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -4120,19 +4001,13 @@ func (v *NFSLockid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSLockid4) ResetXDR() {
-	*v = 0
-}
+func (v *NFSLockid4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Verifier4) XDRSize() int {
-	return 8
-}
+func (v *Verifier4) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Verifier4FixedSize.
-func (*Verifier4) XDRMaxSize() int {
-	return Verifier4FixedSize
-}
+func (*Verifier4) XDRMaxSize() int { return Verifier4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Verifier4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -4187,22 +4062,16 @@ func (v *Verifier4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Verifier4) ResetXDR() {
-	clear((*v)[:])
-}
+func (v *Verifier4) ResetXDR() { clear((*v)[:]) }
 
 // String returns v as text, for logs.
 func (v Verifier4) String() string { return text.String(&v, "verifier4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Nfstime4) XDRSize() int {
-	return 12
-}
+func (v *Nfstime4) XDRSize() int { return 12 }
 
 // XDRMaxSize returns Nfstime4FixedSize.
-func (*Nfstime4) XDRMaxSize() int {
-	return Nfstime4FixedSize
-}
+func (*Nfstime4) XDRMaxSize() int { return Nfstime4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Nfstime4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -4261,10 +4130,7 @@ func (v *Nfstime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Nfstime4) ResetXDR() {
-	v.Seconds = 0
-	v.Nseconds = 0
-}
+func (v *Nfstime4) ResetXDR() { *v = Nfstime4{} }
 
 // String returns v as text, for logs.
 func (v Nfstime4) String() string { return text.String(&v, "nfstime4") }
@@ -4301,14 +4167,10 @@ func (v TimeHow4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *TimeHow4) XDRSize() int {
-	return 4
-}
+func (v *TimeHow4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns TimeHow4FixedSize.
-func (*TimeHow4) XDRMaxSize() int {
-	return TimeHow4FixedSize
-}
+func (*TimeHow4) XDRMaxSize() int { return TimeHow4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *TimeHow4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -4370,9 +4232,7 @@ func (v *TimeHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *TimeHow4) ResetXDR() {
-	*v = 0
-}
+func (v *TimeHow4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Settime4) XDRSize() int {
@@ -4386,9 +4246,7 @@ func (v *Settime4) XDRSize() int {
 }
 
 // XDRMaxSize returns Settime4MaxSize.
-func (*Settime4) XDRMaxSize() int {
-	return Settime4MaxSize
-}
+func (*Settime4) XDRMaxSize() int { return Settime4MaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Settime4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -4455,11 +4313,7 @@ func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.SetIt {
-		switch v.SetIt {
-		case TimeHow4ClientTime:
-			v.Time.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.SetIt = kind
 	}
 	switch kind {
@@ -4480,27 +4334,16 @@ func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Settime4) ResetXDR() {
-	switch v.SetIt {
-	case TimeHow4ClientTime:
-		v.Time.ResetXDR()
-	default:
-	}
-	v.SetIt = 0
-}
+func (v *Settime4) ResetXDR() { *v = Settime4{} }
 
 // String returns v as text, for logs.
 func (v Settime4) String() string { return text.String(&v, "settime4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fsid4) XDRSize() int {
-	return 16
-}
+func (v *Fsid4) XDRSize() int { return 16 }
 
 // XDRMaxSize returns Fsid4FixedSize.
-func (*Fsid4) XDRMaxSize() int {
-	return Fsid4FixedSize
-}
+func (*Fsid4) XDRMaxSize() int { return Fsid4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fsid4) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -4553,22 +4396,17 @@ func (v *Fsid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fsid4) ResetXDR() {
-	v.Major = 0
-	v.Minor = 0
-}
+func (v *Fsid4) ResetXDR() { *v = Fsid4{} }
 
 // String returns v as text, for logs.
 func (v Fsid4) String() string { return text.String(&v, "fsid4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSLocation4) XDRSize() int {
-	n := 8
-	n += 4 * len(v.Server)
+	n := 8 + 4*len(v.Server) + 4*len(v.Rootpath)
 	for i := range v.Server {
 		n += xdr.Padded(len(v.Server[i]))
 	}
-	n += 4 * len(v.Rootpath)
 	for i2 := range v.Rootpath {
 		n += xdr.Padded(len(v.Rootpath[i2]))
 	}
@@ -4653,8 +4491,7 @@ func (v *FSLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *FSLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *FSLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Server")
 	}
@@ -4723,18 +4560,15 @@ func (v FSLocation4) String() string { return text.String(&v, "fs_location4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSLocations4) XDRSize() int {
-	n := 8
-	n += 4 * len(v.FSRoot)
+	n := 8 + 4*len(v.FSRoot) + 8*len(v.Locations)
 	for i := range v.FSRoot {
 		n += xdr.Padded(len(v.FSRoot[i]))
 	}
-	n += 8 * len(v.Locations)
 	for i2 := range v.Locations {
-		n += 4 * len(v.Locations[i2].Server)
+		n += 4*len(v.Locations[i2].Server) + 4*len(v.Locations[i2].Rootpath)
 		for i3 := range v.Locations[i2].Server {
 			n += xdr.Padded(len(v.Locations[i2].Server[i3]))
 		}
-		n += 4 * len(v.Locations[i2].Rootpath)
 		for i4 := range v.Locations[i2].Rootpath {
 			n += xdr.Padded(len(v.Locations[i2].Rootpath[i4]))
 		}
@@ -4852,8 +4686,7 @@ func (v *FSLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *FSLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *FSLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:FSRoot")
 	}
@@ -4963,14 +4796,10 @@ func (v *FSLocations4) ResetXDR() {
 func (v FSLocations4) String() string { return text.String(&v, "fs_locations4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Acetype4) XDRSize() int {
-	return 4
-}
+func (v *Acetype4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Acetype4FixedSize.
-func (*Acetype4) XDRMaxSize() int {
-	return Acetype4FixedSize
-}
+func (*Acetype4) XDRMaxSize() int { return Acetype4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Acetype4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5025,19 +4854,13 @@ func (v *Acetype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Acetype4) ResetXDR() {
-	*v = 0
-}
+func (v *Acetype4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Aceflag4) XDRSize() int {
-	return 4
-}
+func (v *Aceflag4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Aceflag4FixedSize.
-func (*Aceflag4) XDRMaxSize() int {
-	return Aceflag4FixedSize
-}
+func (*Aceflag4) XDRMaxSize() int { return Aceflag4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Aceflag4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5092,19 +4915,13 @@ func (v *Aceflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Aceflag4) ResetXDR() {
-	*v = 0
-}
+func (v *Aceflag4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Acemask4) XDRSize() int {
-	return 4
-}
+func (v *Acemask4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Acemask4FixedSize.
-func (*Acemask4) XDRMaxSize() int {
-	return Acemask4FixedSize
-}
+func (*Acemask4) XDRMaxSize() int { return Acemask4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Acemask4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5159,16 +4976,10 @@ func (v *Acemask4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Acemask4) ResetXDR() {
-	*v = 0
-}
+func (v *Acemask4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Nfsace4) XDRSize() int {
-	n := 16
-	n += xdr.Padded(len(v.Who))
-	return n
-}
+func (v *Nfsace4) XDRSize() int { return 16 + xdr.Padded(len(v.Who)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Nfsace4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5243,25 +5054,16 @@ func (v *Nfsace4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Nfsace4) ResetXDR() {
-	v.Type = 0
-	v.Flag = 0
-	v.AccessMask = 0
-	v.Who = nil
-}
+func (v *Nfsace4) ResetXDR() { *v = Nfsace4{} }
 
 // String returns v as text, for logs.
 func (v Nfsace4) String() string { return text.String(&v, "nfsace4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Specdata4) XDRSize() int {
-	return 8
-}
+func (v *Specdata4) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Specdata4FixedSize.
-func (*Specdata4) XDRMaxSize() int {
-	return Specdata4FixedSize
-}
+func (*Specdata4) XDRMaxSize() int { return Specdata4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Specdata4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5320,23 +5122,16 @@ func (v *Specdata4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Specdata4) ResetXDR() {
-	v.Specdata1 = 0
-	v.Specdata2 = 0
-}
+func (v *Specdata4) ResetXDR() { *v = Specdata4{} }
 
 // String returns v as text, for logs.
 func (v Specdata4) String() string { return text.String(&v, "specdata4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4FHExpireType) XDRSize() int {
-	return 4
-}
+func (v *Fattr4FHExpireType) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4FHExpireTypeFixedSize.
-func (*Fattr4FHExpireType) XDRMaxSize() int {
-	return Fattr4FHExpireTypeFixedSize
-}
+func (*Fattr4FHExpireType) XDRMaxSize() int { return Fattr4FHExpireTypeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4FHExpireType) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5391,19 +5186,13 @@ func (v *Fattr4FHExpireType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4FHExpireType) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4FHExpireType) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Size) XDRSize() int {
-	return 8
-}
+func (v *Fattr4Size) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4SizeFixedSize.
-func (*Fattr4Size) XDRMaxSize() int {
-	return Fattr4SizeFixedSize
-}
+func (*Fattr4Size) XDRMaxSize() int { return Fattr4SizeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Size) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5458,19 +5247,13 @@ func (v *Fattr4Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Size) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4Size) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4LinkSupport) XDRSize() int {
-	return 4
-}
+func (v *Fattr4LinkSupport) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4LinkSupportFixedSize.
-func (*Fattr4LinkSupport) XDRMaxSize() int {
-	return Fattr4LinkSupportFixedSize
-}
+func (*Fattr4LinkSupport) XDRMaxSize() int { return Fattr4LinkSupportFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4LinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5529,19 +5312,13 @@ func (v *Fattr4LinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4LinkSupport) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4LinkSupport) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4SymlinkSupport) XDRSize() int {
-	return 4
-}
+func (v *Fattr4SymlinkSupport) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4SymlinkSupportFixedSize.
-func (*Fattr4SymlinkSupport) XDRMaxSize() int {
-	return Fattr4SymlinkSupportFixedSize
-}
+func (*Fattr4SymlinkSupport) XDRMaxSize() int { return Fattr4SymlinkSupportFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4SymlinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5600,19 +5377,13 @@ func (v *Fattr4SymlinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4SymlinkSupport) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4SymlinkSupport) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4NamedAttr) XDRSize() int {
-	return 4
-}
+func (v *Fattr4NamedAttr) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4NamedAttrFixedSize.
-func (*Fattr4NamedAttr) XDRMaxSize() int {
-	return Fattr4NamedAttrFixedSize
-}
+func (*Fattr4NamedAttr) XDRMaxSize() int { return Fattr4NamedAttrFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4NamedAttr) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5671,19 +5442,13 @@ func (v *Fattr4NamedAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4NamedAttr) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4NamedAttr) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4UniqueHandles) XDRSize() int {
-	return 4
-}
+func (v *Fattr4UniqueHandles) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4UniqueHandlesFixedSize.
-func (*Fattr4UniqueHandles) XDRMaxSize() int {
-	return Fattr4UniqueHandlesFixedSize
-}
+func (*Fattr4UniqueHandles) XDRMaxSize() int { return Fattr4UniqueHandlesFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4UniqueHandles) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5742,14 +5507,11 @@ func (v *Fattr4UniqueHandles) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4UniqueHandles) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4UniqueHandles) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4ACL) XDRSize() int {
-	n := 4
-	n += 16 * len(*v)
+	n := 4 + 16*len(*v)
 	for i := range *v {
 		n += xdr.Padded(len((*v)[i].Who))
 	}
@@ -5819,8 +5581,7 @@ func (v *Fattr4ACL) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Fattr4ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4ACL:")
 	}
@@ -5857,22 +5618,16 @@ func (v *Fattr4ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4ACL) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Fattr4ACL) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Fattr4ACL) String() string { return text.String(&v, "fattr4_acl") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Aclsupport) XDRSize() int {
-	return 4
-}
+func (v *Fattr4Aclsupport) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4AclsupportFixedSize.
-func (*Fattr4Aclsupport) XDRMaxSize() int {
-	return Fattr4AclsupportFixedSize
-}
+func (*Fattr4Aclsupport) XDRMaxSize() int { return Fattr4AclsupportFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Aclsupport) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5927,19 +5682,13 @@ func (v *Fattr4Aclsupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Aclsupport) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4Aclsupport) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Archive) XDRSize() int {
-	return 4
-}
+func (v *Fattr4Archive) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4ArchiveFixedSize.
-func (*Fattr4Archive) XDRMaxSize() int {
-	return Fattr4ArchiveFixedSize
-}
+func (*Fattr4Archive) XDRMaxSize() int { return Fattr4ArchiveFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Archive) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -5998,19 +5747,13 @@ func (v *Fattr4Archive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Archive) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4Archive) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Cansettime) XDRSize() int {
-	return 4
-}
+func (v *Fattr4Cansettime) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4CansettimeFixedSize.
-func (*Fattr4Cansettime) XDRMaxSize() int {
-	return Fattr4CansettimeFixedSize
-}
+func (*Fattr4Cansettime) XDRMaxSize() int { return Fattr4CansettimeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Cansettime) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6069,19 +5812,13 @@ func (v *Fattr4Cansettime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Cansettime) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4Cansettime) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4CaseInsensitive) XDRSize() int {
-	return 4
-}
+func (v *Fattr4CaseInsensitive) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4CaseInsensitiveFixedSize.
-func (*Fattr4CaseInsensitive) XDRMaxSize() int {
-	return Fattr4CaseInsensitiveFixedSize
-}
+func (*Fattr4CaseInsensitive) XDRMaxSize() int { return Fattr4CaseInsensitiveFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4CaseInsensitive) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6140,19 +5877,13 @@ func (v *Fattr4CaseInsensitive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4CaseInsensitive) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4CaseInsensitive) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4CasePreserving) XDRSize() int {
-	return 4
-}
+func (v *Fattr4CasePreserving) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4CasePreservingFixedSize.
-func (*Fattr4CasePreserving) XDRMaxSize() int {
-	return Fattr4CasePreservingFixedSize
-}
+func (*Fattr4CasePreserving) XDRMaxSize() int { return Fattr4CasePreservingFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4CasePreserving) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6211,19 +5942,13 @@ func (v *Fattr4CasePreserving) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4CasePreserving) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4CasePreserving) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4ChownRestricted) XDRSize() int {
-	return 4
-}
+func (v *Fattr4ChownRestricted) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4ChownRestrictedFixedSize.
-func (*Fattr4ChownRestricted) XDRMaxSize() int {
-	return Fattr4ChownRestrictedFixedSize
-}
+func (*Fattr4ChownRestricted) XDRMaxSize() int { return Fattr4ChownRestrictedFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4ChownRestricted) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6282,19 +6007,13 @@ func (v *Fattr4ChownRestricted) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4ChownRestricted) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4ChownRestricted) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Fileid) XDRSize() int {
-	return 8
-}
+func (v *Fattr4Fileid) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4FileidFixedSize.
-func (*Fattr4Fileid) XDRMaxSize() int {
-	return Fattr4FileidFixedSize
-}
+func (*Fattr4Fileid) XDRMaxSize() int { return Fattr4FileidFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Fileid) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6349,19 +6068,13 @@ func (v *Fattr4Fileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Fileid) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4Fileid) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4FilesAvail) XDRSize() int {
-	return 8
-}
+func (v *Fattr4FilesAvail) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4FilesAvailFixedSize.
-func (*Fattr4FilesAvail) XDRMaxSize() int {
-	return Fattr4FilesAvailFixedSize
-}
+func (*Fattr4FilesAvail) XDRMaxSize() int { return Fattr4FilesAvailFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4FilesAvail) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6416,19 +6129,13 @@ func (v *Fattr4FilesAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4FilesAvail) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4FilesAvail) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4FilesFree) XDRSize() int {
-	return 8
-}
+func (v *Fattr4FilesFree) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4FilesFreeFixedSize.
-func (*Fattr4FilesFree) XDRMaxSize() int {
-	return Fattr4FilesFreeFixedSize
-}
+func (*Fattr4FilesFree) XDRMaxSize() int { return Fattr4FilesFreeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4FilesFree) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6483,19 +6190,13 @@ func (v *Fattr4FilesFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4FilesFree) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4FilesFree) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4FilesTotal) XDRSize() int {
-	return 8
-}
+func (v *Fattr4FilesTotal) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4FilesTotalFixedSize.
-func (*Fattr4FilesTotal) XDRMaxSize() int {
-	return Fattr4FilesTotalFixedSize
-}
+func (*Fattr4FilesTotal) XDRMaxSize() int { return Fattr4FilesTotalFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4FilesTotal) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6550,19 +6251,13 @@ func (v *Fattr4FilesTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4FilesTotal) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4FilesTotal) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Hidden) XDRSize() int {
-	return 4
-}
+func (v *Fattr4Hidden) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4HiddenFixedSize.
-func (*Fattr4Hidden) XDRMaxSize() int {
-	return Fattr4HiddenFixedSize
-}
+func (*Fattr4Hidden) XDRMaxSize() int { return Fattr4HiddenFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Hidden) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6621,19 +6316,13 @@ func (v *Fattr4Hidden) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Hidden) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4Hidden) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Homogeneous) XDRSize() int {
-	return 4
-}
+func (v *Fattr4Homogeneous) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4HomogeneousFixedSize.
-func (*Fattr4Homogeneous) XDRMaxSize() int {
-	return Fattr4HomogeneousFixedSize
-}
+func (*Fattr4Homogeneous) XDRMaxSize() int { return Fattr4HomogeneousFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Homogeneous) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6692,19 +6381,13 @@ func (v *Fattr4Homogeneous) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Homogeneous) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4Homogeneous) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Maxfilesize) XDRSize() int {
-	return 8
-}
+func (v *Fattr4Maxfilesize) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4MaxfilesizeFixedSize.
-func (*Fattr4Maxfilesize) XDRMaxSize() int {
-	return Fattr4MaxfilesizeFixedSize
-}
+func (*Fattr4Maxfilesize) XDRMaxSize() int { return Fattr4MaxfilesizeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Maxfilesize) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6759,19 +6442,13 @@ func (v *Fattr4Maxfilesize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Maxfilesize) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4Maxfilesize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Maxlink) XDRSize() int {
-	return 4
-}
+func (v *Fattr4Maxlink) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4MaxlinkFixedSize.
-func (*Fattr4Maxlink) XDRMaxSize() int {
-	return Fattr4MaxlinkFixedSize
-}
+func (*Fattr4Maxlink) XDRMaxSize() int { return Fattr4MaxlinkFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Maxlink) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6826,19 +6503,13 @@ func (v *Fattr4Maxlink) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Maxlink) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4Maxlink) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Maxname) XDRSize() int {
-	return 4
-}
+func (v *Fattr4Maxname) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4MaxnameFixedSize.
-func (*Fattr4Maxname) XDRMaxSize() int {
-	return Fattr4MaxnameFixedSize
-}
+func (*Fattr4Maxname) XDRMaxSize() int { return Fattr4MaxnameFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Maxname) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6893,19 +6564,13 @@ func (v *Fattr4Maxname) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Maxname) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4Maxname) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Maxread) XDRSize() int {
-	return 8
-}
+func (v *Fattr4Maxread) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4MaxreadFixedSize.
-func (*Fattr4Maxread) XDRMaxSize() int {
-	return Fattr4MaxreadFixedSize
-}
+func (*Fattr4Maxread) XDRMaxSize() int { return Fattr4MaxreadFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Maxread) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -6960,19 +6625,13 @@ func (v *Fattr4Maxread) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Maxread) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4Maxread) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Maxwrite) XDRSize() int {
-	return 8
-}
+func (v *Fattr4Maxwrite) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4MaxwriteFixedSize.
-func (*Fattr4Maxwrite) XDRMaxSize() int {
-	return Fattr4MaxwriteFixedSize
-}
+func (*Fattr4Maxwrite) XDRMaxSize() int { return Fattr4MaxwriteFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Maxwrite) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7027,19 +6686,13 @@ func (v *Fattr4Maxwrite) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Maxwrite) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4Maxwrite) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4MountedOnFileid) XDRSize() int {
-	return 8
-}
+func (v *Fattr4MountedOnFileid) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4MountedOnFileidFixedSize.
-func (*Fattr4MountedOnFileid) XDRMaxSize() int {
-	return Fattr4MountedOnFileidFixedSize
-}
+func (*Fattr4MountedOnFileid) XDRMaxSize() int { return Fattr4MountedOnFileidFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4MountedOnFileid) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7094,19 +6747,13 @@ func (v *Fattr4MountedOnFileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4MountedOnFileid) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4MountedOnFileid) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4NoTrunc) XDRSize() int {
-	return 4
-}
+func (v *Fattr4NoTrunc) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4NoTruncFixedSize.
-func (*Fattr4NoTrunc) XDRMaxSize() int {
-	return Fattr4NoTruncFixedSize
-}
+func (*Fattr4NoTrunc) XDRMaxSize() int { return Fattr4NoTruncFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4NoTrunc) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7165,19 +6812,13 @@ func (v *Fattr4NoTrunc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4NoTrunc) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4NoTrunc) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Numlinks) XDRSize() int {
-	return 4
-}
+func (v *Fattr4Numlinks) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4NumlinksFixedSize.
-func (*Fattr4Numlinks) XDRMaxSize() int {
-	return Fattr4NumlinksFixedSize
-}
+func (*Fattr4Numlinks) XDRMaxSize() int { return Fattr4NumlinksFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Numlinks) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7232,19 +6873,13 @@ func (v *Fattr4Numlinks) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4Numlinks) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4Numlinks) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4QuotaAvailHard) XDRSize() int {
-	return 8
-}
+func (v *Fattr4QuotaAvailHard) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4QuotaAvailHardFixedSize.
-func (*Fattr4QuotaAvailHard) XDRMaxSize() int {
-	return Fattr4QuotaAvailHardFixedSize
-}
+func (*Fattr4QuotaAvailHard) XDRMaxSize() int { return Fattr4QuotaAvailHardFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4QuotaAvailHard) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7299,19 +6934,13 @@ func (v *Fattr4QuotaAvailHard) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4QuotaAvailHard) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4QuotaAvailHard) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4QuotaAvailSoft) XDRSize() int {
-	return 8
-}
+func (v *Fattr4QuotaAvailSoft) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4QuotaAvailSoftFixedSize.
-func (*Fattr4QuotaAvailSoft) XDRMaxSize() int {
-	return Fattr4QuotaAvailSoftFixedSize
-}
+func (*Fattr4QuotaAvailSoft) XDRMaxSize() int { return Fattr4QuotaAvailSoftFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4QuotaAvailSoft) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7366,19 +6995,13 @@ func (v *Fattr4QuotaAvailSoft) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4QuotaAvailSoft) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4QuotaAvailSoft) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4QuotaUsed) XDRSize() int {
-	return 8
-}
+func (v *Fattr4QuotaUsed) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4QuotaUsedFixedSize.
-func (*Fattr4QuotaUsed) XDRMaxSize() int {
-	return Fattr4QuotaUsedFixedSize
-}
+func (*Fattr4QuotaUsed) XDRMaxSize() int { return Fattr4QuotaUsedFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4QuotaUsed) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7433,19 +7056,13 @@ func (v *Fattr4QuotaUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4QuotaUsed) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4QuotaUsed) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4SpaceAvail) XDRSize() int {
-	return 8
-}
+func (v *Fattr4SpaceAvail) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4SpaceAvailFixedSize.
-func (*Fattr4SpaceAvail) XDRMaxSize() int {
-	return Fattr4SpaceAvailFixedSize
-}
+func (*Fattr4SpaceAvail) XDRMaxSize() int { return Fattr4SpaceAvailFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4SpaceAvail) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7500,19 +7117,13 @@ func (v *Fattr4SpaceAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4SpaceAvail) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4SpaceAvail) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4SpaceFree) XDRSize() int {
-	return 8
-}
+func (v *Fattr4SpaceFree) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4SpaceFreeFixedSize.
-func (*Fattr4SpaceFree) XDRMaxSize() int {
-	return Fattr4SpaceFreeFixedSize
-}
+func (*Fattr4SpaceFree) XDRMaxSize() int { return Fattr4SpaceFreeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4SpaceFree) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7567,19 +7178,13 @@ func (v *Fattr4SpaceFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4SpaceFree) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4SpaceFree) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4SpaceTotal) XDRSize() int {
-	return 8
-}
+func (v *Fattr4SpaceTotal) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4SpaceTotalFixedSize.
-func (*Fattr4SpaceTotal) XDRMaxSize() int {
-	return Fattr4SpaceTotalFixedSize
-}
+func (*Fattr4SpaceTotal) XDRMaxSize() int { return Fattr4SpaceTotalFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4SpaceTotal) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7634,19 +7239,13 @@ func (v *Fattr4SpaceTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4SpaceTotal) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4SpaceTotal) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4SpaceUsed) XDRSize() int {
-	return 8
-}
+func (v *Fattr4SpaceUsed) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Fattr4SpaceUsedFixedSize.
-func (*Fattr4SpaceUsed) XDRMaxSize() int {
-	return Fattr4SpaceUsedFixedSize
-}
+func (*Fattr4SpaceUsed) XDRMaxSize() int { return Fattr4SpaceUsedFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4SpaceUsed) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7701,19 +7300,13 @@ func (v *Fattr4SpaceUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4SpaceUsed) ResetXDR() {
-	*v = 0
-}
+func (v *Fattr4SpaceUsed) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4System) XDRSize() int {
-	return 4
-}
+func (v *Fattr4System) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Fattr4SystemFixedSize.
-func (*Fattr4System) XDRMaxSize() int {
-	return Fattr4SystemFixedSize
-}
+func (*Fattr4System) XDRMaxSize() int { return Fattr4SystemFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4System) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7772,17 +7365,10 @@ func (v *Fattr4System) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4System) ResetXDR() {
-	*v = false
-}
+func (v *Fattr4System) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4) XDRSize() int {
-	n := 8
-	n += 4 * len(v.Attrmask)
-	n += xdr.Padded(len(v.AttrVals))
-	return n
-}
+func (v *Fattr4) XDRSize() int { return 8 + 4*len(v.Attrmask) + xdr.Padded(len(v.AttrVals)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7847,8 +7433,7 @@ func (v *Fattr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Fattr4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4:Attrmask")
 	}
@@ -7891,14 +7476,10 @@ func (v *Fattr4) ResetXDR() {
 func (v Fattr4) String() string { return text.String(&v, "fattr4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ChangeInfo4) XDRSize() int {
-	return 20
-}
+func (v *ChangeInfo4) XDRSize() int { return 20 }
 
 // XDRMaxSize returns ChangeInfo4FixedSize.
-func (*ChangeInfo4) XDRMaxSize() int {
-	return ChangeInfo4FixedSize
-}
+func (*ChangeInfo4) XDRMaxSize() int { return ChangeInfo4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ChangeInfo4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -7963,22 +7544,13 @@ func (v *ChangeInfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ChangeInfo4) ResetXDR() {
-	v.Atomic = false
-	v.Before = 0
-	v.After = 0
-}
+func (v *ChangeInfo4) ResetXDR() { *v = ChangeInfo4{} }
 
 // String returns v as text, for logs.
 func (v ChangeInfo4) String() string { return text.String(&v, "change_info4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Clientaddr4) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Netid))
-	n += xdr.Padded(len(v.Addr))
-	return n
-}
+func (v *Clientaddr4) XDRSize() int { return 8 + xdr.Padded(len(v.Netid)) + xdr.Padded(len(v.Addr)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Clientaddr4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8064,20 +7636,14 @@ func (v *Clientaddr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Clientaddr4) ResetXDR() {
-	v.Netid = nil
-	v.Addr = nil
-}
+func (v *Clientaddr4) ResetXDR() { *v = Clientaddr4{} }
 
 // String returns v as text, for logs.
 func (v Clientaddr4) String() string { return text.String(&v, "clientaddr4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbClient4) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Location.Netid))
-	n += xdr.Padded(len(v.Location.Addr))
-	return n
+	return 12 + xdr.Padded(len(v.Location.Netid)) + xdr.Padded(len(v.Location.Addr))
 }
 
 // EncodeXDR appends v to the output of e.
@@ -8168,23 +7734,16 @@ func (v *CbClient4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CbClient4) ResetXDR() {
-	v.Program = 0
-	v.Location.ResetXDR()
-}
+func (v *CbClient4) ResetXDR() { *v = CbClient4{} }
 
 // String returns v as text, for logs.
 func (v CbClient4) String() string { return text.String(&v, "cb_client4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Stateid4) XDRSize() int {
-	return 16
-}
+func (v *Stateid4) XDRSize() int { return 16 }
 
 // XDRMaxSize returns Stateid4FixedSize.
-func (*Stateid4) XDRMaxSize() int {
-	return Stateid4FixedSize
-}
+func (*Stateid4) XDRMaxSize() int { return Stateid4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Stateid4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8243,25 +7802,16 @@ func (v *Stateid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Stateid4) ResetXDR() {
-	v.Seqid = 0
-	clear(v.Other[:])
-}
+func (v *Stateid4) ResetXDR() { *v = Stateid4{} }
 
 // String returns v as text, for logs.
 func (v Stateid4) String() string { return text.String(&v, "stateid4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSClientID4) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.ID))
-	return n
-}
+func (v *NFSClientID4) XDRSize() int { return 12 + xdr.Padded(len(v.ID)) }
 
 // XDRMaxSize returns NFSClientID4MaxSize.
-func (*NFSClientID4) XDRMaxSize() int {
-	return NFSClientID4MaxSize
-}
+func (*NFSClientID4) XDRMaxSize() int { return NFSClientID4MaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSClientID4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8335,25 +7885,16 @@ func (v *NFSClientID4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSClientID4) ResetXDR() {
-	clear(v.Verifier[:])
-	v.ID = nil
-}
+func (v *NFSClientID4) ResetXDR() { *v = NFSClientID4{} }
 
 // String returns v as text, for logs.
 func (v NFSClientID4) String() string { return text.String(&v, "nfs_client_id4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenOwner4) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Owner))
-	return n
-}
+func (v *OpenOwner4) XDRSize() int { return 12 + xdr.Padded(len(v.Owner)) }
 
 // XDRMaxSize returns OpenOwner4MaxSize.
-func (*OpenOwner4) XDRMaxSize() int {
-	return OpenOwner4MaxSize
-}
+func (*OpenOwner4) XDRMaxSize() int { return OpenOwner4MaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8427,25 +7968,16 @@ func (v *OpenOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenOwner4) ResetXDR() {
-	v.Clientid = 0
-	v.Owner = nil
-}
+func (v *OpenOwner4) ResetXDR() { *v = OpenOwner4{} }
 
 // String returns v as text, for logs.
 func (v OpenOwner4) String() string { return text.String(&v, "open_owner4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LockOwner4) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Owner))
-	return n
-}
+func (v *LockOwner4) XDRSize() int { return 12 + xdr.Padded(len(v.Owner)) }
 
 // XDRMaxSize returns LockOwner4MaxSize.
-func (*LockOwner4) XDRMaxSize() int {
-	return LockOwner4MaxSize
-}
+func (*LockOwner4) XDRMaxSize() int { return LockOwner4MaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *LockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8519,10 +8051,7 @@ func (v *LockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LockOwner4) ResetXDR() {
-	v.Clientid = 0
-	v.Owner = nil
-}
+func (v *LockOwner4) ResetXDR() { *v = LockOwner4{} }
 
 // String returns v as text, for logs.
 func (v LockOwner4) String() string { return text.String(&v, "lock_owner4") }
@@ -8559,14 +8088,10 @@ func (v NFSLockType4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSLockType4) XDRSize() int {
-	return 4
-}
+func (v *NFSLockType4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns NFSLockType4FixedSize.
-func (*NFSLockType4) XDRMaxSize() int {
-	return NFSLockType4FixedSize
-}
+func (*NFSLockType4) XDRMaxSize() int { return NFSLockType4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSLockType4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8628,19 +8153,13 @@ func (v *NFSLockType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSLockType4) ResetXDR() {
-	*v = 0
-}
+func (v *NFSLockType4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Access4Args) XDRSize() int {
-	return 4
-}
+func (v *Access4Args) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Access4ArgsFixedSize.
-func (*Access4Args) XDRMaxSize() int {
-	return Access4ArgsFixedSize
-}
+func (*Access4Args) XDRMaxSize() int { return Access4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Access4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8695,22 +8214,16 @@ func (v *Access4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Access4Args) ResetXDR() {
-	v.Access = 0
-}
+func (v *Access4Args) ResetXDR() { *v = Access4Args{} }
 
 // String returns v as text, for logs.
 func (v Access4Args) String() string { return text.String(&v, "ACCESS4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Access4Resok) XDRSize() int {
-	return 8
-}
+func (v *Access4Resok) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Access4ResokFixedSize.
-func (*Access4Resok) XDRMaxSize() int {
-	return Access4ResokFixedSize
-}
+func (*Access4Resok) XDRMaxSize() int { return Access4ResokFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Access4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8769,10 +8282,7 @@ func (v *Access4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Access4Resok) ResetXDR() {
-	v.Supported = 0
-	v.Access = 0
-}
+func (v *Access4Resok) ResetXDR() { *v = Access4Resok{} }
 
 // String returns v as text, for logs.
 func (v Access4Resok) String() string { return text.String(&v, "ACCESS4resok") }
@@ -8789,9 +8299,7 @@ func (v *Access4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns Access4ResMaxSize.
-func (*Access4Res) XDRMaxSize() int {
-	return Access4ResMaxSize
-}
+func (*Access4Res) XDRMaxSize() int { return Access4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Access4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8858,11 +8366,7 @@ func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -8883,27 +8387,16 @@ func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Access4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Access4Res) ResetXDR() { *v = Access4Res{} }
 
 // String returns v as text, for logs.
 func (v Access4Res) String() string { return text.String(&v, "ACCESS4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Close4Args) XDRSize() int {
-	return 20
-}
+func (v *Close4Args) XDRSize() int { return 20 }
 
 // XDRMaxSize returns Close4ArgsFixedSize.
-func (*Close4Args) XDRMaxSize() int {
-	return Close4ArgsFixedSize
-}
+func (*Close4Args) XDRMaxSize() int { return Close4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Close4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -8964,10 +8457,7 @@ func (v *Close4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Close4Args) ResetXDR() {
-	v.Seqid = 0
-	v.OpenStateid.ResetXDR()
-}
+func (v *Close4Args) ResetXDR() { *v = Close4Args{} }
 
 // String returns v as text, for logs.
 func (v Close4Args) String() string { return text.String(&v, "CLOSE4args") }
@@ -8984,9 +8474,7 @@ func (v *Close4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns Close4ResMaxSize.
-func (*Close4Res) XDRMaxSize() int {
-	return Close4ResMaxSize
-}
+func (*Close4Res) XDRMaxSize() int { return Close4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Close4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -9053,11 +8541,7 @@ func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.OpenStateid.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -9078,27 +8562,16 @@ func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Close4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.OpenStateid.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Close4Res) ResetXDR() { *v = Close4Res{} }
 
 // String returns v as text, for logs.
 func (v Close4Res) String() string { return text.String(&v, "CLOSE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Commit4Args) XDRSize() int {
-	return 12
-}
+func (v *Commit4Args) XDRSize() int { return 12 }
 
 // XDRMaxSize returns Commit4ArgsFixedSize.
-func (*Commit4Args) XDRMaxSize() int {
-	return Commit4ArgsFixedSize
-}
+func (*Commit4Args) XDRMaxSize() int { return Commit4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Commit4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -9157,23 +8630,16 @@ func (v *Commit4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Commit4Args) ResetXDR() {
-	v.Offset = 0
-	v.Count = 0
-}
+func (v *Commit4Args) ResetXDR() { *v = Commit4Args{} }
 
 // String returns v as text, for logs.
 func (v Commit4Args) String() string { return text.String(&v, "COMMIT4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Commit4Resok) XDRSize() int {
-	return 8
-}
+func (v *Commit4Resok) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Commit4ResokFixedSize.
-func (*Commit4Resok) XDRMaxSize() int {
-	return Commit4ResokFixedSize
-}
+func (*Commit4Resok) XDRMaxSize() int { return Commit4ResokFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Commit4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -9228,9 +8694,7 @@ func (v *Commit4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Commit4Resok) ResetXDR() {
-	clear(v.Writeverf[:])
-}
+func (v *Commit4Resok) ResetXDR() { *v = Commit4Resok{} }
 
 // String returns v as text, for logs.
 func (v Commit4Resok) String() string { return text.String(&v, "COMMIT4resok") }
@@ -9247,9 +8711,7 @@ func (v *Commit4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns Commit4ResMaxSize.
-func (*Commit4Res) XDRMaxSize() int {
-	return Commit4ResMaxSize
-}
+func (*Commit4Res) XDRMaxSize() int { return Commit4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Commit4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -9315,11 +8777,7 @@ func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -9338,14 +8796,7 @@ func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Commit4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Commit4Res) ResetXDR() { *v = Commit4Res{} }
 
 // String returns v as text, for logs.
 func (v Commit4Res) String() string { return text.String(&v, "COMMIT4res") }
@@ -9355,8 +8806,7 @@ func (v *Createtype4) XDRSize() int {
 	n := 4
 	switch v.Type {
 	case NFSFtype4Lnk:
-		n += 4
-		n += xdr.Padded(len(v.Linkdata))
+		n += 4 + xdr.Padded(len(v.Linkdata))
 	case NFSFtype4Blk, NFSFtype4Chr:
 		n += 8
 	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
@@ -9448,14 +8898,7 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Type {
-		switch v.Type {
-		case NFSFtype4Lnk:
-			v.Linkdata = nil
-		case NFSFtype4Blk, NFSFtype4Chr:
-			v.Devdata.ResetXDR()
-		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
-		default:
-		}
+		v.ResetXDR()
 		v.Type = kind
 	}
 	switch kind {
@@ -9491,36 +8934,22 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Createtype4) ResetXDR() {
-	switch v.Type {
-	case NFSFtype4Lnk:
-		v.Linkdata = nil
-	case NFSFtype4Blk, NFSFtype4Chr:
-		v.Devdata.ResetXDR()
-	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
-	default:
-	}
-	v.Type = 0
-}
+func (v *Createtype4) ResetXDR() { *v = Createtype4{} }
 
 // String returns v as text, for logs.
 func (v Createtype4) String() string { return text.String(&v, "createtype4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Create4Args) XDRSize() int {
-	n := 16
+	n := 16 + xdr.Padded(len(v.Objname)) + 4*len(v.Createattrs.Attrmask) + xdr.Padded(len(v.Createattrs.AttrVals))
 	switch v.Objtype.Type {
 	case NFSFtype4Lnk:
-		n += 4
-		n += xdr.Padded(len(v.Objtype.Linkdata))
+		n += 4 + xdr.Padded(len(v.Objtype.Linkdata))
 	case NFSFtype4Blk, NFSFtype4Chr:
 		n += 8
 	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
 	}
-	n += xdr.Padded(len(v.Objname))
-	n += 4 * len(v.Createattrs.Attrmask)
-	n += xdr.Padded(len(v.Createattrs.AttrVals))
 	return n
 }
 
@@ -9631,22 +9060,14 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
 	}
 	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Objtype.Type {
-		switch v.Objtype.Type {
-		case NFSFtype4Lnk:
-			v.Objtype.Linkdata = nil
-		case NFSFtype4Blk, NFSFtype4Chr:
-			v.Objtype.Devdata.ResetXDR()
-		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
-		default:
-		}
+		v.Objtype.ResetXDR()
 		v.Objtype.Type = kind
 	}
 	switch kind {
@@ -9734,11 +9155,7 @@ func (v *Create4Args) ResetXDR() {
 func (v Create4Args) String() string { return text.String(&v, "CREATE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Create4Resok) XDRSize() int {
-	n := 24
-	n += 4 * len(v.Attrset)
-	return n
-}
+func (v *Create4Resok) XDRSize() int { return 24 + 4*len(v.Attrset) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Create4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -9798,8 +9215,7 @@ func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Create4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Create4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.Create4Resok:Cinfo.Atomic")
 	}
@@ -9841,8 +9257,7 @@ func (v *Create4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case Nfsstat4OK:
-		n += 24
-		n += 4 * len(v.Resok4.Attrset)
+		n += 24 + 4*len(v.Resok4.Attrset)
 	default:
 	}
 	return n
@@ -9919,19 +9334,14 @@ func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Create4Res:Status")
 	}
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -9982,14 +9392,10 @@ func (v *Create4Res) ResetXDR() {
 func (v Create4Res) String() string { return text.String(&v, "CREATE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Delegpurge4Args) XDRSize() int {
-	return 8
-}
+func (v *Delegpurge4Args) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Delegpurge4ArgsFixedSize.
-func (*Delegpurge4Args) XDRMaxSize() int {
-	return Delegpurge4ArgsFixedSize
-}
+func (*Delegpurge4Args) XDRMaxSize() int { return Delegpurge4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Delegpurge4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -10044,22 +9450,16 @@ func (v *Delegpurge4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Delegpurge4Args) ResetXDR() {
-	v.Clientid = 0
-}
+func (v *Delegpurge4Args) ResetXDR() { *v = Delegpurge4Args{} }
 
 // String returns v as text, for logs.
 func (v Delegpurge4Args) String() string { return text.String(&v, "DELEGPURGE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Delegpurge4Res) XDRSize() int {
-	return 4
-}
+func (v *Delegpurge4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Delegpurge4ResFixedSize.
-func (*Delegpurge4Res) XDRMaxSize() int {
-	return Delegpurge4ResFixedSize
-}
+func (*Delegpurge4Res) XDRMaxSize() int { return Delegpurge4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Delegpurge4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -10121,22 +9521,16 @@ func (v *Delegpurge4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Delegpurge4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Delegpurge4Res) ResetXDR() { *v = Delegpurge4Res{} }
 
 // String returns v as text, for logs.
 func (v Delegpurge4Res) String() string { return text.String(&v, "DELEGPURGE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Delegreturn4Args) XDRSize() int {
-	return 16
-}
+func (v *Delegreturn4Args) XDRSize() int { return 16 }
 
 // XDRMaxSize returns Delegreturn4ArgsFixedSize.
-func (*Delegreturn4Args) XDRMaxSize() int {
-	return Delegreturn4ArgsFixedSize
-}
+func (*Delegreturn4Args) XDRMaxSize() int { return Delegreturn4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Delegreturn4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -10195,22 +9589,16 @@ func (v *Delegreturn4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Delegreturn4Args) ResetXDR() {
-	v.Stateid.ResetXDR()
-}
+func (v *Delegreturn4Args) ResetXDR() { *v = Delegreturn4Args{} }
 
 // String returns v as text, for logs.
 func (v Delegreturn4Args) String() string { return text.String(&v, "DELEGRETURN4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Delegreturn4Res) XDRSize() int {
-	return 4
-}
+func (v *Delegreturn4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Delegreturn4ResFixedSize.
-func (*Delegreturn4Res) XDRMaxSize() int {
-	return Delegreturn4ResFixedSize
-}
+func (*Delegreturn4Res) XDRMaxSize() int { return Delegreturn4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Delegreturn4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -10272,19 +9660,13 @@ func (v *Delegreturn4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Delegreturn4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Delegreturn4Res) ResetXDR() { *v = Delegreturn4Res{} }
 
 // String returns v as text, for logs.
 func (v Delegreturn4Res) String() string { return text.String(&v, "DELEGRETURN4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Getattr4Args) XDRSize() int {
-	n := 4
-	n += 4 * len(v.AttrRequest)
-	return n
-}
+func (v *Getattr4Args) XDRSize() int { return 4 + 4*len(v.AttrRequest) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Getattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -10340,8 +9722,7 @@ func (v *Getattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Args:AttrRequest")
 	}
@@ -10362,19 +9743,14 @@ func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Getattr4Args) ResetXDR() {
-	v.AttrRequest = v.AttrRequest[:0]
-}
+func (v *Getattr4Args) ResetXDR() { v.AttrRequest = v.AttrRequest[:0] }
 
 // String returns v as text, for logs.
 func (v Getattr4Args) String() string { return text.String(&v, "GETATTR4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Getattr4Resok) XDRSize() int {
-	n := 8
-	n += 4 * len(v.ObjAttributes.Attrmask)
-	n += xdr.Padded(len(v.ObjAttributes.AttrVals))
-	return n
+	return 8 + 4*len(v.ObjAttributes.Attrmask) + xdr.Padded(len(v.ObjAttributes.AttrVals))
 }
 
 // EncodeXDR appends v to the output of e.
@@ -10440,8 +9816,7 @@ func (v *Getattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
@@ -10475,9 +9850,7 @@ func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Getattr4Resok) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-}
+func (v *Getattr4Resok) ResetXDR() { v.ObjAttributes.ResetXDR() }
 
 // String returns v as text, for logs.
 func (v Getattr4Resok) String() string { return text.String(&v, "GETATTR4resok") }
@@ -10487,9 +9860,7 @@ func (v *Getattr4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case Nfsstat4OK:
-		n += 8
-		n += 4 * len(v.Resok4.ObjAttributes.Attrmask)
-		n += xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))
+		n += 8 + 4*len(v.Resok4.ObjAttributes.Attrmask) + xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))
 	default:
 	}
 	return n
@@ -10572,19 +9943,14 @@ func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Res:Status")
 	}
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -10640,16 +10006,10 @@ func (v *Getattr4Res) ResetXDR() {
 func (v Getattr4Res) String() string { return text.String(&v, "GETATTR4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Getfh4Resok) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Object))
-	return n
-}
+func (v *Getfh4Resok) XDRSize() int { return 4 + xdr.Padded(len(v.Object)) }
 
 // XDRMaxSize returns Getfh4ResokMaxSize.
-func (*Getfh4Resok) XDRMaxSize() int {
-	return Getfh4ResokMaxSize
-}
+func (*Getfh4Resok) XDRMaxSize() int { return Getfh4ResokMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Getfh4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -10719,9 +10079,7 @@ func (v *Getfh4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Getfh4Resok) ResetXDR() {
-	v.Object = nil
-}
+func (v *Getfh4Resok) ResetXDR() { *v = Getfh4Resok{} }
 
 // String returns v as text, for logs.
 func (v Getfh4Resok) String() string { return text.String(&v, "GETFH4resok") }
@@ -10731,17 +10089,14 @@ func (v *Getfh4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case Nfsstat4OK:
-		n += 4
-		n += xdr.Padded(len(v.Resok4.Object))
+		n += 4 + xdr.Padded(len(v.Resok4.Object))
 	default:
 	}
 	return n
 }
 
 // XDRMaxSize returns Getfh4ResMaxSize.
-func (*Getfh4Res) XDRMaxSize() int {
-	return Getfh4ResMaxSize
-}
+func (*Getfh4Res) XDRMaxSize() int { return Getfh4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Getfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -10811,11 +10166,7 @@ func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -10845,24 +10196,13 @@ func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Getfh4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Getfh4Res) ResetXDR() { *v = Getfh4Res{} }
 
 // String returns v as text, for logs.
 func (v Getfh4Res) String() string { return text.String(&v, "GETFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Link4Args) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Newname))
-	return n
-}
+func (v *Link4Args) XDRSize() int { return 4 + xdr.Padded(len(v.Newname)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Link4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -10929,22 +10269,16 @@ func (v *Link4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Link4Args) ResetXDR() {
-	v.Newname = nil
-}
+func (v *Link4Args) ResetXDR() { *v = Link4Args{} }
 
 // String returns v as text, for logs.
 func (v Link4Args) String() string { return text.String(&v, "LINK4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Link4Resok) XDRSize() int {
-	return 20
-}
+func (v *Link4Resok) XDRSize() int { return 20 }
 
 // XDRMaxSize returns Link4ResokFixedSize.
-func (*Link4Resok) XDRMaxSize() int {
-	return Link4ResokFixedSize
-}
+func (*Link4Resok) XDRMaxSize() int { return Link4ResokFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Link4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -11009,9 +10343,7 @@ func (v *Link4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Link4Resok) ResetXDR() {
-	v.Cinfo.ResetXDR()
-}
+func (v *Link4Resok) ResetXDR() { *v = Link4Resok{} }
 
 // String returns v as text, for logs.
 func (v Link4Resok) String() string { return text.String(&v, "LINK4resok") }
@@ -11028,9 +10360,7 @@ func (v *Link4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns Link4ResMaxSize.
-func (*Link4Res) XDRMaxSize() int {
-	return Link4ResMaxSize
-}
+func (*Link4Res) XDRMaxSize() int { return Link4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Link4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -11098,11 +10428,7 @@ func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -11128,29 +10454,16 @@ func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Link4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Link4Res) ResetXDR() { *v = Link4Res{} }
 
 // String returns v as text, for logs.
 func (v Link4Res) String() string { return text.String(&v, "LINK4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenToLockOwner4) XDRSize() int {
-	n := 36
-	n += xdr.Padded(len(v.LockOwner.Owner))
-	return n
-}
+func (v *OpenToLockOwner4) XDRSize() int { return 36 + xdr.Padded(len(v.LockOwner.Owner)) }
 
 // XDRMaxSize returns OpenToLockOwner4MaxSize.
-func (*OpenToLockOwner4) XDRMaxSize() int {
-	return OpenToLockOwner4MaxSize
-}
+func (*OpenToLockOwner4) XDRMaxSize() int { return OpenToLockOwner4MaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenToLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -11232,25 +10545,16 @@ func (v *OpenToLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenToLockOwner4) ResetXDR() {
-	v.OpenSeqid = 0
-	v.OpenStateid.ResetXDR()
-	v.LockSeqid = 0
-	v.LockOwner.ResetXDR()
-}
+func (v *OpenToLockOwner4) ResetXDR() { *v = OpenToLockOwner4{} }
 
 // String returns v as text, for logs.
 func (v OpenToLockOwner4) String() string { return text.String(&v, "open_to_lock_owner4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ExistLockOwner4) XDRSize() int {
-	return 20
-}
+func (v *ExistLockOwner4) XDRSize() int { return 20 }
 
 // XDRMaxSize returns ExistLockOwner4FixedSize.
-func (*ExistLockOwner4) XDRMaxSize() int {
-	return ExistLockOwner4FixedSize
-}
+func (*ExistLockOwner4) XDRMaxSize() int { return ExistLockOwner4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ExistLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -11311,10 +10615,7 @@ func (v *ExistLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ExistLockOwner4) ResetXDR() {
-	v.Stateid.ResetXDR()
-	v.Seqid = 0
-}
+func (v *ExistLockOwner4) ResetXDR() { *v = ExistLockOwner4{} }
 
 // String returns v as text, for logs.
 func (v ExistLockOwner4) String() string { return text.String(&v, "exist_lock_owner4") }
@@ -11323,8 +10624,7 @@ func (v ExistLockOwner4) String() string { return text.String(&v, "exist_lock_ow
 func (v *Locker4) XDRSize() int {
 	n := 4
 	if v.NewLockOwner {
-		n += 36
-		n += xdr.Padded(len(v.OpenOwner.LockOwner.Owner))
+		n += 36 + xdr.Padded(len(v.OpenOwner.LockOwner.Owner))
 	} else {
 		n += 20
 	}
@@ -11332,9 +10632,7 @@ func (v *Locker4) XDRSize() int {
 }
 
 // XDRMaxSize returns Locker4MaxSize.
-func (*Locker4) XDRMaxSize() int {
-	return Locker4MaxSize
-}
+func (*Locker4) XDRMaxSize() int { return Locker4MaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Locker4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -11414,11 +10712,7 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.NewLockOwner {
-		if v.NewLockOwner {
-			v.OpenOwner.ResetXDR()
-		} else {
-			v.LockOwner.ResetXDR()
-		}
+		v.ResetXDR()
 		v.NewLockOwner = kind
 	}
 	if kind {
@@ -11458,14 +10752,7 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Locker4) ResetXDR() {
-	if v.NewLockOwner {
-		v.OpenOwner.ResetXDR()
-	} else {
-		v.LockOwner.ResetXDR()
-	}
-	v.NewLockOwner = false
-}
+func (v *Locker4) ResetXDR() { *v = Locker4{} }
 
 // String returns v as text, for logs.
 func (v Locker4) String() string { return text.String(&v, "locker4") }
@@ -11474,8 +10761,7 @@ func (v Locker4) String() string { return text.String(&v, "locker4") }
 func (v *Lock4Args) XDRSize() int {
 	n := 28
 	if v.Locker.NewLockOwner {
-		n += 36
-		n += xdr.Padded(len(v.Locker.OpenOwner.LockOwner.Owner))
+		n += 36 + xdr.Padded(len(v.Locker.OpenOwner.LockOwner.Owner))
 	} else {
 		n += 20
 	}
@@ -11483,9 +10769,7 @@ func (v *Lock4Args) XDRSize() int {
 }
 
 // XDRMaxSize returns Lock4ArgsMaxSize.
-func (*Lock4Args) XDRMaxSize() int {
-	return Lock4ArgsMaxSize
-}
+func (*Lock4Args) XDRMaxSize() int { return Lock4ArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Lock4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -11589,11 +10873,7 @@ func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word2 != 0
 	off += 28
 	if kind != v.Locker.NewLockOwner {
-		if v.Locker.NewLockOwner {
-			v.Locker.OpenOwner.ResetXDR()
-		} else {
-			v.Locker.LockOwner.ResetXDR()
-		}
+		v.Locker.ResetXDR()
 		v.Locker.NewLockOwner = kind
 	}
 	if kind {
@@ -11633,28 +10913,16 @@ func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Lock4Args) ResetXDR() {
-	v.Locktype = 0
-	v.Reclaim = false
-	v.Offset = 0
-	v.Length = 0
-	v.Locker.ResetXDR()
-}
+func (v *Lock4Args) ResetXDR() { *v = Lock4Args{} }
 
 // String returns v as text, for logs.
 func (v Lock4Args) String() string { return text.String(&v, "LOCK4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lock4Denied) XDRSize() int {
-	n := 32
-	n += xdr.Padded(len(v.Owner.Owner))
-	return n
-}
+func (v *Lock4Denied) XDRSize() int { return 32 + xdr.Padded(len(v.Owner.Owner)) }
 
 // XDRMaxSize returns Lock4DeniedMaxSize.
-func (*Lock4Denied) XDRMaxSize() int {
-	return Lock4DeniedMaxSize
-}
+func (*Lock4Denied) XDRMaxSize() int { return Lock4DeniedMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Lock4Denied) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -11741,25 +11009,16 @@ func (v *Lock4Denied) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Lock4Denied) ResetXDR() {
-	v.Offset = 0
-	v.Length = 0
-	v.Locktype = 0
-	v.Owner.ResetXDR()
-}
+func (v *Lock4Denied) ResetXDR() { *v = Lock4Denied{} }
 
 // String returns v as text, for logs.
 func (v Lock4Denied) String() string { return text.String(&v, "LOCK4denied") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lock4Resok) XDRSize() int {
-	return 16
-}
+func (v *Lock4Resok) XDRSize() int { return 16 }
 
 // XDRMaxSize returns Lock4ResokFixedSize.
-func (*Lock4Resok) XDRMaxSize() int {
-	return Lock4ResokFixedSize
-}
+func (*Lock4Resok) XDRMaxSize() int { return Lock4ResokFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Lock4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -11818,9 +11077,7 @@ func (v *Lock4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Lock4Resok) ResetXDR() {
-	v.Stateid.ResetXDR()
-}
+func (v *Lock4Resok) ResetXDR() { *v = Lock4Resok{} }
 
 // String returns v as text, for logs.
 func (v Lock4Resok) String() string { return text.String(&v, "LOCK4resok") }
@@ -11832,17 +11089,14 @@ func (v *Lock4Res) XDRSize() int {
 	case Nfsstat4OK:
 		n += 16
 	case Nfsstat4ErrDenied:
-		n += 32
-		n += xdr.Padded(len(v.Denied.Owner.Owner))
+		n += 32 + xdr.Padded(len(v.Denied.Owner.Owner))
 	default:
 	}
 	return n
 }
 
 // XDRMaxSize returns Lock4ResMaxSize.
-func (*Lock4Res) XDRMaxSize() int {
-	return Lock4ResMaxSize
-}
+func (*Lock4Res) XDRMaxSize() int { return Lock4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Lock4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -11928,13 +11182,7 @@ func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		case Nfsstat4ErrDenied:
-			v.Denied.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -11981,31 +11229,16 @@ func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Lock4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	case Nfsstat4ErrDenied:
-		v.Denied.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Lock4Res) ResetXDR() { *v = Lock4Res{} }
 
 // String returns v as text, for logs.
 func (v Lock4Res) String() string { return text.String(&v, "LOCK4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lockt4Args) XDRSize() int {
-	n := 32
-	n += xdr.Padded(len(v.Owner.Owner))
-	return n
-}
+func (v *Lockt4Args) XDRSize() int { return 32 + xdr.Padded(len(v.Owner.Owner)) }
 
 // XDRMaxSize returns Lockt4ArgsMaxSize.
-func (*Lockt4Args) XDRMaxSize() int {
-	return Lockt4ArgsMaxSize
-}
+func (*Lockt4Args) XDRMaxSize() int { return Lockt4ArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Lockt4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -12092,12 +11325,7 @@ func (v *Lockt4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Lockt4Args) ResetXDR() {
-	v.Locktype = 0
-	v.Offset = 0
-	v.Length = 0
-	v.Owner.ResetXDR()
-}
+func (v *Lockt4Args) ResetXDR() { *v = Lockt4Args{} }
 
 // String returns v as text, for logs.
 func (v Lockt4Args) String() string { return text.String(&v, "LOCKT4args") }
@@ -12107,8 +11335,7 @@ func (v *Lockt4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case Nfsstat4ErrDenied:
-		n += 32
-		n += xdr.Padded(len(v.Denied.Owner.Owner))
+		n += 32 + xdr.Padded(len(v.Denied.Owner.Owner))
 	case Nfsstat4OK:
 	default:
 	}
@@ -12116,9 +11343,7 @@ func (v *Lockt4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns Lockt4ResMaxSize.
-func (*Lockt4Res) XDRMaxSize() int {
-	return Lockt4ResMaxSize
-}
+func (*Lockt4Res) XDRMaxSize() int { return Lockt4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Lockt4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -12201,12 +11426,7 @@ func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4ErrDenied:
-			v.Denied.ResetXDR()
-		case Nfsstat4OK:
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -12246,28 +11466,16 @@ func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Lockt4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4ErrDenied:
-		v.Denied.ResetXDR()
-	case Nfsstat4OK:
-	default:
-	}
-	v.Status = 0
-}
+func (v *Lockt4Res) ResetXDR() { *v = Lockt4Res{} }
 
 // String returns v as text, for logs.
 func (v Lockt4Res) String() string { return text.String(&v, "LOCKT4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Locku4Args) XDRSize() int {
-	return 40
-}
+func (v *Locku4Args) XDRSize() int { return 40 }
 
 // XDRMaxSize returns Locku4ArgsFixedSize.
-func (*Locku4Args) XDRMaxSize() int {
-	return Locku4ArgsFixedSize
-}
+func (*Locku4Args) XDRMaxSize() int { return Locku4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Locku4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -12341,13 +11549,7 @@ func (v *Locku4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Locku4Args) ResetXDR() {
-	v.Locktype = 0
-	v.Seqid = 0
-	v.LockStateid.ResetXDR()
-	v.Offset = 0
-	v.Length = 0
-}
+func (v *Locku4Args) ResetXDR() { *v = Locku4Args{} }
 
 // String returns v as text, for logs.
 func (v Locku4Args) String() string { return text.String(&v, "LOCKU4args") }
@@ -12364,9 +11566,7 @@ func (v *Locku4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns Locku4ResMaxSize.
-func (*Locku4Res) XDRMaxSize() int {
-	return Locku4ResMaxSize
-}
+func (*Locku4Res) XDRMaxSize() int { return Locku4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Locku4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -12433,11 +11633,7 @@ func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.LockStateid.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -12458,24 +11654,13 @@ func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Locku4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.LockStateid.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Locku4Res) ResetXDR() { *v = Locku4Res{} }
 
 // String returns v as text, for logs.
 func (v Locku4Res) String() string { return text.String(&v, "LOCKU4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lookup4Args) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Objname))
-	return n
-}
+func (v *Lookup4Args) XDRSize() int { return 4 + xdr.Padded(len(v.Objname)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Lookup4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -12542,22 +11727,16 @@ func (v *Lookup4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Lookup4Args) ResetXDR() {
-	v.Objname = nil
-}
+func (v *Lookup4Args) ResetXDR() { *v = Lookup4Args{} }
 
 // String returns v as text, for logs.
 func (v Lookup4Args) String() string { return text.String(&v, "LOOKUP4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lookup4Res) XDRSize() int {
-	return 4
-}
+func (v *Lookup4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Lookup4ResFixedSize.
-func (*Lookup4Res) XDRMaxSize() int {
-	return Lookup4ResFixedSize
-}
+func (*Lookup4Res) XDRMaxSize() int { return Lookup4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Lookup4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -12619,22 +11798,16 @@ func (v *Lookup4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Lookup4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Lookup4Res) ResetXDR() { *v = Lookup4Res{} }
 
 // String returns v as text, for logs.
 func (v Lookup4Res) String() string { return text.String(&v, "LOOKUP4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lookupp4Res) XDRSize() int {
-	return 4
-}
+func (v *Lookupp4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Lookupp4ResFixedSize.
-func (*Lookupp4Res) XDRMaxSize() int {
-	return Lookupp4ResFixedSize
-}
+func (*Lookupp4Res) XDRMaxSize() int { return Lookupp4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Lookupp4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -12696,19 +11869,14 @@ func (v *Lookupp4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Lookupp4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Lookupp4Res) ResetXDR() { *v = Lookupp4Res{} }
 
 // String returns v as text, for logs.
 func (v Lookupp4Res) String() string { return text.String(&v, "LOOKUPP4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Nverify4Args) XDRSize() int {
-	n := 8
-	n += 4 * len(v.ObjAttributes.Attrmask)
-	n += xdr.Padded(len(v.ObjAttributes.AttrVals))
-	return n
+	return 8 + 4*len(v.ObjAttributes.Attrmask) + xdr.Padded(len(v.ObjAttributes.AttrVals))
 }
 
 // EncodeXDR appends v to the output of e.
@@ -12774,8 +11942,7 @@ func (v *Nverify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
@@ -12809,22 +11976,16 @@ func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Nverify4Args) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-}
+func (v *Nverify4Args) ResetXDR() { v.ObjAttributes.ResetXDR() }
 
 // String returns v as text, for logs.
 func (v Nverify4Args) String() string { return text.String(&v, "NVERIFY4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Nverify4Res) XDRSize() int {
-	return 4
-}
+func (v *Nverify4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Nverify4ResFixedSize.
-func (*Nverify4Res) XDRMaxSize() int {
-	return Nverify4ResFixedSize
-}
+func (*Nverify4Res) XDRMaxSize() int { return Nverify4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Nverify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -12886,9 +12047,7 @@ func (v *Nverify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Nverify4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Nverify4Res) ResetXDR() { *v = Nverify4Res{} }
 
 // String returns v as text, for logs.
 func (v Nverify4Res) String() string { return text.String(&v, "NVERIFY4res") }
@@ -12925,14 +12084,10 @@ func (v Createmode4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Createmode4) XDRSize() int {
-	return 4
-}
+func (v *Createmode4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Createmode4FixedSize.
-func (*Createmode4) XDRMaxSize() int {
-	return Createmode4FixedSize
-}
+func (*Createmode4) XDRMaxSize() int { return Createmode4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Createmode4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -12994,18 +12149,14 @@ func (v *Createmode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Createmode4) ResetXDR() {
-	*v = 0
-}
+func (v *Createmode4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Createhow4) XDRSize() int {
 	n := 4
 	switch v.Mode {
 	case Createmode4Unchecked, Createmode4Guarded:
-		n += 8
-		n += 4 * len(v.Createattrs.Attrmask)
-		n += xdr.Padded(len(v.Createattrs.AttrVals))
+		n += 8 + 4*len(v.Createattrs.Attrmask) + xdr.Padded(len(v.Createattrs.AttrVals))
 	case Createmode4Exclusive:
 		n += 8
 	}
@@ -13093,20 +12244,14 @@ func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Mode")
 	}
 	kind := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Mode {
-		switch v.Mode {
-		case Createmode4Unchecked, Createmode4Guarded:
-			v.Createattrs.ResetXDR()
-		case Createmode4Exclusive:
-			clear(v.Createverf[:])
-		}
+		v.ResetXDR()
 		v.Mode = kind
 	}
 	switch kind {
@@ -13201,14 +12346,10 @@ func (v Opentype4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Opentype4) XDRSize() int {
-	return 4
-}
+func (v *Opentype4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Opentype4FixedSize.
-func (*Opentype4) XDRMaxSize() int {
-	return Opentype4FixedSize
-}
+func (*Opentype4) XDRMaxSize() int { return Opentype4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Opentype4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -13270,9 +12411,7 @@ func (v *Opentype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Opentype4) ResetXDR() {
-	*v = 0
-}
+func (v *Opentype4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Openflag4) XDRSize() int {
@@ -13282,9 +12421,7 @@ func (v *Openflag4) XDRSize() int {
 		n += 4
 		switch v.How.Mode {
 		case Createmode4Unchecked, Createmode4Guarded:
-			n += 8
-			n += 4 * len(v.How.Createattrs.Attrmask)
-			n += xdr.Padded(len(v.How.Createattrs.AttrVals))
+			n += 8 + 4*len(v.How.Createattrs.Attrmask) + xdr.Padded(len(v.How.Createattrs.AttrVals))
 		case Createmode4Exclusive:
 			n += 8
 		}
@@ -13386,19 +12523,14 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Openflag4:Opentype")
 	}
 	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Opentype {
-		switch v.Opentype {
-		case Opentype4Create:
-			v.How.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Opentype = kind
 	}
 	switch kind {
@@ -13409,12 +12541,7 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.How.Mode {
-			switch v.How.Mode {
-			case Createmode4Unchecked, Createmode4Guarded:
-				v.How.Createattrs.ResetXDR()
-			case Createmode4Exclusive:
-				clear(v.How.Createverf[:])
-			}
+			v.How.ResetXDR()
 			v.How.Mode = kind2
 		}
 		switch kind2 {
@@ -13513,14 +12640,10 @@ func (v LimitBy4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LimitBy4) XDRSize() int {
-	return 4
-}
+func (v *LimitBy4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns LimitBy4FixedSize.
-func (*LimitBy4) XDRMaxSize() int {
-	return LimitBy4FixedSize
-}
+func (*LimitBy4) XDRMaxSize() int { return LimitBy4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *LimitBy4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -13582,19 +12705,13 @@ func (v *LimitBy4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *LimitBy4) ResetXDR() {
-	*v = 0
-}
+func (v *LimitBy4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSModifiedLimit4) XDRSize() int {
-	return 8
-}
+func (v *NFSModifiedLimit4) XDRSize() int { return 8 }
 
 // XDRMaxSize returns NFSModifiedLimit4FixedSize.
-func (*NFSModifiedLimit4) XDRMaxSize() int {
-	return NFSModifiedLimit4FixedSize
-}
+func (*NFSModifiedLimit4) XDRMaxSize() int { return NFSModifiedLimit4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSModifiedLimit4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -13653,10 +12770,7 @@ func (v *NFSModifiedLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSModifiedLimit4) ResetXDR() {
-	v.NumBlocks = 0
-	v.BytesPerBlock = 0
-}
+func (v *NFSModifiedLimit4) ResetXDR() { *v = NFSModifiedLimit4{} }
 
 // String returns v as text, for logs.
 func (v NFSModifiedLimit4) String() string { return text.String(&v, "nfs_modified_limit4") }
@@ -13674,9 +12788,7 @@ func (v *NFSSpaceLimit4) XDRSize() int {
 }
 
 // XDRMaxSize returns NFSSpaceLimit4FixedSize.
-func (*NFSSpaceLimit4) XDRMaxSize() int {
-	return NFSSpaceLimit4FixedSize
-}
+func (*NFSSpaceLimit4) XDRMaxSize() int { return NFSSpaceLimit4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSSpaceLimit4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -13747,12 +12859,7 @@ func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	kind := LimitBy4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Limitby {
-		switch v.Limitby {
-		case LimitBy4Size:
-			v.Filesize = 0
-		case LimitBy4Blocks:
-			v.ModBlocks.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Limitby = kind
 	}
 	switch kind {
@@ -13780,15 +12887,7 @@ func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSSpaceLimit4) ResetXDR() {
-	switch v.Limitby {
-	case LimitBy4Size:
-		v.Filesize = 0
-	case LimitBy4Blocks:
-		v.ModBlocks.ResetXDR()
-	}
-	v.Limitby = 0
-}
+func (v *NFSSpaceLimit4) ResetXDR() { *v = NFSSpaceLimit4{} }
 
 // String returns v as text, for logs.
 func (v NFSSpaceLimit4) String() string { return text.String(&v, "nfs_space_limit4") }
@@ -13825,14 +12924,10 @@ func (v OpenDelegationType4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenDelegationType4) XDRSize() int {
-	return 4
-}
+func (v *OpenDelegationType4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns OpenDelegationType4FixedSize.
-func (*OpenDelegationType4) XDRMaxSize() int {
-	return OpenDelegationType4FixedSize
-}
+func (*OpenDelegationType4) XDRMaxSize() int { return OpenDelegationType4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenDelegationType4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -13894,9 +12989,7 @@ func (v *OpenDelegationType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenDelegationType4) ResetXDR() {
-	*v = 0
-}
+func (v *OpenDelegationType4) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as CLAIM_NULL. Without a name, it is open_claim_type4(NUMBER).
 func (v OpenClaimType4) String() string {
@@ -13930,14 +13023,10 @@ func (v OpenClaimType4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenClaimType4) XDRSize() int {
-	return 4
-}
+func (v *OpenClaimType4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns OpenClaimType4FixedSize.
-func (*OpenClaimType4) XDRMaxSize() int {
-	return OpenClaimType4FixedSize
-}
+func (*OpenClaimType4) XDRMaxSize() int { return OpenClaimType4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenClaimType4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -13999,16 +13088,10 @@ func (v *OpenClaimType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenClaimType4) ResetXDR() {
-	*v = 0
-}
+func (v *OpenClaimType4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenClaimDelegateCur4) XDRSize() int {
-	n := 20
-	n += xdr.Padded(len(v.File))
-	return n
-}
+func (v *OpenClaimDelegateCur4) XDRSize() int { return 20 + xdr.Padded(len(v.File)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenClaimDelegateCur4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -14081,10 +13164,7 @@ func (v *OpenClaimDelegateCur4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenClaimDelegateCur4) ResetXDR() {
-	v.DelegateStateid.ResetXDR()
-	v.File = nil
-}
+func (v *OpenClaimDelegateCur4) ResetXDR() { *v = OpenClaimDelegateCur4{} }
 
 // String returns v as text, for logs.
 func (v OpenClaimDelegateCur4) String() string { return text.String(&v, "open_claim_delegate_cur4") }
@@ -14094,16 +13174,13 @@ func (v *OpenClaim4) XDRSize() int {
 	n := 4
 	switch v.Claim {
 	case OpenClaimType4Null:
-		n += 4
-		n += xdr.Padded(len(v.File))
+		n += 4 + xdr.Padded(len(v.File))
 	case OpenClaimType4Previous:
 		n += 4
 	case OpenClaimType4DelegateCur:
-		n += 20
-		n += xdr.Padded(len(v.DelegateCurInfo.File))
+		n += 20 + xdr.Padded(len(v.DelegateCurInfo.File))
 	case OpenClaimType4DelegatePrev:
-		n += 4
-		n += xdr.Padded(len(v.FileDelegatePrev))
+		n += 4 + xdr.Padded(len(v.FileDelegatePrev))
 	}
 	return n
 }
@@ -14209,16 +13286,7 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Claim {
-		switch v.Claim {
-		case OpenClaimType4Null:
-			v.File = nil
-		case OpenClaimType4Previous:
-			v.DelegateType = 0
-		case OpenClaimType4DelegateCur:
-			v.DelegateCurInfo.ResetXDR()
-		case OpenClaimType4DelegatePrev:
-			v.FileDelegatePrev = nil
-		}
+		v.ResetXDR()
 		v.Claim = kind
 	}
 	switch kind {
@@ -14287,35 +13355,20 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenClaim4) ResetXDR() {
-	switch v.Claim {
-	case OpenClaimType4Null:
-		v.File = nil
-	case OpenClaimType4Previous:
-		v.DelegateType = 0
-	case OpenClaimType4DelegateCur:
-		v.DelegateCurInfo.ResetXDR()
-	case OpenClaimType4DelegatePrev:
-		v.FileDelegatePrev = nil
-	}
-	v.Claim = 0
-}
+func (v *OpenClaim4) ResetXDR() { *v = OpenClaim4{} }
 
 // String returns v as text, for logs.
 func (v OpenClaim4) String() string { return text.String(&v, "open_claim4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Open4Args) XDRSize() int {
-	n := 32
-	n += xdr.Padded(len(v.Owner.Owner))
+	n := 32 + xdr.Padded(len(v.Owner.Owner))
 	switch v.Openhow.Opentype {
 	case Opentype4Create:
 		n += 4
 		switch v.Openhow.How.Mode {
 		case Createmode4Unchecked, Createmode4Guarded:
-			n += 8
-			n += 4 * len(v.Openhow.How.Createattrs.Attrmask)
-			n += xdr.Padded(len(v.Openhow.How.Createattrs.AttrVals))
+			n += 8 + 4*len(v.Openhow.How.Createattrs.Attrmask) + xdr.Padded(len(v.Openhow.How.Createattrs.AttrVals))
 		case Createmode4Exclusive:
 			n += 8
 		}
@@ -14323,16 +13376,13 @@ func (v *Open4Args) XDRSize() int {
 	}
 	switch v.Claim.Claim {
 	case OpenClaimType4Null:
-		n += 4
-		n += xdr.Padded(len(v.Claim.File))
+		n += 4 + xdr.Padded(len(v.Claim.File))
 	case OpenClaimType4Previous:
 		n += 4
 	case OpenClaimType4DelegateCur:
-		n += 20
-		n += xdr.Padded(len(v.Claim.DelegateCurInfo.File))
+		n += 20 + xdr.Padded(len(v.Claim.DelegateCurInfo.File))
 	case OpenClaimType4DelegatePrev:
-		n += 4
-		n += xdr.Padded(len(v.Claim.FileDelegatePrev))
+		n += 4 + xdr.Padded(len(v.Claim.FileDelegatePrev))
 	}
 	return n
 }
@@ -14497,8 +13547,7 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.Open4Args:Seqid")
 	}
@@ -14526,11 +13575,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Openhow.Opentype {
-		switch v.Openhow.Opentype {
-		case Opentype4Create:
-			v.Openhow.How.ResetXDR()
-		default:
-		}
+		v.Openhow.ResetXDR()
 		v.Openhow.Opentype = kind
 	}
 	switch kind {
@@ -14541,12 +13586,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Openhow.How.Mode {
-			switch v.Openhow.How.Mode {
-			case Createmode4Unchecked, Createmode4Guarded:
-				v.Openhow.How.Createattrs.ResetXDR()
-			case Createmode4Exclusive:
-				clear(v.Openhow.How.Createverf[:])
-			}
+			v.Openhow.How.ResetXDR()
 			v.Openhow.How.Mode = kind2
 		}
 		switch kind2 {
@@ -14603,16 +13643,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind3 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind3 != v.Claim.Claim {
-		switch v.Claim.Claim {
-		case OpenClaimType4Null:
-			v.Claim.File = nil
-		case OpenClaimType4Previous:
-			v.Claim.DelegateType = 0
-		case OpenClaimType4DelegateCur:
-			v.Claim.DelegateCurInfo.ResetXDR()
-		case OpenClaimType4DelegatePrev:
-			v.Claim.FileDelegatePrev = nil
-		}
+		v.Claim.ResetXDR()
 		v.Claim.Claim = kind3
 	}
 	switch kind3 {
@@ -14694,11 +13725,7 @@ func (v *Open4Args) ResetXDR() {
 func (v Open4Args) String() string { return text.String(&v, "OPEN4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenReadDelegation4) XDRSize() int {
-	n := 36
-	n += xdr.Padded(len(v.Permissions.Who))
-	return n
-}
+func (v *OpenReadDelegation4) XDRSize() int { return 36 + xdr.Padded(len(v.Permissions.Who)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenReadDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -14783,21 +13810,13 @@ func (v *OpenReadDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenReadDelegation4) ResetXDR() {
-	v.Stateid.ResetXDR()
-	v.Recall = false
-	v.Permissions.ResetXDR()
-}
+func (v *OpenReadDelegation4) ResetXDR() { *v = OpenReadDelegation4{} }
 
 // String returns v as text, for logs.
 func (v OpenReadDelegation4) String() string { return text.String(&v, "open_read_delegation4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenWriteDelegation4) XDRSize() int {
-	n := 48
-	n += xdr.Padded(len(v.Permissions.Who))
-	return n
-}
+func (v *OpenWriteDelegation4) XDRSize() int { return 48 + xdr.Padded(len(v.Permissions.Who)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenWriteDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -14895,12 +13914,7 @@ func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	kind := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 	off += 24
 	if kind != v.SpaceLimit.Limitby {
-		switch v.SpaceLimit.Limitby {
-		case LimitBy4Size:
-			v.SpaceLimit.Filesize = 0
-		case LimitBy4Blocks:
-			v.SpaceLimit.ModBlocks.ResetXDR()
-		}
+		v.SpaceLimit.ResetXDR()
 		v.SpaceLimit.Limitby = kind
 	}
 	switch kind {
@@ -14945,12 +13959,7 @@ func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenWriteDelegation4) ResetXDR() {
-	v.Stateid.ResetXDR()
-	v.Recall = false
-	v.SpaceLimit.ResetXDR()
-	v.Permissions.ResetXDR()
-}
+func (v *OpenWriteDelegation4) ResetXDR() { *v = OpenWriteDelegation4{} }
 
 // String returns v as text, for logs.
 func (v OpenWriteDelegation4) String() string { return text.String(&v, "open_write_delegation4") }
@@ -14961,12 +13970,10 @@ func (v *OpenDelegation4) XDRSize() int {
 	switch v.DelegationType {
 	case OpenDelegationType4None:
 	case OpenDelegationType4Read:
-		n += 36
-		n += xdr.Padded(len(v.Read.Permissions.Who))
+		n += 36 + xdr.Padded(len(v.Read.Permissions.Who))
 	case OpenDelegationType4Write:
 		if v.Write != nil {
-			n += 48
-			n += xdr.Padded(len(v.Write.Permissions.Who))
+			n += 48 + xdr.Padded(len(v.Write.Permissions.Who))
 		}
 	}
 	return n
@@ -15089,23 +14096,14 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenDelegation4:DelegationType")
 	}
 	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.DelegationType {
-		switch v.DelegationType {
-		case OpenDelegationType4None:
-		case OpenDelegationType4Read:
-			v.Read.ResetXDR()
-		case OpenDelegationType4Write:
-			if v.Write != nil {
-				v.Write.ResetXDR()
-			}
-		}
+		v.ResetXDR()
 		v.DelegationType = kind
 	}
 	switch kind {
@@ -15153,12 +14151,7 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 		off += 24
 		if kind2 != v.Write.SpaceLimit.Limitby {
-			switch v.Write.SpaceLimit.Limitby {
-			case LimitBy4Size:
-				v.Write.SpaceLimit.Filesize = 0
-			case LimitBy4Blocks:
-				v.Write.SpaceLimit.ModBlocks.ResetXDR()
-			}
+			v.Write.SpaceLimit.ResetXDR()
 			v.Write.SpaceLimit.Limitby = kind2
 		}
 		switch kind2 {
@@ -15227,17 +14220,14 @@ func (v OpenDelegation4) String() string { return text.String(&v, "open_delegati
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Open4Resok) XDRSize() int {
-	n := 48
-	n += 4 * len(v.Attrset)
+	n := 48 + 4*len(v.Attrset)
 	switch v.Delegation.DelegationType {
 	case OpenDelegationType4None:
 	case OpenDelegationType4Read:
-		n += 36
-		n += xdr.Padded(len(v.Delegation.Read.Permissions.Who))
+		n += 36 + xdr.Padded(len(v.Delegation.Read.Permissions.Who))
 	case OpenDelegationType4Write:
 		if v.Delegation.Write != nil {
-			n += 48
-			n += xdr.Padded(len(v.Delegation.Write.Permissions.Who))
+			n += 48 + xdr.Padded(len(v.Delegation.Write.Permissions.Who))
 		}
 	}
 	return n
@@ -15383,8 +14373,7 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 44) {
 		return 0, codec.Short(b, off, 44, "nfs4.Open4Resok:Stateid.Seqid")
 	}
@@ -15418,15 +14407,7 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Delegation.DelegationType {
-		switch v.Delegation.DelegationType {
-		case OpenDelegationType4None:
-		case OpenDelegationType4Read:
-			v.Delegation.Read.ResetXDR()
-		case OpenDelegationType4Write:
-			if v.Delegation.Write != nil {
-				v.Delegation.Write.ResetXDR()
-			}
-		}
+		v.Delegation.ResetXDR()
 		v.Delegation.DelegationType = kind
 	}
 	switch kind {
@@ -15474,12 +14455,7 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 		off += 24
 		if kind2 != v.Delegation.Write.SpaceLimit.Limitby {
-			switch v.Delegation.Write.SpaceLimit.Limitby {
-			case LimitBy4Size:
-				v.Delegation.Write.SpaceLimit.Filesize = 0
-			case LimitBy4Blocks:
-				v.Delegation.Write.SpaceLimit.ModBlocks.ResetXDR()
-			}
+			v.Delegation.Write.SpaceLimit.ResetXDR()
 			v.Delegation.Write.SpaceLimit.Limitby = kind2
 		}
 		switch kind2 {
@@ -15547,17 +14523,14 @@ func (v *Open4Res) XDRSize() int {
 	switch v.Status {
 	case Nfsstat4OK:
 		if v.Resok4 != nil {
-			n += 48
-			n += 4 * len(v.Resok4.Attrset)
+			n += 48 + 4*len(v.Resok4.Attrset)
 			switch v.Resok4.Delegation.DelegationType {
 			case OpenDelegationType4None:
 			case OpenDelegationType4Read:
-				n += 36
-				n += xdr.Padded(len(v.Resok4.Delegation.Read.Permissions.Who))
+				n += 36 + xdr.Padded(len(v.Resok4.Delegation.Read.Permissions.Who))
 			case OpenDelegationType4Write:
 				if v.Resok4.Delegation.Write != nil {
-					n += 48
-					n += xdr.Padded(len(v.Resok4.Delegation.Write.Permissions.Who))
+					n += 48 + xdr.Padded(len(v.Resok4.Delegation.Write.Permissions.Who))
 				}
 			}
 		}
@@ -15722,21 +14695,14 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Open4Res:Status")
 	}
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			if v.Resok4 != nil {
-				v.Resok4.ResetXDR()
-			}
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -15777,15 +14743,7 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Resok4.Delegation.DelegationType {
-			switch v.Resok4.Delegation.DelegationType {
-			case OpenDelegationType4None:
-			case OpenDelegationType4Read:
-				v.Resok4.Delegation.Read.ResetXDR()
-			case OpenDelegationType4Write:
-				if v.Resok4.Delegation.Write != nil {
-					v.Resok4.Delegation.Write.ResetXDR()
-				}
-			}
+			v.Resok4.Delegation.ResetXDR()
 			v.Resok4.Delegation.DelegationType = kind2
 		}
 		switch kind2 {
@@ -15833,12 +14791,7 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind3 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 			off += 24
 			if kind3 != v.Resok4.Delegation.Write.SpaceLimit.Limitby {
-				switch v.Resok4.Delegation.Write.SpaceLimit.Limitby {
-				case LimitBy4Size:
-					v.Resok4.Delegation.Write.SpaceLimit.Filesize = 0
-				case LimitBy4Blocks:
-					v.Resok4.Delegation.Write.SpaceLimit.ModBlocks.ResetXDR()
-				}
+				v.Resok4.Delegation.Write.SpaceLimit.ResetXDR()
 				v.Resok4.Delegation.Write.SpaceLimit.Limitby = kind3
 			}
 			switch kind3 {
@@ -15909,14 +14862,10 @@ func (v *Open4Res) ResetXDR() {
 func (v Open4Res) String() string { return text.String(&v, "OPEN4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Openattr4Args) XDRSize() int {
-	return 4
-}
+func (v *Openattr4Args) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Openattr4ArgsFixedSize.
-func (*Openattr4Args) XDRMaxSize() int {
-	return Openattr4ArgsFixedSize
-}
+func (*Openattr4Args) XDRMaxSize() int { return Openattr4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Openattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -15975,22 +14924,16 @@ func (v *Openattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Openattr4Args) ResetXDR() {
-	v.Createdir = false
-}
+func (v *Openattr4Args) ResetXDR() { *v = Openattr4Args{} }
 
 // String returns v as text, for logs.
 func (v Openattr4Args) String() string { return text.String(&v, "OPENATTR4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Openattr4Res) XDRSize() int {
-	return 4
-}
+func (v *Openattr4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Openattr4ResFixedSize.
-func (*Openattr4Res) XDRMaxSize() int {
-	return Openattr4ResFixedSize
-}
+func (*Openattr4Res) XDRMaxSize() int { return Openattr4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Openattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16052,22 +14995,16 @@ func (v *Openattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Openattr4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Openattr4Res) ResetXDR() { *v = Openattr4Res{} }
 
 // String returns v as text, for logs.
 func (v Openattr4Res) String() string { return text.String(&v, "OPENATTR4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenConfirm4Args) XDRSize() int {
-	return 20
-}
+func (v *OpenConfirm4Args) XDRSize() int { return 20 }
 
 // XDRMaxSize returns OpenConfirm4ArgsFixedSize.
-func (*OpenConfirm4Args) XDRMaxSize() int {
-	return OpenConfirm4ArgsFixedSize
-}
+func (*OpenConfirm4Args) XDRMaxSize() int { return OpenConfirm4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16128,23 +15065,16 @@ func (v *OpenConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenConfirm4Args) ResetXDR() {
-	v.OpenStateid.ResetXDR()
-	v.Seqid = 0
-}
+func (v *OpenConfirm4Args) ResetXDR() { *v = OpenConfirm4Args{} }
 
 // String returns v as text, for logs.
 func (v OpenConfirm4Args) String() string { return text.String(&v, "OPEN_CONFIRM4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenConfirm4Resok) XDRSize() int {
-	return 16
-}
+func (v *OpenConfirm4Resok) XDRSize() int { return 16 }
 
 // XDRMaxSize returns OpenConfirm4ResokFixedSize.
-func (*OpenConfirm4Resok) XDRMaxSize() int {
-	return OpenConfirm4ResokFixedSize
-}
+func (*OpenConfirm4Resok) XDRMaxSize() int { return OpenConfirm4ResokFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenConfirm4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16203,9 +15133,7 @@ func (v *OpenConfirm4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenConfirm4Resok) ResetXDR() {
-	v.Stateid.ResetXDR()
-}
+func (v *OpenConfirm4Resok) ResetXDR() { *v = OpenConfirm4Resok{} }
 
 // String returns v as text, for logs.
 func (v OpenConfirm4Resok) String() string { return text.String(&v, "OPEN_CONFIRM4resok") }
@@ -16222,9 +15150,7 @@ func (v *OpenConfirm4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns OpenConfirm4ResMaxSize.
-func (*OpenConfirm4Res) XDRMaxSize() int {
-	return OpenConfirm4ResMaxSize
-}
+func (*OpenConfirm4Res) XDRMaxSize() int { return OpenConfirm4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenConfirm4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16291,11 +15217,7 @@ func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -16316,27 +15238,16 @@ func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenConfirm4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *OpenConfirm4Res) ResetXDR() { *v = OpenConfirm4Res{} }
 
 // String returns v as text, for logs.
 func (v OpenConfirm4Res) String() string { return text.String(&v, "OPEN_CONFIRM4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenDowngrade4Args) XDRSize() int {
-	return 28
-}
+func (v *OpenDowngrade4Args) XDRSize() int { return 28 }
 
 // XDRMaxSize returns OpenDowngrade4ArgsFixedSize.
-func (*OpenDowngrade4Args) XDRMaxSize() int {
-	return OpenDowngrade4ArgsFixedSize
-}
+func (*OpenDowngrade4Args) XDRMaxSize() int { return OpenDowngrade4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenDowngrade4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16401,25 +15312,16 @@ func (v *OpenDowngrade4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenDowngrade4Args) ResetXDR() {
-	v.OpenStateid.ResetXDR()
-	v.Seqid = 0
-	v.ShareAccess = 0
-	v.ShareDeny = 0
-}
+func (v *OpenDowngrade4Args) ResetXDR() { *v = OpenDowngrade4Args{} }
 
 // String returns v as text, for logs.
 func (v OpenDowngrade4Args) String() string { return text.String(&v, "OPEN_DOWNGRADE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenDowngrade4Resok) XDRSize() int {
-	return 16
-}
+func (v *OpenDowngrade4Resok) XDRSize() int { return 16 }
 
 // XDRMaxSize returns OpenDowngrade4ResokFixedSize.
-func (*OpenDowngrade4Resok) XDRMaxSize() int {
-	return OpenDowngrade4ResokFixedSize
-}
+func (*OpenDowngrade4Resok) XDRMaxSize() int { return OpenDowngrade4ResokFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenDowngrade4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16478,9 +15380,7 @@ func (v *OpenDowngrade4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenDowngrade4Resok) ResetXDR() {
-	v.Stateid.ResetXDR()
-}
+func (v *OpenDowngrade4Resok) ResetXDR() { *v = OpenDowngrade4Resok{} }
 
 // String returns v as text, for logs.
 func (v OpenDowngrade4Resok) String() string { return text.String(&v, "OPEN_DOWNGRADE4resok") }
@@ -16497,9 +15397,7 @@ func (v *OpenDowngrade4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns OpenDowngrade4ResMaxSize.
-func (*OpenDowngrade4Res) XDRMaxSize() int {
-	return OpenDowngrade4ResMaxSize
-}
+func (*OpenDowngrade4Res) XDRMaxSize() int { return OpenDowngrade4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *OpenDowngrade4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16566,11 +15464,7 @@ func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -16591,29 +15485,16 @@ func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenDowngrade4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *OpenDowngrade4Res) ResetXDR() { *v = OpenDowngrade4Res{} }
 
 // String returns v as text, for logs.
 func (v OpenDowngrade4Res) String() string { return text.String(&v, "OPEN_DOWNGRADE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Putfh4Args) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Object))
-	return n
-}
+func (v *Putfh4Args) XDRSize() int { return 4 + xdr.Padded(len(v.Object)) }
 
 // XDRMaxSize returns Putfh4ArgsMaxSize.
-func (*Putfh4Args) XDRMaxSize() int {
-	return Putfh4ArgsMaxSize
-}
+func (*Putfh4Args) XDRMaxSize() int { return Putfh4ArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Putfh4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16683,22 +15564,16 @@ func (v *Putfh4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Putfh4Args) ResetXDR() {
-	v.Object = nil
-}
+func (v *Putfh4Args) ResetXDR() { *v = Putfh4Args{} }
 
 // String returns v as text, for logs.
 func (v Putfh4Args) String() string { return text.String(&v, "PUTFH4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Putfh4Res) XDRSize() int {
-	return 4
-}
+func (v *Putfh4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Putfh4ResFixedSize.
-func (*Putfh4Res) XDRMaxSize() int {
-	return Putfh4ResFixedSize
-}
+func (*Putfh4Res) XDRMaxSize() int { return Putfh4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Putfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16760,22 +15635,16 @@ func (v *Putfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Putfh4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Putfh4Res) ResetXDR() { *v = Putfh4Res{} }
 
 // String returns v as text, for logs.
 func (v Putfh4Res) String() string { return text.String(&v, "PUTFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Putpubfh4Res) XDRSize() int {
-	return 4
-}
+func (v *Putpubfh4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Putpubfh4ResFixedSize.
-func (*Putpubfh4Res) XDRMaxSize() int {
-	return Putpubfh4ResFixedSize
-}
+func (*Putpubfh4Res) XDRMaxSize() int { return Putpubfh4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Putpubfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16837,22 +15706,16 @@ func (v *Putpubfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Putpubfh4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Putpubfh4Res) ResetXDR() { *v = Putpubfh4Res{} }
 
 // String returns v as text, for logs.
 func (v Putpubfh4Res) String() string { return text.String(&v, "PUTPUBFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Putrootfh4Res) XDRSize() int {
-	return 4
-}
+func (v *Putrootfh4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Putrootfh4ResFixedSize.
-func (*Putrootfh4Res) XDRMaxSize() int {
-	return Putrootfh4ResFixedSize
-}
+func (*Putrootfh4Res) XDRMaxSize() int { return Putrootfh4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Putrootfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16914,22 +15777,16 @@ func (v *Putrootfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Putrootfh4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Putrootfh4Res) ResetXDR() { *v = Putrootfh4Res{} }
 
 // String returns v as text, for logs.
 func (v Putrootfh4Res) String() string { return text.String(&v, "PUTROOTFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Read4Args) XDRSize() int {
-	return 28
-}
+func (v *Read4Args) XDRSize() int { return 28 }
 
 // XDRMaxSize returns Read4ArgsFixedSize.
-func (*Read4Args) XDRMaxSize() int {
-	return Read4ArgsFixedSize
-}
+func (*Read4Args) XDRMaxSize() int { return Read4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Read4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -16992,21 +15849,13 @@ func (v *Read4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Read4Args) ResetXDR() {
-	v.Stateid.ResetXDR()
-	v.Offset = 0
-	v.Count = 0
-}
+func (v *Read4Args) ResetXDR() { *v = Read4Args{} }
 
 // String returns v as text, for logs.
 func (v Read4Args) String() string { return text.String(&v, "READ4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Read4Resok) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *Read4Resok) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Read4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -17081,10 +15930,7 @@ func (v *Read4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Read4Resok) ResetXDR() {
-	v.EOF = false
-	v.Data = nil
-}
+func (v *Read4Resok) ResetXDR() { *v = Read4Resok{} }
 
 // String returns v as text, for logs.
 func (v Read4Resok) String() string { return text.String(&v, "READ4resok") }
@@ -17094,8 +15940,7 @@ func (v *Read4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case Nfsstat4OK:
-		n += 8
-		n += xdr.Padded(len(v.Resok4.Data))
+		n += 8 + xdr.Padded(len(v.Resok4.Data))
 	default:
 	}
 	return n
@@ -17170,11 +16015,7 @@ func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -17207,24 +16048,13 @@ func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Read4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Read4Res) ResetXDR() { *v = Read4Res{} }
 
 // String returns v as text, for logs.
 func (v Read4Res) String() string { return text.String(&v, "READ4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Readdir4Args) XDRSize() int {
-	n := 28
-	n += 4 * len(v.AttrRequest)
-	return n
-}
+func (v *Readdir4Args) XDRSize() int { return 28 + 4*len(v.AttrRequest) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Readdir4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -17285,8 +16115,7 @@ func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Readdir4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Readdir4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs4.Readdir4Args:Cookie")
 	}
@@ -17325,11 +16154,7 @@ func (v Readdir4Args) String() string { return text.String(&v, "READDIR4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Entry4) XDRSize() int {
-	n := 20
-	n += xdr.Padded(len(v.Name))
-	n += 4 * len(v.Attrs.Attrmask)
-	n += xdr.Padded(len(v.Attrs.AttrVals))
-	return n
+	return 20 + xdr.Padded(len(v.Name)) + 4*len(v.Attrs.Attrmask) + xdr.Padded(len(v.Attrs.AttrVals))
 }
 
 // EncodeXDR appends v to the output of e.
@@ -17403,8 +16228,7 @@ func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Entry4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Entry4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Entry4:Cookie")
 	}
@@ -17464,12 +16288,9 @@ func (v Entry4) String() string { return text.String(&v, "entry4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Dirlist4) XDRSize() int {
-	n := 8
-	n += 24 * len(v.Entries)
+	n := 8 + 24*len(v.Entries)
 	for i := range v.Entries {
-		n += xdr.Padded(len(v.Entries[i].Name))
-		n += 4 * len(v.Entries[i].Attrs.Attrmask)
-		n += xdr.Padded(len(v.Entries[i].Attrs.AttrVals))
+		n += xdr.Padded(len(v.Entries[i].Name)) + 4*len(v.Entries[i].Attrs.Attrmask) + xdr.Padded(len(v.Entries[i].Attrs.AttrVals))
 	}
 	return n
 }
@@ -17557,8 +16378,7 @@ func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries")
 	}
@@ -17650,12 +16470,9 @@ func (v Dirlist4) String() string { return text.String(&v, "dirlist4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Readdir4Resok) XDRSize() int {
-	n := 16
-	n += 24 * len(v.Reply.Entries)
+	n := 16 + 24*len(v.Reply.Entries)
 	for i := range v.Reply.Entries {
-		n += xdr.Padded(len(v.Reply.Entries[i].Name))
-		n += 4 * len(v.Reply.Entries[i].Attrs.Attrmask)
-		n += xdr.Padded(len(v.Reply.Entries[i].Attrs.AttrVals))
+		n += xdr.Padded(len(v.Reply.Entries[i].Name)) + 4*len(v.Reply.Entries[i].Attrs.Attrmask) + xdr.Padded(len(v.Reply.Entries[i].Attrs.AttrVals))
 	}
 	return n
 }
@@ -17748,8 +16565,7 @@ func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Readdir4Resok:Cookieverf")
 	}
@@ -17846,12 +16662,9 @@ func (v *Readdir4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case Nfsstat4OK:
-		n += 16
-		n += 24 * len(v.Resok4.Reply.Entries)
+		n += 16 + 24*len(v.Resok4.Reply.Entries)
 		for i := range v.Resok4.Reply.Entries {
-			n += xdr.Padded(len(v.Resok4.Reply.Entries[i].Name))
-			n += 4 * len(v.Resok4.Reply.Entries[i].Attrs.Attrmask)
-			n += xdr.Padded(len(v.Resok4.Reply.Entries[i].Attrs.AttrVals))
+			n += xdr.Padded(len(v.Resok4.Reply.Entries[i].Name)) + 4*len(v.Resok4.Reply.Entries[i].Attrs.Attrmask) + xdr.Padded(len(v.Resok4.Reply.Entries[i].Attrs.AttrVals))
 		}
 	default:
 	}
@@ -17960,19 +16773,14 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Status")
 	}
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -18078,11 +16886,7 @@ func (v *Readdir4Res) ResetXDR() {
 func (v Readdir4Res) String() string { return text.String(&v, "READDIR4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Readlink4Resok) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Link))
-	return n
-}
+func (v *Readlink4Resok) XDRSize() int { return 4 + xdr.Padded(len(v.Link)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Readlink4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -18149,9 +16953,7 @@ func (v *Readlink4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Readlink4Resok) ResetXDR() {
-	v.Link = nil
-}
+func (v *Readlink4Resok) ResetXDR() { *v = Readlink4Resok{} }
 
 // String returns v as text, for logs.
 func (v Readlink4Resok) String() string { return text.String(&v, "READLINK4resok") }
@@ -18161,8 +16963,7 @@ func (v *Readlink4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case Nfsstat4OK:
-		n += 4
-		n += xdr.Padded(len(v.Resok4.Link))
+		n += 4 + xdr.Padded(len(v.Resok4.Link))
 	default:
 	}
 	return n
@@ -18236,11 +17037,7 @@ func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -18267,24 +17064,13 @@ func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Readlink4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Readlink4Res) ResetXDR() { *v = Readlink4Res{} }
 
 // String returns v as text, for logs.
 func (v Readlink4Res) String() string { return text.String(&v, "READLINK4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Remove4Args) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Target))
-	return n
-}
+func (v *Remove4Args) XDRSize() int { return 4 + xdr.Padded(len(v.Target)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Remove4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -18351,22 +17137,16 @@ func (v *Remove4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Remove4Args) ResetXDR() {
-	v.Target = nil
-}
+func (v *Remove4Args) ResetXDR() { *v = Remove4Args{} }
 
 // String returns v as text, for logs.
 func (v Remove4Args) String() string { return text.String(&v, "REMOVE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Remove4Resok) XDRSize() int {
-	return 20
-}
+func (v *Remove4Resok) XDRSize() int { return 20 }
 
 // XDRMaxSize returns Remove4ResokFixedSize.
-func (*Remove4Resok) XDRMaxSize() int {
-	return Remove4ResokFixedSize
-}
+func (*Remove4Resok) XDRMaxSize() int { return Remove4ResokFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Remove4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -18431,9 +17211,7 @@ func (v *Remove4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Remove4Resok) ResetXDR() {
-	v.Cinfo.ResetXDR()
-}
+func (v *Remove4Resok) ResetXDR() { *v = Remove4Resok{} }
 
 // String returns v as text, for logs.
 func (v Remove4Resok) String() string { return text.String(&v, "REMOVE4resok") }
@@ -18450,9 +17228,7 @@ func (v *Remove4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns Remove4ResMaxSize.
-func (*Remove4Res) XDRMaxSize() int {
-	return Remove4ResMaxSize
-}
+func (*Remove4Res) XDRMaxSize() int { return Remove4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Remove4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -18520,11 +17296,7 @@ func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -18550,24 +17322,14 @@ func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Remove4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Remove4Res) ResetXDR() { *v = Remove4Res{} }
 
 // String returns v as text, for logs.
 func (v Remove4Res) String() string { return text.String(&v, "REMOVE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Rename4Args) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Oldname))
-	n += xdr.Padded(len(v.Newname))
-	return n
+	return 8 + xdr.Padded(len(v.Oldname)) + xdr.Padded(len(v.Newname))
 }
 
 // EncodeXDR appends v to the output of e.
@@ -18654,23 +17416,16 @@ func (v *Rename4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Rename4Args) ResetXDR() {
-	v.Oldname = nil
-	v.Newname = nil
-}
+func (v *Rename4Args) ResetXDR() { *v = Rename4Args{} }
 
 // String returns v as text, for logs.
 func (v Rename4Args) String() string { return text.String(&v, "RENAME4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Rename4Resok) XDRSize() int {
-	return 40
-}
+func (v *Rename4Resok) XDRSize() int { return 40 }
 
 // XDRMaxSize returns Rename4ResokFixedSize.
-func (*Rename4Resok) XDRMaxSize() int {
-	return Rename4ResokFixedSize
-}
+func (*Rename4Resok) XDRMaxSize() int { return Rename4ResokFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Rename4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -18745,10 +17500,7 @@ func (v *Rename4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Rename4Resok) ResetXDR() {
-	v.SourceCinfo.ResetXDR()
-	v.TargetCinfo.ResetXDR()
-}
+func (v *Rename4Resok) ResetXDR() { *v = Rename4Resok{} }
 
 // String returns v as text, for logs.
 func (v Rename4Resok) String() string { return text.String(&v, "RENAME4resok") }
@@ -18765,9 +17517,7 @@ func (v *Rename4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns Rename4ResMaxSize.
-func (*Rename4Res) XDRMaxSize() int {
-	return Rename4ResMaxSize
-}
+func (*Rename4Res) XDRMaxSize() int { return Rename4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Rename4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -18838,11 +17588,7 @@ func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -18875,27 +17621,16 @@ func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Rename4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Rename4Res) ResetXDR() { *v = Rename4Res{} }
 
 // String returns v as text, for logs.
 func (v Rename4Res) String() string { return text.String(&v, "RENAME4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Renew4Args) XDRSize() int {
-	return 8
-}
+func (v *Renew4Args) XDRSize() int { return 8 }
 
 // XDRMaxSize returns Renew4ArgsFixedSize.
-func (*Renew4Args) XDRMaxSize() int {
-	return Renew4ArgsFixedSize
-}
+func (*Renew4Args) XDRMaxSize() int { return Renew4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Renew4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -18950,22 +17685,16 @@ func (v *Renew4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Renew4Args) ResetXDR() {
-	v.Clientid = 0
-}
+func (v *Renew4Args) ResetXDR() { *v = Renew4Args{} }
 
 // String returns v as text, for logs.
 func (v Renew4Args) String() string { return text.String(&v, "RENEW4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Renew4Res) XDRSize() int {
-	return 4
-}
+func (v *Renew4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Renew4ResFixedSize.
-func (*Renew4Res) XDRMaxSize() int {
-	return Renew4ResFixedSize
-}
+func (*Renew4Res) XDRMaxSize() int { return Renew4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Renew4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -19027,22 +17756,16 @@ func (v *Renew4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Renew4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Renew4Res) ResetXDR() { *v = Renew4Res{} }
 
 // String returns v as text, for logs.
 func (v Renew4Res) String() string { return text.String(&v, "RENEW4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Restorefh4Res) XDRSize() int {
-	return 4
-}
+func (v *Restorefh4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Restorefh4ResFixedSize.
-func (*Restorefh4Res) XDRMaxSize() int {
-	return Restorefh4ResFixedSize
-}
+func (*Restorefh4Res) XDRMaxSize() int { return Restorefh4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Restorefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -19104,22 +17827,16 @@ func (v *Restorefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Restorefh4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Restorefh4Res) ResetXDR() { *v = Restorefh4Res{} }
 
 // String returns v as text, for logs.
 func (v Restorefh4Res) String() string { return text.String(&v, "RESTOREFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Savefh4Res) XDRSize() int {
-	return 4
-}
+func (v *Savefh4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Savefh4ResFixedSize.
-func (*Savefh4Res) XDRMaxSize() int {
-	return Savefh4ResFixedSize
-}
+func (*Savefh4Res) XDRMaxSize() int { return Savefh4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Savefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -19181,19 +17898,13 @@ func (v *Savefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Savefh4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Savefh4Res) ResetXDR() { *v = Savefh4Res{} }
 
 // String returns v as text, for logs.
 func (v Savefh4Res) String() string { return text.String(&v, "SAVEFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Secinfo4Args) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Name))
-	return n
-}
+func (v *Secinfo4Args) XDRSize() int { return 4 + xdr.Padded(len(v.Name)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Secinfo4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -19260,9 +17971,7 @@ func (v *Secinfo4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Secinfo4Args) ResetXDR() {
-	v.Name = nil
-}
+func (v *Secinfo4Args) ResetXDR() { *v = Secinfo4Args{} }
 
 // String returns v as text, for logs.
 func (v Secinfo4Args) String() string { return text.String(&v, "SECINFO4args") }
@@ -19299,14 +18008,10 @@ func (v RPCGSSSvc) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RPCGSSSvc) XDRSize() int {
-	return 4
-}
+func (v *RPCGSSSvc) XDRSize() int { return 4 }
 
 // XDRMaxSize returns RPCGSSSvcFixedSize.
-func (*RPCGSSSvc) XDRMaxSize() int {
-	return RPCGSSSvcFixedSize
-}
+func (*RPCGSSSvc) XDRMaxSize() int { return RPCGSSSvcFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *RPCGSSSvc) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -19368,16 +18073,10 @@ func (v *RPCGSSSvc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RPCGSSSvc) ResetXDR() {
-	*v = 0
-}
+func (v *RPCGSSSvc) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RpcsecGSSInfo) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Oid))
-	return n
-}
+func (v *RpcsecGSSInfo) XDRSize() int { return 12 + xdr.Padded(len(v.Oid)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *RpcsecGSSInfo) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -19462,11 +18161,7 @@ func (v *RpcsecGSSInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RpcsecGSSInfo) ResetXDR() {
-	v.Oid = nil
-	v.Qop = 0
-	v.Service = 0
-}
+func (v *RpcsecGSSInfo) ResetXDR() { *v = RpcsecGSSInfo{} }
 
 // String returns v as text, for logs.
 func (v RpcsecGSSInfo) String() string { return text.String(&v, "rpcsec_gss_info") }
@@ -19476,8 +18171,7 @@ func (v *Secinfo4) XDRSize() int {
 	n := 4
 	switch v.Flavor {
 	case RpcsecGSS:
-		n += 12
-		n += xdr.Padded(len(v.FlavorInfo.Oid))
+		n += 12 + xdr.Padded(len(v.FlavorInfo.Oid))
 	default:
 	}
 	return n
@@ -19556,11 +18250,7 @@ func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Flavor {
-		switch v.Flavor {
-		case RpcsecGSS:
-			v.FlavorInfo.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Flavor = kind
 	}
 	switch kind {
@@ -19595,27 +18285,18 @@ func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Secinfo4) ResetXDR() {
-	switch v.Flavor {
-	case RpcsecGSS:
-		v.FlavorInfo.ResetXDR()
-	default:
-	}
-	v.Flavor = 0
-}
+func (v *Secinfo4) ResetXDR() { *v = Secinfo4{} }
 
 // String returns v as text, for logs.
 func (v Secinfo4) String() string { return text.String(&v, "secinfo4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Secinfo4Resok) XDRSize() int {
-	n := 4
-	n += 4 * len(*v)
+	n := 4 + 4*len(*v)
 	for i := range *v {
 		switch (*v)[i].Flavor {
 		case RpcsecGSS:
-			n += 12
-			n += xdr.Padded(len((*v)[i].FlavorInfo.Oid))
+			n += 12 + xdr.Padded(len((*v)[i].FlavorInfo.Oid))
 		default:
 		}
 	}
@@ -19699,8 +18380,7 @@ func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Resok:")
 	}
@@ -19722,11 +18402,7 @@ func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Flavor {
-			switch p.Flavor {
-			case RpcsecGSS:
-				p.FlavorInfo.ResetXDR()
-			default:
-			}
+			p.ResetXDR()
 			p.Flavor = kind
 		}
 		switch kind {
@@ -19762,9 +18438,7 @@ func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Secinfo4Resok) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Secinfo4Resok) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Secinfo4Resok) String() string { return text.String(&v, "SECINFO4resok") }
@@ -19774,13 +18448,11 @@ func (v *Secinfo4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case Nfsstat4OK:
-		n += 4
-		n += 4 * len(v.Resok4)
+		n += 4 + 4*len(v.Resok4)
 		for i := range v.Resok4 {
 			switch v.Resok4[i].Flavor {
 			case RpcsecGSS:
-				n += 12
-				n += xdr.Padded(len(v.Resok4[i].FlavorInfo.Oid))
+				n += 12 + xdr.Padded(len(v.Resok4[i].FlavorInfo.Oid))
 			default:
 			}
 		}
@@ -19880,19 +18552,14 @@ func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
 	}
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4 = v.Resok4[:0]
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -19918,11 +18585,7 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if kind2 != p.Flavor {
-				switch p.Flavor {
-				case RpcsecGSS:
-					p.FlavorInfo.ResetXDR()
-				default:
-				}
+				p.ResetXDR()
 				p.Flavor = kind2
 			}
 			switch kind2 {
@@ -19977,10 +18640,7 @@ func (v Secinfo4Res) String() string { return text.String(&v, "SECINFO4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Setattr4Args) XDRSize() int {
-	n := 24
-	n += 4 * len(v.ObjAttributes.Attrmask)
-	n += xdr.Padded(len(v.ObjAttributes.AttrVals))
-	return n
+	return 24 + 4*len(v.ObjAttributes.Attrmask) + xdr.Padded(len(v.ObjAttributes.AttrVals))
 }
 
 // EncodeXDR appends v to the output of e.
@@ -20049,8 +18709,7 @@ func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Setattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Setattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Setattr4Args:Stateid.Seqid")
 	}
@@ -20096,11 +18755,7 @@ func (v *Setattr4Args) ResetXDR() {
 func (v Setattr4Args) String() string { return text.String(&v, "SETATTR4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Setattr4Res) XDRSize() int {
-	n := 8
-	n += 4 * len(v.Attrsset)
-	return n
-}
+func (v *Setattr4Res) XDRSize() int { return 8 + 4*len(v.Attrsset) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Setattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -20161,8 +18816,7 @@ func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Setattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Setattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Setattr4Res:Status")
 	}
@@ -20199,11 +18853,7 @@ func (v Setattr4Res) String() string { return text.String(&v, "SETATTR4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Setclientid4Args) XDRSize() int {
-	n := 28
-	n += xdr.Padded(len(v.Client.ID))
-	n += xdr.Padded(len(v.Callback.Location.Netid))
-	n += xdr.Padded(len(v.Callback.Location.Addr))
-	return n
+	return 28 + xdr.Padded(len(v.Client.ID)) + xdr.Padded(len(v.Callback.Location.Netid)) + xdr.Padded(len(v.Callback.Location.Addr))
 }
 
 // EncodeXDR appends v to the output of e.
@@ -20327,24 +18977,16 @@ func (v *Setclientid4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Setclientid4Args) ResetXDR() {
-	v.Client.ResetXDR()
-	v.Callback.ResetXDR()
-	v.CallbackIdent = 0
-}
+func (v *Setclientid4Args) ResetXDR() { *v = Setclientid4Args{} }
 
 // String returns v as text, for logs.
 func (v Setclientid4Args) String() string { return text.String(&v, "SETCLIENTID4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Setclientid4Resok) XDRSize() int {
-	return 16
-}
+func (v *Setclientid4Resok) XDRSize() int { return 16 }
 
 // XDRMaxSize returns Setclientid4ResokFixedSize.
-func (*Setclientid4Resok) XDRMaxSize() int {
-	return Setclientid4ResokFixedSize
-}
+func (*Setclientid4Resok) XDRMaxSize() int { return Setclientid4ResokFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Setclientid4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -20403,10 +19045,7 @@ func (v *Setclientid4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Setclientid4Resok) ResetXDR() {
-	v.Clientid = 0
-	clear(v.SetclientidConfirm[:])
-}
+func (v *Setclientid4Resok) ResetXDR() { *v = Setclientid4Resok{} }
 
 // String returns v as text, for logs.
 func (v Setclientid4Resok) String() string { return text.String(&v, "SETCLIENTID4resok") }
@@ -20418,9 +19057,7 @@ func (v *Setclientid4Res) XDRSize() int {
 	case Nfsstat4OK:
 		n += 16
 	case Nfsstat4ErrClidInuse:
-		n += 8
-		n += xdr.Padded(len(v.ClientUsing.Netid))
-		n += xdr.Padded(len(v.ClientUsing.Addr))
+		n += 8 + xdr.Padded(len(v.ClientUsing.Netid)) + xdr.Padded(len(v.ClientUsing.Addr))
 	default:
 	}
 	return n
@@ -20509,13 +19146,7 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		case Nfsstat4ErrClidInuse:
-			v.ClientUsing.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -20563,29 +19194,16 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Setclientid4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	case Nfsstat4ErrClidInuse:
-		v.ClientUsing.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Setclientid4Res) ResetXDR() { *v = Setclientid4Res{} }
 
 // String returns v as text, for logs.
 func (v Setclientid4Res) String() string { return text.String(&v, "SETCLIENTID4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SetclientidConfirm4Args) XDRSize() int {
-	return 16
-}
+func (v *SetclientidConfirm4Args) XDRSize() int { return 16 }
 
 // XDRMaxSize returns SetclientidConfirm4ArgsFixedSize.
-func (*SetclientidConfirm4Args) XDRMaxSize() int {
-	return SetclientidConfirm4ArgsFixedSize
-}
+func (*SetclientidConfirm4Args) XDRMaxSize() int { return SetclientidConfirm4ArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *SetclientidConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -20644,23 +19262,16 @@ func (v *SetclientidConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetclientidConfirm4Args) ResetXDR() {
-	v.Clientid = 0
-	clear(v.SetclientidConfirm[:])
-}
+func (v *SetclientidConfirm4Args) ResetXDR() { *v = SetclientidConfirm4Args{} }
 
 // String returns v as text, for logs.
 func (v SetclientidConfirm4Args) String() string { return text.String(&v, "SETCLIENTID_CONFIRM4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SetclientidConfirm4Res) XDRSize() int {
-	return 4
-}
+func (v *SetclientidConfirm4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns SetclientidConfirm4ResFixedSize.
-func (*SetclientidConfirm4Res) XDRMaxSize() int {
-	return SetclientidConfirm4ResFixedSize
-}
+func (*SetclientidConfirm4Res) XDRMaxSize() int { return SetclientidConfirm4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *SetclientidConfirm4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -20722,19 +19333,14 @@ func (v *SetclientidConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int,
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetclientidConfirm4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *SetclientidConfirm4Res) ResetXDR() { *v = SetclientidConfirm4Res{} }
 
 // String returns v as text, for logs.
 func (v SetclientidConfirm4Res) String() string { return text.String(&v, "SETCLIENTID_CONFIRM4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Verify4Args) XDRSize() int {
-	n := 8
-	n += 4 * len(v.ObjAttributes.Attrmask)
-	n += xdr.Padded(len(v.ObjAttributes.AttrVals))
-	return n
+	return 8 + 4*len(v.ObjAttributes.Attrmask) + xdr.Padded(len(v.ObjAttributes.AttrVals))
 }
 
 // EncodeXDR appends v to the output of e.
@@ -20800,8 +19406,7 @@ func (v *Verify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
@@ -20835,22 +19440,16 @@ func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Verify4Args) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-}
+func (v *Verify4Args) ResetXDR() { v.ObjAttributes.ResetXDR() }
 
 // String returns v as text, for logs.
 func (v Verify4Args) String() string { return text.String(&v, "VERIFY4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Verify4Res) XDRSize() int {
-	return 4
-}
+func (v *Verify4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Verify4ResFixedSize.
-func (*Verify4Res) XDRMaxSize() int {
-	return Verify4ResFixedSize
-}
+func (*Verify4Res) XDRMaxSize() int { return Verify4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Verify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -20912,9 +19511,7 @@ func (v *Verify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Verify4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Verify4Res) ResetXDR() { *v = Verify4Res{} }
 
 // String returns v as text, for logs.
 func (v Verify4Res) String() string { return text.String(&v, "VERIFY4res") }
@@ -20951,14 +19548,10 @@ func (v StableHow4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *StableHow4) XDRSize() int {
-	return 4
-}
+func (v *StableHow4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns StableHow4FixedSize.
-func (*StableHow4) XDRMaxSize() int {
-	return StableHow4FixedSize
-}
+func (*StableHow4) XDRMaxSize() int { return StableHow4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *StableHow4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -21020,16 +19613,10 @@ func (v *StableHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *StableHow4) ResetXDR() {
-	*v = 0
-}
+func (v *StableHow4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Write4Args) XDRSize() int {
-	n := 32
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *Write4Args) XDRSize() int { return 32 + xdr.Padded(len(v.Data)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Write4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -21113,25 +19700,16 @@ func (v *Write4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Write4Args) ResetXDR() {
-	v.Stateid.ResetXDR()
-	v.Offset = 0
-	v.Stable = 0
-	v.Data = nil
-}
+func (v *Write4Args) ResetXDR() { *v = Write4Args{} }
 
 // String returns v as text, for logs.
 func (v Write4Args) String() string { return text.String(&v, "WRITE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Write4Resok) XDRSize() int {
-	return 16
-}
+func (v *Write4Resok) XDRSize() int { return 16 }
 
 // XDRMaxSize returns Write4ResokFixedSize.
-func (*Write4Resok) XDRMaxSize() int {
-	return Write4ResokFixedSize
-}
+func (*Write4Resok) XDRMaxSize() int { return Write4ResokFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Write4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -21199,11 +19777,7 @@ func (v *Write4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Write4Resok) ResetXDR() {
-	v.Count = 0
-	v.Committed = 0
-	clear(v.Writeverf[:])
-}
+func (v *Write4Resok) ResetXDR() { *v = Write4Resok{} }
 
 // String returns v as text, for logs.
 func (v Write4Resok) String() string { return text.String(&v, "WRITE4resok") }
@@ -21220,9 +19794,7 @@ func (v *Write4Res) XDRSize() int {
 }
 
 // XDRMaxSize returns Write4ResMaxSize.
-func (*Write4Res) XDRMaxSize() int {
-	return Write4ResMaxSize
-}
+func (*Write4Res) XDRMaxSize() int { return Write4ResMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Write4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -21293,11 +19865,7 @@ func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -21323,29 +19891,16 @@ func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Write4Res) ResetXDR() {
-	switch v.Status {
-	case Nfsstat4OK:
-		v.Resok4.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *Write4Res) ResetXDR() { *v = Write4Res{} }
 
 // String returns v as text, for logs.
 func (v Write4Res) String() string { return text.String(&v, "WRITE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReleaseLockowner4Args) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.LockOwner.Owner))
-	return n
-}
+func (v *ReleaseLockowner4Args) XDRSize() int { return 12 + xdr.Padded(len(v.LockOwner.Owner)) }
 
 // XDRMaxSize returns ReleaseLockowner4ArgsMaxSize.
-func (*ReleaseLockowner4Args) XDRMaxSize() int {
-	return ReleaseLockowner4ArgsMaxSize
-}
+func (*ReleaseLockowner4Args) XDRMaxSize() int { return ReleaseLockowner4ArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ReleaseLockowner4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -21419,22 +19974,16 @@ func (v *ReleaseLockowner4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReleaseLockowner4Args) ResetXDR() {
-	v.LockOwner.ResetXDR()
-}
+func (v *ReleaseLockowner4Args) ResetXDR() { *v = ReleaseLockowner4Args{} }
 
 // String returns v as text, for logs.
 func (v ReleaseLockowner4Args) String() string { return text.String(&v, "RELEASE_LOCKOWNER4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReleaseLockowner4Res) XDRSize() int {
-	return 4
-}
+func (v *ReleaseLockowner4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns ReleaseLockowner4ResFixedSize.
-func (*ReleaseLockowner4Res) XDRMaxSize() int {
-	return ReleaseLockowner4ResFixedSize
-}
+func (*ReleaseLockowner4Res) XDRMaxSize() int { return ReleaseLockowner4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ReleaseLockowner4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -21496,22 +20045,16 @@ func (v *ReleaseLockowner4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReleaseLockowner4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *ReleaseLockowner4Res) ResetXDR() { *v = ReleaseLockowner4Res{} }
 
 // String returns v as text, for logs.
 func (v ReleaseLockowner4Res) String() string { return text.String(&v, "RELEASE_LOCKOWNER4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Illegal4Res) XDRSize() int {
-	return 4
-}
+func (v *Illegal4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns Illegal4ResFixedSize.
-func (*Illegal4Res) XDRMaxSize() int {
-	return Illegal4ResFixedSize
-}
+func (*Illegal4Res) XDRMaxSize() int { return Illegal4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Illegal4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -21573,9 +20116,7 @@ func (v *Illegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Illegal4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *Illegal4Res) ResetXDR() { *v = Illegal4Res{} }
 
 // String returns v as text, for logs.
 func (v Illegal4Res) String() string { return text.String(&v, "ILLEGAL4res") }
@@ -21620,14 +20161,10 @@ func (v NFSOpnum4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSOpnum4) XDRSize() int {
-	return 4
-}
+func (v *NFSOpnum4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns NFSOpnum4FixedSize.
-func (*NFSOpnum4) XDRMaxSize() int {
-	return NFSOpnum4FixedSize
-}
+func (*NFSOpnum4) XDRMaxSize() int { return NFSOpnum4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSOpnum4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -21689,9 +20226,7 @@ func (v *NFSOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSOpnum4) ResetXDR() {
-	*v = 0
-}
+func (v *NFSOpnum4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSArgop4) XDRSize() int {
@@ -21705,45 +20240,37 @@ func (v *NFSArgop4) XDRSize() int {
 		n += 12
 	case NFSOpnum4Create:
 		if v.Opcreate != nil {
-			n += 16
+			n += 16 + xdr.Padded(len(v.Opcreate.Objname)) + 4*len(v.Opcreate.Createattrs.Attrmask) + xdr.Padded(len(v.Opcreate.Createattrs.AttrVals))
 			switch v.Opcreate.Objtype.Type {
 			case NFSFtype4Lnk:
-				n += 4
-				n += xdr.Padded(len(v.Opcreate.Objtype.Linkdata))
+				n += 4 + xdr.Padded(len(v.Opcreate.Objtype.Linkdata))
 			case NFSFtype4Blk, NFSFtype4Chr:
 				n += 8
 			case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 			default:
 			}
-			n += xdr.Padded(len(v.Opcreate.Objname))
-			n += 4 * len(v.Opcreate.Createattrs.Attrmask)
-			n += xdr.Padded(len(v.Opcreate.Createattrs.AttrVals))
 		}
 	case NFSOpnum4Delegpurge:
 		n += 8
 	case NFSOpnum4Delegreturn:
 		n += 16
 	case NFSOpnum4Getattr:
-		n += 4
-		n += 4 * len(v.Opgetattr.AttrRequest)
+		n += 4 + 4*len(v.Opgetattr.AttrRequest)
 	case NFSOpnum4Getfh:
 	case NFSOpnum4Link:
-		n += 4
-		n += xdr.Padded(len(v.Oplink.Newname))
+		n += 4 + xdr.Padded(len(v.Oplink.Newname))
 	case NFSOpnum4Lock:
 		if v.Oplock != nil {
 			n += 28
 			if v.Oplock.Locker.NewLockOwner {
-				n += 36
-				n += xdr.Padded(len(v.Oplock.Locker.OpenOwner.LockOwner.Owner))
+				n += 36 + xdr.Padded(len(v.Oplock.Locker.OpenOwner.LockOwner.Owner))
 			} else {
 				n += 20
 			}
 		}
 	case NFSOpnum4Lockt:
 		if v.Oplockt != nil {
-			n += 32
-			n += xdr.Padded(len(v.Oplockt.Owner.Owner))
+			n += 32 + xdr.Padded(len(v.Oplockt.Owner.Owner))
 		}
 	case NFSOpnum4Locku:
 		if v.Oplocku != nil {
@@ -21751,28 +20278,22 @@ func (v *NFSArgop4) XDRSize() int {
 		}
 	case NFSOpnum4Lookup:
 		if v.Oplookup != nil {
-			n += 4
-			n += xdr.Padded(len(v.Oplookup.Objname))
+			n += 4 + xdr.Padded(len(v.Oplookup.Objname))
 		}
 	case NFSOpnum4Lookupp:
 	case NFSOpnum4Nverify:
 		if v.Opnverify != nil {
-			n += 8
-			n += 4 * len(v.Opnverify.ObjAttributes.Attrmask)
-			n += xdr.Padded(len(v.Opnverify.ObjAttributes.AttrVals))
+			n += 8 + 4*len(v.Opnverify.ObjAttributes.Attrmask) + xdr.Padded(len(v.Opnverify.ObjAttributes.AttrVals))
 		}
 	case NFSOpnum4Open:
 		if v.Opopen != nil {
-			n += 32
-			n += xdr.Padded(len(v.Opopen.Owner.Owner))
+			n += 32 + xdr.Padded(len(v.Opopen.Owner.Owner))
 			switch v.Opopen.Openhow.Opentype {
 			case Opentype4Create:
 				n += 4
 				switch v.Opopen.Openhow.How.Mode {
 				case Createmode4Unchecked, Createmode4Guarded:
-					n += 8
-					n += 4 * len(v.Opopen.Openhow.How.Createattrs.Attrmask)
-					n += xdr.Padded(len(v.Opopen.Openhow.How.Createattrs.AttrVals))
+					n += 8 + 4*len(v.Opopen.Openhow.How.Createattrs.Attrmask) + xdr.Padded(len(v.Opopen.Openhow.How.Createattrs.AttrVals))
 				case Createmode4Exclusive:
 					n += 8
 				}
@@ -21780,16 +20301,13 @@ func (v *NFSArgop4) XDRSize() int {
 			}
 			switch v.Opopen.Claim.Claim {
 			case OpenClaimType4Null:
-				n += 4
-				n += xdr.Padded(len(v.Opopen.Claim.File))
+				n += 4 + xdr.Padded(len(v.Opopen.Claim.File))
 			case OpenClaimType4Previous:
 				n += 4
 			case OpenClaimType4DelegateCur:
-				n += 20
-				n += xdr.Padded(len(v.Opopen.Claim.DelegateCurInfo.File))
+				n += 20 + xdr.Padded(len(v.Opopen.Claim.DelegateCurInfo.File))
 			case OpenClaimType4DelegatePrev:
-				n += 4
-				n += xdr.Padded(len(v.Opopen.Claim.FileDelegatePrev))
+				n += 4 + xdr.Padded(len(v.Opopen.Claim.FileDelegatePrev))
 			}
 		}
 	case NFSOpnum4Openattr:
@@ -21804,8 +20322,7 @@ func (v *NFSArgop4) XDRSize() int {
 		}
 	case NFSOpnum4Putfh:
 		if v.Opputfh != nil {
-			n += 4
-			n += xdr.Padded(len(v.Opputfh.Object))
+			n += 4 + xdr.Padded(len(v.Opputfh.Object))
 		}
 	case NFSOpnum4Putpubfh:
 	case NFSOpnum4Putrootfh:
@@ -21815,20 +20332,16 @@ func (v *NFSArgop4) XDRSize() int {
 		}
 	case NFSOpnum4Readdir:
 		if v.Opreaddir != nil {
-			n += 28
-			n += 4 * len(v.Opreaddir.AttrRequest)
+			n += 28 + 4*len(v.Opreaddir.AttrRequest)
 		}
 	case NFSOpnum4Readlink:
 	case NFSOpnum4Remove:
 		if v.Opremove != nil {
-			n += 4
-			n += xdr.Padded(len(v.Opremove.Target))
+			n += 4 + xdr.Padded(len(v.Opremove.Target))
 		}
 	case NFSOpnum4Rename:
 		if v.Oprename != nil {
-			n += 8
-			n += xdr.Padded(len(v.Oprename.Oldname))
-			n += xdr.Padded(len(v.Oprename.Newname))
+			n += 8 + xdr.Padded(len(v.Oprename.Oldname)) + xdr.Padded(len(v.Oprename.Newname))
 		}
 	case NFSOpnum4Renew:
 		n += 8
@@ -21836,21 +20349,15 @@ func (v *NFSArgop4) XDRSize() int {
 	case NFSOpnum4Savefh:
 	case NFSOpnum4Secinfo:
 		if v.Opsecinfo != nil {
-			n += 4
-			n += xdr.Padded(len(v.Opsecinfo.Name))
+			n += 4 + xdr.Padded(len(v.Opsecinfo.Name))
 		}
 	case NFSOpnum4Setattr:
 		if v.Opsetattr != nil {
-			n += 24
-			n += 4 * len(v.Opsetattr.ObjAttributes.Attrmask)
-			n += xdr.Padded(len(v.Opsetattr.ObjAttributes.AttrVals))
+			n += 24 + 4*len(v.Opsetattr.ObjAttributes.Attrmask) + xdr.Padded(len(v.Opsetattr.ObjAttributes.AttrVals))
 		}
 	case NFSOpnum4Setclientid:
 		if v.Opsetclientid != nil {
-			n += 28
-			n += xdr.Padded(len(v.Opsetclientid.Client.ID))
-			n += xdr.Padded(len(v.Opsetclientid.Callback.Location.Netid))
-			n += xdr.Padded(len(v.Opsetclientid.Callback.Location.Addr))
+			n += 28 + xdr.Padded(len(v.Opsetclientid.Client.ID)) + xdr.Padded(len(v.Opsetclientid.Callback.Location.Netid)) + xdr.Padded(len(v.Opsetclientid.Callback.Location.Addr))
 		}
 	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm != nil {
@@ -21858,19 +20365,15 @@ func (v *NFSArgop4) XDRSize() int {
 		}
 	case NFSOpnum4Verify:
 		if v.Opverify != nil {
-			n += 8
-			n += 4 * len(v.Opverify.ObjAttributes.Attrmask)
-			n += xdr.Padded(len(v.Opverify.ObjAttributes.AttrVals))
+			n += 8 + 4*len(v.Opverify.ObjAttributes.Attrmask) + xdr.Padded(len(v.Opverify.ObjAttributes.AttrVals))
 		}
 	case NFSOpnum4Write:
 		if v.Opwrite != nil {
-			n += 32
-			n += xdr.Padded(len(v.Opwrite.Data))
+			n += 32 + xdr.Padded(len(v.Opwrite.Data))
 		}
 	case NFSOpnum4ReleaseLockowner:
 		if v.OpreleaseLockowner != nil {
-			n += 12
-			n += xdr.Padded(len(v.OpreleaseLockowner.LockOwner.Owner))
+			n += 12 + xdr.Padded(len(v.OpreleaseLockowner.LockOwner.Owner))
 		}
 	case NFSOpnum4Illegal:
 	}
@@ -22666,126 +21169,14 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Argop")
 	}
 	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Argop {
-		switch v.Argop {
-		case NFSOpnum4Access:
-			v.Opaccess.ResetXDR()
-		case NFSOpnum4Close:
-			v.Opclose.ResetXDR()
-		case NFSOpnum4Commit:
-			v.Opcommit.ResetXDR()
-		case NFSOpnum4Create:
-			if v.Opcreate != nil {
-				v.Opcreate.ResetXDR()
-			}
-		case NFSOpnum4Delegpurge:
-			v.Opdelegpurge.ResetXDR()
-		case NFSOpnum4Delegreturn:
-			v.Opdelegreturn.ResetXDR()
-		case NFSOpnum4Getattr:
-			v.Opgetattr.ResetXDR()
-		case NFSOpnum4Getfh:
-		case NFSOpnum4Link:
-			v.Oplink.ResetXDR()
-		case NFSOpnum4Lock:
-			if v.Oplock != nil {
-				v.Oplock.ResetXDR()
-			}
-		case NFSOpnum4Lockt:
-			if v.Oplockt != nil {
-				v.Oplockt.ResetXDR()
-			}
-		case NFSOpnum4Locku:
-			if v.Oplocku != nil {
-				v.Oplocku.ResetXDR()
-			}
-		case NFSOpnum4Lookup:
-			if v.Oplookup != nil {
-				v.Oplookup.ResetXDR()
-			}
-		case NFSOpnum4Lookupp:
-		case NFSOpnum4Nverify:
-			if v.Opnverify != nil {
-				v.Opnverify.ResetXDR()
-			}
-		case NFSOpnum4Open:
-			if v.Opopen != nil {
-				v.Opopen.ResetXDR()
-			}
-		case NFSOpnum4Openattr:
-			v.Opopenattr.ResetXDR()
-		case NFSOpnum4OpenConfirm:
-			if v.OpopenConfirm != nil {
-				v.OpopenConfirm.ResetXDR()
-			}
-		case NFSOpnum4OpenDowngrade:
-			if v.OpopenDowngrade != nil {
-				v.OpopenDowngrade.ResetXDR()
-			}
-		case NFSOpnum4Putfh:
-			if v.Opputfh != nil {
-				v.Opputfh.ResetXDR()
-			}
-		case NFSOpnum4Putpubfh:
-		case NFSOpnum4Putrootfh:
-		case NFSOpnum4Read:
-			if v.Opread != nil {
-				v.Opread.ResetXDR()
-			}
-		case NFSOpnum4Readdir:
-			if v.Opreaddir != nil {
-				v.Opreaddir.ResetXDR()
-			}
-		case NFSOpnum4Readlink:
-		case NFSOpnum4Remove:
-			if v.Opremove != nil {
-				v.Opremove.ResetXDR()
-			}
-		case NFSOpnum4Rename:
-			if v.Oprename != nil {
-				v.Oprename.ResetXDR()
-			}
-		case NFSOpnum4Renew:
-			v.Oprenew.ResetXDR()
-		case NFSOpnum4Restorefh:
-		case NFSOpnum4Savefh:
-		case NFSOpnum4Secinfo:
-			if v.Opsecinfo != nil {
-				v.Opsecinfo.ResetXDR()
-			}
-		case NFSOpnum4Setattr:
-			if v.Opsetattr != nil {
-				v.Opsetattr.ResetXDR()
-			}
-		case NFSOpnum4Setclientid:
-			if v.Opsetclientid != nil {
-				v.Opsetclientid.ResetXDR()
-			}
-		case NFSOpnum4SetclientidConfirm:
-			if v.OpsetclientidConfirm != nil {
-				v.OpsetclientidConfirm.ResetXDR()
-			}
-		case NFSOpnum4Verify:
-			if v.Opverify != nil {
-				v.Opverify.ResetXDR()
-			}
-		case NFSOpnum4Write:
-			if v.Opwrite != nil {
-				v.Opwrite.ResetXDR()
-			}
-		case NFSOpnum4ReleaseLockowner:
-			if v.OpreleaseLockowner != nil {
-				v.OpreleaseLockowner.ResetXDR()
-			}
-		case NFSOpnum4Illegal:
-		}
+		v.ResetXDR()
 		v.Argop = kind
 	}
 	switch kind {
@@ -22822,14 +21213,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Opcreate.Objtype.Type {
-			switch v.Opcreate.Objtype.Type {
-			case NFSFtype4Lnk:
-				v.Opcreate.Objtype.Linkdata = nil
-			case NFSFtype4Blk, NFSFtype4Chr:
-				v.Opcreate.Objtype.Devdata.ResetXDR()
-			case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
-			default:
-			}
+			v.Opcreate.Objtype.ResetXDR()
 			v.Opcreate.Objtype.Type = kind2
 		}
 		switch kind2 {
@@ -22977,11 +21361,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind3 = word2 != 0
 		off += 28
 		if kind3 != v.Oplock.Locker.NewLockOwner {
-			if v.Oplock.Locker.NewLockOwner {
-				v.Oplock.Locker.OpenOwner.ResetXDR()
-			} else {
-				v.Oplock.Locker.LockOwner.ResetXDR()
-			}
+			v.Oplock.Locker.ResetXDR()
 			v.Oplock.Locker.NewLockOwner = kind3
 		}
 		if kind3 {
@@ -23147,11 +21527,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind4 := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind4 != v.Opopen.Openhow.Opentype {
-			switch v.Opopen.Openhow.Opentype {
-			case Opentype4Create:
-				v.Opopen.Openhow.How.ResetXDR()
-			default:
-			}
+			v.Opopen.Openhow.ResetXDR()
 			v.Opopen.Openhow.Opentype = kind4
 		}
 		switch kind4 {
@@ -23162,12 +21538,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind5 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind5 != v.Opopen.Openhow.How.Mode {
-				switch v.Opopen.Openhow.How.Mode {
-				case Createmode4Unchecked, Createmode4Guarded:
-					v.Opopen.Openhow.How.Createattrs.ResetXDR()
-				case Createmode4Exclusive:
-					clear(v.Opopen.Openhow.How.Createverf[:])
-				}
+				v.Opopen.Openhow.How.ResetXDR()
 				v.Opopen.Openhow.How.Mode = kind5
 			}
 			switch kind5 {
@@ -23224,16 +21595,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind6 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind6 != v.Opopen.Claim.Claim {
-			switch v.Opopen.Claim.Claim {
-			case OpenClaimType4Null:
-				v.Opopen.Claim.File = nil
-			case OpenClaimType4Previous:
-				v.Opopen.Claim.DelegateType = 0
-			case OpenClaimType4DelegateCur:
-				v.Opopen.Claim.DelegateCurInfo.ResetXDR()
-			case OpenClaimType4DelegatePrev:
-				v.Opopen.Claim.FileDelegatePrev = nil
-			}
+			v.Opopen.Claim.ResetXDR()
 			v.Opopen.Claim.Claim = kind6
 		}
 		switch kind6 {
@@ -23809,8 +22171,7 @@ func (v *NFSResop4) XDRSize() int {
 		n += 4
 		switch v.Opcreate.Status {
 		case Nfsstat4OK:
-			n += 24
-			n += 4 * len(v.Opcreate.Resok4.Attrset)
+			n += 24 + 4*len(v.Opcreate.Resok4.Attrset)
 		default:
 		}
 	case NFSOpnum4Delegpurge:
@@ -23822,9 +22183,7 @@ func (v *NFSResop4) XDRSize() int {
 			n += 4
 			switch v.Opgetattr.Status {
 			case Nfsstat4OK:
-				n += 8
-				n += 4 * len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)
-				n += xdr.Padded(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals))
+				n += 8 + 4*len(v.Opgetattr.Resok4.ObjAttributes.Attrmask) + xdr.Padded(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals))
 			default:
 			}
 		}
@@ -23833,8 +22192,7 @@ func (v *NFSResop4) XDRSize() int {
 			n += 4
 			switch v.Opgetfh.Status {
 			case Nfsstat4OK:
-				n += 4
-				n += xdr.Padded(len(v.Opgetfh.Resok4.Object))
+				n += 4 + xdr.Padded(len(v.Opgetfh.Resok4.Object))
 			default:
 			}
 		}
@@ -23854,8 +22212,7 @@ func (v *NFSResop4) XDRSize() int {
 			case Nfsstat4OK:
 				n += 16
 			case Nfsstat4ErrDenied:
-				n += 32
-				n += xdr.Padded(len(v.Oplock.Denied.Owner.Owner))
+				n += 32 + xdr.Padded(len(v.Oplock.Denied.Owner.Owner))
 			default:
 			}
 		}
@@ -23864,8 +22221,7 @@ func (v *NFSResop4) XDRSize() int {
 			n += 4
 			switch v.Oplockt.Status {
 			case Nfsstat4ErrDenied:
-				n += 32
-				n += xdr.Padded(len(v.Oplockt.Denied.Owner.Owner))
+				n += 32 + xdr.Padded(len(v.Oplockt.Denied.Owner.Owner))
 			case Nfsstat4OK:
 			default:
 			}
@@ -23895,17 +22251,14 @@ func (v *NFSResop4) XDRSize() int {
 			switch v.Opopen.Status {
 			case Nfsstat4OK:
 				if v.Opopen.Resok4 != nil {
-					n += 48
-					n += 4 * len(v.Opopen.Resok4.Attrset)
+					n += 48 + 4*len(v.Opopen.Resok4.Attrset)
 					switch v.Opopen.Resok4.Delegation.DelegationType {
 					case OpenDelegationType4None:
 					case OpenDelegationType4Read:
-						n += 36
-						n += xdr.Padded(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who))
+						n += 36 + xdr.Padded(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who))
 					case OpenDelegationType4Write:
 						if v.Opopen.Resok4.Delegation.Write != nil {
-							n += 48
-							n += xdr.Padded(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who))
+							n += 48 + xdr.Padded(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who))
 						}
 					}
 				}
@@ -23951,8 +22304,7 @@ func (v *NFSResop4) XDRSize() int {
 			n += 4
 			switch v.Opread.Status {
 			case Nfsstat4OK:
-				n += 8
-				n += xdr.Padded(len(v.Opread.Resok4.Data))
+				n += 8 + xdr.Padded(len(v.Opread.Resok4.Data))
 			default:
 			}
 		}
@@ -23961,12 +22313,9 @@ func (v *NFSResop4) XDRSize() int {
 			n += 4
 			switch v.Opreaddir.Status {
 			case Nfsstat4OK:
-				n += 16
-				n += 24 * len(v.Opreaddir.Resok4.Reply.Entries)
+				n += 16 + 24*len(v.Opreaddir.Resok4.Reply.Entries)
 				for i4 := range v.Opreaddir.Resok4.Reply.Entries {
-					n += xdr.Padded(len(v.Opreaddir.Resok4.Reply.Entries[i4].Name))
-					n += 4 * len(v.Opreaddir.Resok4.Reply.Entries[i4].Attrs.Attrmask)
-					n += xdr.Padded(len(v.Opreaddir.Resok4.Reply.Entries[i4].Attrs.AttrVals))
+					n += xdr.Padded(len(v.Opreaddir.Resok4.Reply.Entries[i4].Name)) + 4*len(v.Opreaddir.Resok4.Reply.Entries[i4].Attrs.Attrmask) + xdr.Padded(len(v.Opreaddir.Resok4.Reply.Entries[i4].Attrs.AttrVals))
 				}
 			default:
 			}
@@ -23976,8 +22325,7 @@ func (v *NFSResop4) XDRSize() int {
 			n += 4
 			switch v.Opreadlink.Status {
 			case Nfsstat4OK:
-				n += 4
-				n += xdr.Padded(len(v.Opreadlink.Resok4.Link))
+				n += 4 + xdr.Padded(len(v.Opreadlink.Resok4.Link))
 			default:
 			}
 		}
@@ -24016,13 +22364,11 @@ func (v *NFSResop4) XDRSize() int {
 			n += 4
 			switch v.Opsecinfo.Status {
 			case Nfsstat4OK:
-				n += 4
-				n += 4 * len(v.Opsecinfo.Resok4)
+				n += 4 + 4*len(v.Opsecinfo.Resok4)
 				for i6 := range v.Opsecinfo.Resok4 {
 					switch v.Opsecinfo.Resok4[i6].Flavor {
 					case RpcsecGSS:
-						n += 12
-						n += xdr.Padded(len(v.Opsecinfo.Resok4[i6].FlavorInfo.Oid))
+						n += 12 + xdr.Padded(len(v.Opsecinfo.Resok4[i6].FlavorInfo.Oid))
 					default:
 					}
 				}
@@ -24031,8 +22377,7 @@ func (v *NFSResop4) XDRSize() int {
 		}
 	case NFSOpnum4Setattr:
 		if v.Opsetattr != nil {
-			n += 8
-			n += 4 * len(v.Opsetattr.Attrsset)
+			n += 8 + 4*len(v.Opsetattr.Attrsset)
 		}
 	case NFSOpnum4Setclientid:
 		if v.Opsetclientid != nil {
@@ -24041,9 +22386,7 @@ func (v *NFSResop4) XDRSize() int {
 			case Nfsstat4OK:
 				n += 16
 			case Nfsstat4ErrClidInuse:
-				n += 8
-				n += xdr.Padded(len(v.Opsetclientid.ClientUsing.Netid))
-				n += xdr.Padded(len(v.Opsetclientid.ClientUsing.Addr))
+				n += 8 + xdr.Padded(len(v.Opsetclientid.ClientUsing.Netid)) + xdr.Padded(len(v.Opsetclientid.ClientUsing.Addr))
 			default:
 			}
 		}
@@ -25140,154 +23483,14 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Resop")
 	}
 	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Resop {
-		switch v.Resop {
-		case NFSOpnum4Access:
-			v.Opaccess.ResetXDR()
-		case NFSOpnum4Close:
-			v.Opclose.ResetXDR()
-		case NFSOpnum4Commit:
-			v.Opcommit.ResetXDR()
-		case NFSOpnum4Create:
-			v.Opcreate.ResetXDR()
-		case NFSOpnum4Delegpurge:
-			v.Opdelegpurge.ResetXDR()
-		case NFSOpnum4Delegreturn:
-			v.Opdelegreturn.ResetXDR()
-		case NFSOpnum4Getattr:
-			if v.Opgetattr != nil {
-				v.Opgetattr.ResetXDR()
-			}
-		case NFSOpnum4Getfh:
-			if v.Opgetfh != nil {
-				v.Opgetfh.ResetXDR()
-			}
-		case NFSOpnum4Link:
-			if v.Oplink != nil {
-				v.Oplink.ResetXDR()
-			}
-		case NFSOpnum4Lock:
-			if v.Oplock != nil {
-				v.Oplock.ResetXDR()
-			}
-		case NFSOpnum4Lockt:
-			if v.Oplockt != nil {
-				v.Oplockt.ResetXDR()
-			}
-		case NFSOpnum4Locku:
-			v.Oplocku.ResetXDR()
-		case NFSOpnum4Lookup:
-			if v.Oplookup != nil {
-				v.Oplookup.ResetXDR()
-			}
-		case NFSOpnum4Lookupp:
-			if v.Oplookupp != nil {
-				v.Oplookupp.ResetXDR()
-			}
-		case NFSOpnum4Nverify:
-			if v.Opnverify != nil {
-				v.Opnverify.ResetXDR()
-			}
-		case NFSOpnum4Open:
-			if v.Opopen != nil {
-				v.Opopen.ResetXDR()
-			}
-		case NFSOpnum4Openattr:
-			if v.Opopenattr != nil {
-				v.Opopenattr.ResetXDR()
-			}
-		case NFSOpnum4OpenConfirm:
-			if v.OpopenConfirm != nil {
-				v.OpopenConfirm.ResetXDR()
-			}
-		case NFSOpnum4OpenDowngrade:
-			if v.OpopenDowngrade != nil {
-				v.OpopenDowngrade.ResetXDR()
-			}
-		case NFSOpnum4Putfh:
-			if v.Opputfh != nil {
-				v.Opputfh.ResetXDR()
-			}
-		case NFSOpnum4Putpubfh:
-			if v.Opputpubfh != nil {
-				v.Opputpubfh.ResetXDR()
-			}
-		case NFSOpnum4Putrootfh:
-			if v.Opputrootfh != nil {
-				v.Opputrootfh.ResetXDR()
-			}
-		case NFSOpnum4Read:
-			if v.Opread != nil {
-				v.Opread.ResetXDR()
-			}
-		case NFSOpnum4Readdir:
-			if v.Opreaddir != nil {
-				v.Opreaddir.ResetXDR()
-			}
-		case NFSOpnum4Readlink:
-			if v.Opreadlink != nil {
-				v.Opreadlink.ResetXDR()
-			}
-		case NFSOpnum4Remove:
-			if v.Opremove != nil {
-				v.Opremove.ResetXDR()
-			}
-		case NFSOpnum4Rename:
-			if v.Oprename != nil {
-				v.Oprename.ResetXDR()
-			}
-		case NFSOpnum4Renew:
-			if v.Oprenew != nil {
-				v.Oprenew.ResetXDR()
-			}
-		case NFSOpnum4Restorefh:
-			if v.Oprestorefh != nil {
-				v.Oprestorefh.ResetXDR()
-			}
-		case NFSOpnum4Savefh:
-			if v.Opsavefh != nil {
-				v.Opsavefh.ResetXDR()
-			}
-		case NFSOpnum4Secinfo:
-			if v.Opsecinfo != nil {
-				v.Opsecinfo.ResetXDR()
-			}
-		case NFSOpnum4Setattr:
-			if v.Opsetattr != nil {
-				v.Opsetattr.ResetXDR()
-			}
-		case NFSOpnum4Setclientid:
-			if v.Opsetclientid != nil {
-				v.Opsetclientid.ResetXDR()
-			}
-		case NFSOpnum4SetclientidConfirm:
-			if v.OpsetclientidConfirm != nil {
-				v.OpsetclientidConfirm.ResetXDR()
-			}
-		case NFSOpnum4Verify:
-			if v.Opverify != nil {
-				v.Opverify.ResetXDR()
-			}
-		case NFSOpnum4Write:
-			if v.Opwrite != nil {
-				v.Opwrite.ResetXDR()
-			}
-		case NFSOpnum4ReleaseLockowner:
-			if v.OpreleaseLockowner != nil {
-				v.OpreleaseLockowner.ResetXDR()
-			}
-		case NFSOpnum4Illegal:
-			if v.Opillegal != nil {
-				v.Opillegal.ResetXDR()
-			}
-		}
+		v.ResetXDR()
 		v.Resop = kind
 	}
 	switch kind {
@@ -25298,11 +23501,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Opaccess.Status {
-			switch v.Opaccess.Status {
-			case Nfsstat4OK:
-				v.Opaccess.Resok4.ResetXDR()
-			default:
-			}
+			v.Opaccess.ResetXDR()
 			v.Opaccess.Status = kind2
 		}
 		switch kind2 {
@@ -25326,11 +23525,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind3 != v.Opclose.Status {
-			switch v.Opclose.Status {
-			case Nfsstat4OK:
-				v.Opclose.OpenStateid.ResetXDR()
-			default:
-			}
+			v.Opclose.ResetXDR()
 			v.Opclose.Status = kind3
 		}
 		switch kind3 {
@@ -25354,11 +23549,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind4 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind4 != v.Opcommit.Status {
-			switch v.Opcommit.Status {
-			case Nfsstat4OK:
-				v.Opcommit.Resok4.ResetXDR()
-			default:
-			}
+			v.Opcommit.ResetXDR()
 			v.Opcommit.Status = kind4
 		}
 		switch kind4 {
@@ -25380,11 +23571,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind5 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind5 != v.Opcreate.Status {
-			switch v.Opcreate.Status {
-			case Nfsstat4OK:
-				v.Opcreate.Resok4.ResetXDR()
-			default:
-			}
+			v.Opcreate.ResetXDR()
 			v.Opcreate.Status = kind5
 		}
 		switch kind5 {
@@ -25448,11 +23635,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind6 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind6 != v.Opgetattr.Status {
-			switch v.Opgetattr.Status {
-			case Nfsstat4OK:
-				v.Opgetattr.Resok4.ResetXDR()
-			default:
-			}
+			v.Opgetattr.ResetXDR()
 			v.Opgetattr.Status = kind6
 		}
 		switch kind6 {
@@ -25501,11 +23684,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind7 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind7 != v.Opgetfh.Status {
-			switch v.Opgetfh.Status {
-			case Nfsstat4OK:
-				v.Opgetfh.Resok4.ResetXDR()
-			default:
-			}
+			v.Opgetfh.ResetXDR()
 			v.Opgetfh.Status = kind7
 		}
 		switch kind7 {
@@ -25541,11 +23720,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind8 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind8 != v.Oplink.Status {
-			switch v.Oplink.Status {
-			case Nfsstat4OK:
-				v.Oplink.Resok4.ResetXDR()
-			default:
-			}
+			v.Oplink.ResetXDR()
 			v.Oplink.Status = kind8
 		}
 		switch kind8 {
@@ -25577,13 +23752,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind9 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind9 != v.Oplock.Status {
-			switch v.Oplock.Status {
-			case Nfsstat4OK:
-				v.Oplock.Resok4.ResetXDR()
-			case Nfsstat4ErrDenied:
-				v.Oplock.Denied.ResetXDR()
-			default:
-			}
+			v.Oplock.ResetXDR()
 			v.Oplock.Status = kind9
 		}
 		switch kind9 {
@@ -25636,12 +23805,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind10 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind10 != v.Oplockt.Status {
-			switch v.Oplockt.Status {
-			case Nfsstat4ErrDenied:
-				v.Oplockt.Denied.ResetXDR()
-			case Nfsstat4OK:
-			default:
-			}
+			v.Oplockt.ResetXDR()
 			v.Oplockt.Status = kind10
 		}
 		switch kind10 {
@@ -25684,11 +23848,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind11 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind11 != v.Oplocku.Status {
-			switch v.Oplocku.Status {
-			case Nfsstat4OK:
-				v.Oplocku.LockStateid.ResetXDR()
-			default:
-			}
+			v.Oplocku.ResetXDR()
 			v.Oplocku.Status = kind11
 		}
 		switch kind11 {
@@ -25754,13 +23914,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind12 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind12 != v.Opopen.Status {
-			switch v.Opopen.Status {
-			case Nfsstat4OK:
-				if v.Opopen.Resok4 != nil {
-					v.Opopen.Resok4.ResetXDR()
-				}
-			default:
-			}
+			v.Opopen.ResetXDR()
 			v.Opopen.Status = kind12
 		}
 		switch kind12 {
@@ -25801,15 +23955,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind13 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind13 != v.Opopen.Resok4.Delegation.DelegationType {
-				switch v.Opopen.Resok4.Delegation.DelegationType {
-				case OpenDelegationType4None:
-				case OpenDelegationType4Read:
-					v.Opopen.Resok4.Delegation.Read.ResetXDR()
-				case OpenDelegationType4Write:
-					if v.Opopen.Resok4.Delegation.Write != nil {
-						v.Opopen.Resok4.Delegation.Write.ResetXDR()
-					}
-				}
+				v.Opopen.Resok4.Delegation.ResetXDR()
 				v.Opopen.Resok4.Delegation.DelegationType = kind13
 			}
 			switch kind13 {
@@ -25857,12 +24003,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				kind14 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 				off += 24
 				if kind14 != v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
-					switch v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
-					case LimitBy4Size:
-						v.Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize = 0
-					case LimitBy4Blocks:
-						v.Opopen.Resok4.Delegation.Write.SpaceLimit.ModBlocks.ResetXDR()
-					}
+					v.Opopen.Resok4.Delegation.Write.SpaceLimit.ResetXDR()
 					v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby = kind14
 				}
 				switch kind14 {
@@ -25937,11 +24078,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind15 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind15 != v.OpopenConfirm.Status {
-			switch v.OpopenConfirm.Status {
-			case Nfsstat4OK:
-				v.OpopenConfirm.Resok4.ResetXDR()
-			default:
-			}
+			v.OpopenConfirm.ResetXDR()
 			v.OpopenConfirm.Status = kind15
 		}
 		switch kind15 {
@@ -25968,11 +24105,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind16 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind16 != v.OpopenDowngrade.Status {
-			switch v.OpopenDowngrade.Status {
-			case Nfsstat4OK:
-				v.OpopenDowngrade.Resok4.ResetXDR()
-			default:
-			}
+			v.OpopenDowngrade.ResetXDR()
 			v.OpopenDowngrade.Status = kind16
 		}
 		switch kind16 {
@@ -26038,11 +24171,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind17 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind17 != v.Opread.Status {
-			switch v.Opread.Status {
-			case Nfsstat4OK:
-				v.Opread.Resok4.ResetXDR()
-			default:
-			}
+			v.Opread.ResetXDR()
 			v.Opread.Status = kind17
 		}
 		switch kind17 {
@@ -26081,11 +24210,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind18 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind18 != v.Opreaddir.Status {
-			switch v.Opreaddir.Status {
-			case Nfsstat4OK:
-				v.Opreaddir.Resok4.ResetXDR()
-			default:
-			}
+			v.Opreaddir.ResetXDR()
 			v.Opreaddir.Status = kind18
 		}
 		switch kind18 {
@@ -26184,11 +24309,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind19 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind19 != v.Opreadlink.Status {
-			switch v.Opreadlink.Status {
-			case Nfsstat4OK:
-				v.Opreadlink.Resok4.ResetXDR()
-			default:
-			}
+			v.Opreadlink.ResetXDR()
 			v.Opreadlink.Status = kind19
 		}
 		switch kind19 {
@@ -26221,11 +24342,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind20 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind20 != v.Opremove.Status {
-			switch v.Opremove.Status {
-			case Nfsstat4OK:
-				v.Opremove.Resok4.ResetXDR()
-			default:
-			}
+			v.Opremove.ResetXDR()
 			v.Opremove.Status = kind20
 		}
 		switch kind20 {
@@ -26257,11 +24374,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind21 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind21 != v.Oprename.Status {
-			switch v.Oprename.Status {
-			case Nfsstat4OK:
-				v.Oprename.Resok4.ResetXDR()
-			default:
-			}
+			v.Oprename.ResetXDR()
 			v.Oprename.Status = kind21
 		}
 		switch kind21 {
@@ -26339,11 +24452,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind22 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind22 != v.Opsecinfo.Status {
-			switch v.Opsecinfo.Status {
-			case Nfsstat4OK:
-				v.Opsecinfo.Resok4 = v.Opsecinfo.Resok4[:0]
-			default:
-			}
+			v.Opsecinfo.ResetXDR()
 			v.Opsecinfo.Status = kind22
 		}
 		switch kind22 {
@@ -26369,11 +24478,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				kind23 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if kind23 != p2.Flavor {
-					switch p2.Flavor {
-					case RpcsecGSS:
-						p2.FlavorInfo.ResetXDR()
-					default:
-					}
+					p2.ResetXDR()
 					p2.Flavor = kind23
 				}
 				switch kind23 {
@@ -26446,13 +24551,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind24 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind24 != v.Opsetclientid.Status {
-			switch v.Opsetclientid.Status {
-			case Nfsstat4OK:
-				v.Opsetclientid.Resok4.ResetXDR()
-			case Nfsstat4ErrClidInuse:
-				v.Opsetclientid.ClientUsing.ResetXDR()
-			default:
-			}
+			v.Opsetclientid.ResetXDR()
 			v.Opsetclientid.Status = kind24
 		}
 		switch kind24 {
@@ -26532,11 +24631,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind25 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind25 != v.Opwrite.Status {
-			switch v.Opwrite.Status {
-			case Nfsstat4OK:
-				v.Opwrite.Resok4.ResetXDR()
-			default:
-			}
+			v.Opwrite.ResetXDR()
 			v.Opwrite.Status = kind25
 		}
 		switch kind25 {
@@ -26743,8 +24838,7 @@ func (v NFSResop4) String() string { return text.String(&v, "nfs_resop4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Compound4Args) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Tag))
+	n := 12 + xdr.Padded(len(v.Tag))
 	for i := range v.Argarray {
 		n += v.Argarray[i].XDRSize()
 	}
@@ -26752,9 +24846,12 @@ func (v *Compound4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Compound4Args) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Compound4Args) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -26779,26 +24876,17 @@ func (v *Compound4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Compound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if uint64(len(v.Tag)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), math.MaxUint32, "nfs4.Compound4Args:Tag"))
+func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutCounted(b, off, v.Tag, math.MaxUint32); err != nil {
+		return 0, codec.In(err, "nfs4.Compound4Args:Tag")
 	}
 	if uint64(len(v.Argarray)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Argarray)), math.MaxUint32, "nfs4.Compound4Args:Argarray"))
+		return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Argarray)), math.MaxUint32, "nfs4.Compound4Args:Argarray")
 	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
-		return v.failXDR(e, codec.Full())
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Full()
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Tag)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Tag)
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Minorversion)
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Argarray)))
@@ -26807,39 +24895,28 @@ func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if off, err = p.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs4.Compound4Args:Argarray[]", i))
+			return 0, codec.In(err, "nfs4.Compound4Args:Argarray[]", i)
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Compound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Compound4Args:Tag")
+func (v *Compound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag); err != nil {
+		return 0, codec.In(err, "nfs4.Compound4Args:Tag")
 	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Args:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Compound4Args:Tag")
-	}
-	v.Tag = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Compound4Args:Minorversion")
 	}
 	w := b[off : off+8 : off+8]
 	v.Minorversion = binary.BigEndian.Uint32(w[0:4])
-	n2 := binary.BigEndian.Uint32(w[4:8])
+	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Compound4Args:Argarray")
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Compound4Args:Argarray")
 	}
-	if err = codec.Resize(d, &v.Argarray, int(n2), 304, off); err != nil {
+	if err = codec.Resize(d, &v.Argarray, int(n), 304, off); err != nil {
 		return 0, codec.In(err, "nfs4.Compound4Args:Argarray")
 	}
 	s := v.Argarray
@@ -26864,8 +24941,7 @@ func (v Compound4Args) String() string { return text.String(&v, "COMPOUND4args")
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Compound4Res) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Tag))
+	n := 12 + xdr.Padded(len(v.Tag))
 	for i := range v.Resarray {
 		n += v.Resarray[i].XDRSize()
 	}
@@ -26873,9 +24949,12 @@ func (v *Compound4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Compound4Res) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Compound4Res) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -26899,74 +24978,45 @@ func (v *Compound4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Compound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	var err error
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Compound4Res:Status"))
-	}
-	if uint64(len(v.Tag)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), math.MaxUint32, "nfs4.Compound4Res:Tag"))
+func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	off, fault := codec.At(nil, "nfs4.Compound4Res:Status").In(codec.PutEnum(b, off, v.Status))
+	if off, fault = codec.At(fault, "nfs4.Compound4Res:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
+		return 0, fault
 	}
 	if uint64(len(v.Resarray)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), math.MaxUint32, "nfs4.Compound4Res:Resarray"))
+		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Resarray)), math.MaxUint32, "nfs4.Compound4Res:Resarray")
 	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
-		return v.failXDR(e, codec.Full())
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Tag)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Tag)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Resarray)))
 	off += 4
 	s := v.Resarray
 	for i := range s {
 		p := &s[i]
 		if off, err = p.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs4.Compound4Res:Resarray[]", i))
+			return 0, codec.In(err, "nfs4.Compound4Res:Resarray[]", i)
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Compound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Compound4Res:Status")
+func (v *Compound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	off, fault := codec.At(nil, "nfs4.Compound4Res:Status").In(codec.GetEnum(d, b, off, &v.Status))
+	if off, fault = codec.At(fault, "nfs4.Compound4Res:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
+		return 0, fault
 	}
-	w := b[off : off+8 : off+8]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Compound4Res:Status")
-	}
-	v.Status = enum
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Res:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Compound4Res:Tag")
-	}
-	v.Tag = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Compound4Res:Resarray")
 	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.Compound4Res:Resarray")
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "nfs4.Compound4Res:Resarray")
 	}
-	if err = codec.Resize(d, &v.Resarray, int(n2), 384, off); err != nil {
+	if err = codec.Resize(d, &v.Resarray, int(n), 384, off); err != nil {
 		return 0, codec.In(err, "nfs4.Compound4Res:Resarray")
 	}
 	s := v.Resarray
@@ -26990,12 +25040,7 @@ func (v *Compound4Res) ResetXDR() {
 func (v Compound4Res) String() string { return text.String(&v, "COMPOUND4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CbGetattr4Args) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.FH))
-	n += 4 * len(v.AttrRequest)
-	return n
-}
+func (v *CbGetattr4Args) XDRSize() int { return 8 + xdr.Padded(len(v.FH)) + 4*len(v.AttrRequest) }
 
 // EncodeXDR appends v to the output of e.
 func (v *CbGetattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -27057,8 +25102,7 @@ func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:FH")
 	}
@@ -27105,10 +25149,7 @@ func (v CbGetattr4Args) String() string { return text.String(&v, "CB_GETATTR4arg
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbGetattr4Resok) XDRSize() int {
-	n := 8
-	n += 4 * len(v.ObjAttributes.Attrmask)
-	n += xdr.Padded(len(v.ObjAttributes.AttrVals))
-	return n
+	return 8 + 4*len(v.ObjAttributes.Attrmask) + xdr.Padded(len(v.ObjAttributes.AttrVals))
 }
 
 // EncodeXDR appends v to the output of e.
@@ -27174,8 +25215,7 @@ func (v *CbGetattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
@@ -27209,9 +25249,7 @@ func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CbGetattr4Resok) ResetXDR() {
-	v.ObjAttributes.ResetXDR()
-}
+func (v *CbGetattr4Resok) ResetXDR() { v.ObjAttributes.ResetXDR() }
 
 // String returns v as text, for logs.
 func (v CbGetattr4Resok) String() string { return text.String(&v, "CB_GETATTR4resok") }
@@ -27221,9 +25259,7 @@ func (v *CbGetattr4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case Nfsstat4OK:
-		n += 8
-		n += 4 * len(v.Resok4.ObjAttributes.Attrmask)
-		n += xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))
+		n += 8 + 4*len(v.Resok4.ObjAttributes.Attrmask) + xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))
 	default:
 	}
 	return n
@@ -27306,19 +25342,14 @@ func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
 	}
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case Nfsstat4OK:
-			v.Resok4.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -27374,16 +25405,10 @@ func (v *CbGetattr4Res) ResetXDR() {
 func (v CbGetattr4Res) String() string { return text.String(&v, "CB_GETATTR4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CbRecall4Args) XDRSize() int {
-	n := 24
-	n += xdr.Padded(len(v.FH))
-	return n
-}
+func (v *CbRecall4Args) XDRSize() int { return 24 + xdr.Padded(len(v.FH)) }
 
 // XDRMaxSize returns CbRecall4ArgsMaxSize.
-func (*CbRecall4Args) XDRMaxSize() int {
-	return CbRecall4ArgsMaxSize
-}
+func (*CbRecall4Args) XDRMaxSize() int { return CbRecall4ArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *CbRecall4Args) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -27465,24 +25490,16 @@ func (v *CbRecall4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CbRecall4Args) ResetXDR() {
-	v.Stateid.ResetXDR()
-	v.Truncate = false
-	v.FH = nil
-}
+func (v *CbRecall4Args) ResetXDR() { *v = CbRecall4Args{} }
 
 // String returns v as text, for logs.
 func (v CbRecall4Args) String() string { return text.String(&v, "CB_RECALL4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CbRecall4Res) XDRSize() int {
-	return 4
-}
+func (v *CbRecall4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns CbRecall4ResFixedSize.
-func (*CbRecall4Res) XDRMaxSize() int {
-	return CbRecall4ResFixedSize
-}
+func (*CbRecall4Res) XDRMaxSize() int { return CbRecall4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *CbRecall4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -27544,22 +25561,16 @@ func (v *CbRecall4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CbRecall4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *CbRecall4Res) ResetXDR() { *v = CbRecall4Res{} }
 
 // String returns v as text, for logs.
 func (v CbRecall4Res) String() string { return text.String(&v, "CB_RECALL4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CbIllegal4Res) XDRSize() int {
-	return 4
-}
+func (v *CbIllegal4Res) XDRSize() int { return 4 }
 
 // XDRMaxSize returns CbIllegal4ResFixedSize.
-func (*CbIllegal4Res) XDRMaxSize() int {
-	return CbIllegal4ResFixedSize
-}
+func (*CbIllegal4Res) XDRMaxSize() int { return CbIllegal4ResFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *CbIllegal4Res) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -27621,9 +25632,7 @@ func (v *CbIllegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CbIllegal4Res) ResetXDR() {
-	v.Status = 0
-}
+func (v *CbIllegal4Res) ResetXDR() { *v = CbIllegal4Res{} }
 
 // String returns v as text, for logs.
 func (v CbIllegal4Res) String() string { return text.String(&v, "CB_ILLEGAL4res") }
@@ -27661,14 +25670,10 @@ func (v NFSCbOpnum4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSCbOpnum4) XDRSize() int {
-	return 4
-}
+func (v *NFSCbOpnum4) XDRSize() int { return 4 }
 
 // XDRMaxSize returns NFSCbOpnum4FixedSize.
-func (*NFSCbOpnum4) XDRMaxSize() int {
-	return NFSCbOpnum4FixedSize
-}
+func (*NFSCbOpnum4) XDRMaxSize() int { return NFSCbOpnum4FixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *NFSCbOpnum4) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -27730,21 +25735,16 @@ func (v *NFSCbOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSCbOpnum4) ResetXDR() {
-	*v = 0
-}
+func (v *NFSCbOpnum4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSCbArgop4) XDRSize() int {
 	n := 4
 	switch v.Argop {
 	case 3:
-		n += 8
-		n += xdr.Padded(len(v.Opcbgetattr.FH))
-		n += 4 * len(v.Opcbgetattr.AttrRequest)
+		n += 8 + xdr.Padded(len(v.Opcbgetattr.FH)) + 4*len(v.Opcbgetattr.AttrRequest)
 	case 4:
-		n += 24
-		n += xdr.Padded(len(v.Opcbrecall.FH))
+		n += 24 + xdr.Padded(len(v.Opcbrecall.FH))
 	case 10044:
 	}
 	return n
@@ -27838,8 +25838,7 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Argop")
@@ -27847,13 +25846,7 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Argop {
-		switch v.Argop {
-		case 3:
-			v.Opcbgetattr.ResetXDR()
-		case 4:
-			v.Opcbrecall.ResetXDR()
-		case 10044:
-		}
+		v.ResetXDR()
 		v.Argop = kind
 	}
 	switch kind {
@@ -27945,9 +25938,7 @@ func (v *NFSCbResop4) XDRSize() int {
 		n += 4
 		switch v.Opcbgetattr.Status {
 		case Nfsstat4OK:
-			n += 8
-			n += 4 * len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)
-			n += xdr.Padded(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals))
+			n += 8 + 4*len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask) + xdr.Padded(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals))
 		default:
 		}
 	case 4:
@@ -28062,8 +26053,7 @@ func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Resop")
@@ -28071,14 +26061,7 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Resop {
-		switch v.Resop {
-		case 3:
-			v.Opcbgetattr.ResetXDR()
-		case 4:
-			v.Opcbrecall.ResetXDR()
-		case 10044:
-			v.Opcbillegal.ResetXDR()
-		}
+		v.ResetXDR()
 		v.Resop = kind
 	}
 	switch kind {
@@ -28089,11 +26072,7 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Opcbgetattr.Status {
-			switch v.Opcbgetattr.Status {
-			case Nfsstat4OK:
-				v.Opcbgetattr.Resok4.ResetXDR()
-			default:
-			}
+			v.Opcbgetattr.ResetXDR()
 			v.Opcbgetattr.Status = kind2
 		}
 		switch kind2 {
@@ -28176,18 +26155,13 @@ func (v NFSCbResop4) String() string { return text.String(&v, "nfs_cb_resop4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbCompound4Args) XDRSize() int {
-	n := 16
-	n += xdr.Padded(len(v.Tag))
-	n += 4 * len(v.Argarray)
+	n := 16 + xdr.Padded(len(v.Tag)) + 4*len(v.Argarray)
 	for i := range v.Argarray {
 		switch v.Argarray[i].Argop {
 		case 3:
-			n += 8
-			n += xdr.Padded(len(v.Argarray[i].Opcbgetattr.FH))
-			n += 4 * len(v.Argarray[i].Opcbgetattr.AttrRequest)
+			n += 8 + xdr.Padded(len(v.Argarray[i].Opcbgetattr.FH)) + 4*len(v.Argarray[i].Opcbgetattr.AttrRequest)
 		case 4:
-			n += 24
-			n += xdr.Padded(len(v.Argarray[i].Opcbrecall.FH))
+			n += 24 + xdr.Padded(len(v.Argarray[i].Opcbrecall.FH))
 		case 10044:
 		}
 	}
@@ -28195,9 +26169,12 @@ func (v *CbCompound4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbCompound4Args) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CbCompound4Args) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -28221,25 +26198,17 @@ func (v *CbCompound4Args) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CbCompound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Tag)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), math.MaxUint32, "nfs4.CbCompound4Args:Tag"))
+func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.PutCounted(b, off, v.Tag, math.MaxUint32); err != nil {
+		return 0, codec.In(err, "nfs4.CbCompound4Args:Tag")
 	}
 	if uint64(len(v.Argarray)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+12, uint64(len(v.Argarray)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray"))
+		return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Argarray)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray")
 	}
-	if codec.Lacks(b, off, 16+xdr.Padded(len(v.Tag))) {
-		return v.failXDR(e, codec.Full())
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Full()
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Tag)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Tag)
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.Minorversion)
 	binary.BigEndian.PutUint32(w[4:8], v.CallbackIdent)
@@ -28251,13 +26220,13 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		switch p.Argop {
 		case 3:
 			if len(p.Opcbgetattr.FH) > 128 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Opcbgetattr.FH)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i))
+				return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Opcbgetattr.FH)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
 			if uint64(len(p.Opcbgetattr.AttrRequest)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.FH))+8, uint64(len(p.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i))
+				return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.FH))+8, uint64(len(p.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			if codec.Lacks(b, off, 12+xdr.Padded(len(p.Opcbgetattr.FH))) {
-				return v.failXDR(e, codec.Full())
+				return 0, codec.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Argop)
@@ -28269,17 +26238,17 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			s2 := p.Opcbgetattr.AttrRequest
 			for i2 := range s2 {
 				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
+					return 0, codec.Full()
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 				off += 4
 			}
 		case 4:
 			if len(p.Opcbrecall.FH) > 128 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(p.Opcbrecall.FH)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i))
+				return 0, codec.Fail(xdr.CodeBound, off+24, uint64(len(p.Opcbrecall.FH)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
 			}
 			if codec.Lacks(b, off, 28+xdr.Padded(len(p.Opcbrecall.FH))) {
-				return v.failXDR(e, codec.Full())
+				return 0, codec.Full()
 			}
 			w := b[off : off+28 : off+28]
 			binary.BigEndian.PutUint32(w[0:4], p.Argop)
@@ -28291,45 +26260,34 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			off = codec.PutOpaque(b, off, p.Opcbrecall.FH)
 		case 10044:
 			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
+				return 0, codec.Full()
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], p.Argop)
 			off += 4
 		default:
-			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(p.Argop)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i))
+			return 0, codec.Fail(xdr.CodeUnion, off, uint64(uint32(p.Argop)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Tag")
+func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	if off, err = codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag); err != nil {
+		return 0, codec.In(err, "nfs4.CbCompound4Args:Tag")
 	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Args:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Args:Tag")
-	}
-	v.Tag = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.CbCompound4Args:Minorversion")
 	}
 	w := b[off : off+12 : off+12]
 	v.Minorversion = binary.BigEndian.Uint32(w[0:4])
 	v.CallbackIdent = binary.BigEndian.Uint32(w[4:8])
-	n2 := binary.BigEndian.Uint32(w[8:12])
+	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray")
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray")
 	}
-	if err = codec.Resize(d, &v.Argarray, int(n2), 104, off); err != nil {
+	if err = codec.Resize(d, &v.Argarray, int(n), 104, off); err != nil {
 		return 0, codec.In(err, "nfs4.CbCompound4Args:Argarray")
 	}
 	s := v.Argarray
@@ -28342,13 +26300,7 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Argop {
-			switch p.Argop {
-			case 3:
-				p.Opcbgetattr.ResetXDR()
-			case 4:
-				p.Opcbrecall.ResetXDR()
-			case 10044:
-			}
+			p.ResetXDR()
 			p.Argop = kind
 		}
 		switch kind {
@@ -28356,28 +26308,28 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
-			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if n3 > 128 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
+			if n2 > 128 {
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
+			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
-			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
+			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
-			p.Opcbgetattr.FH = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
-			off += xdr.Padded(int(n3))
+			p.Opcbgetattr.FH = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
+			off += xdr.Padded(int(n2))
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
-			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if uint64(n4)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
+			if uint64(n3)*4 > uint64(len(b)-off) {
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
-			if err = codec.Resize(d, &p.Opcbgetattr.AttrRequest, int(n4), 4, off); err != nil {
+			if err = codec.Resize(d, &p.Opcbgetattr.AttrRequest, int(n3), 4, off); err != nil {
 				return 0, codec.In(err, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			s2 := p.Opcbgetattr.AttrRequest
@@ -28397,19 +26349,19 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 				return 0, codec.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Truncate", i)
 			}
 			p.Opcbrecall.Truncate = word != 0
-			n5 := binary.BigEndian.Uint32(w[20:24])
+			n4 := binary.BigEndian.Uint32(w[20:24])
 			off += 24
-			if n5 > 128 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
+			if n4 > 128 {
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
 			}
-			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
+			if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
+				return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
 			}
-			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
+			if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
 			}
-			p.Opcbrecall.FH = codec.Bytes(d, b[off:off+int(n5):off+int(n5)])
-			off += xdr.Padded(int(n5))
+			p.Opcbrecall.FH = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
+			off += xdr.Padded(int(n4))
 		case 10044:
 		default:
 			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
@@ -28431,18 +26383,14 @@ func (v CbCompound4Args) String() string { return text.String(&v, "CB_COMPOUND4a
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbCompound4Res) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Tag))
-	n += 4 * len(v.Resarray)
+	n := 12 + xdr.Padded(len(v.Tag)) + 4*len(v.Resarray)
 	for i := range v.Resarray {
 		switch v.Resarray[i].Resop {
 		case 3:
 			n += 4
 			switch v.Resarray[i].Opcbgetattr.Status {
 			case Nfsstat4OK:
-				n += 8
-				n += 4 * len(v.Resarray[i].Opcbgetattr.Resok4.ObjAttributes.Attrmask)
-				n += xdr.Padded(len(v.Resarray[i].Opcbgetattr.Resok4.ObjAttributes.AttrVals))
+				n += 8 + 4*len(v.Resarray[i].Opcbgetattr.Resok4.ObjAttributes.Attrmask) + xdr.Padded(len(v.Resarray[i].Opcbgetattr.Resok4.ObjAttributes.AttrVals))
 			default:
 			}
 		case 4:
@@ -28455,9 +26403,12 @@ func (v *CbCompound4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbCompound4Res) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CbCompound4Res) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -28481,30 +26432,18 @@ func (v *CbCompound4Res) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CbCompound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbCompound4Res:Status"))
-	}
-	if uint64(len(v.Tag)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), math.MaxUint32, "nfs4.CbCompound4Res:Tag"))
+	off, fault := codec.At(nil, "nfs4.CbCompound4Res:Status").In(codec.PutEnum(b, off, v.Status))
+	if off, fault = codec.At(fault, "nfs4.CbCompound4Res:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
+		return 0, fault
 	}
 	if uint64(len(v.Resarray)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray"))
+		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Resarray)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray")
 	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
-		return v.failXDR(e, codec.Full())
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Tag)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Tag)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Resarray)))
 	off += 4
 	s := v.Resarray
@@ -28513,7 +26452,7 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		switch p.Resop {
 		case 3:
 			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+				return 0, codec.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Resop)
@@ -28522,41 +26461,41 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 			switch p.Opcbgetattr.Status {
 			case Nfsstat4OK:
 				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i))
+					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
+					return 0, codec.Full()
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)))
 				off += 4
 				s2 := p.Opcbgetattr.Resok4.ObjAttributes.Attrmask
 				for i2 := range s2 {
 					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
+						return 0, codec.Full()
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 					off += 4
 				}
 				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i))
+					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				if codec.Lacks(b, off, 4+xdr.Padded(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals))) {
-					return v.failXDR(e, codec.Full())
+					return 0, codec.Full()
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)))
 				off += 4
 				off = codec.PutOpaque(b, off, p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)
 			default:
 				if !p.Opcbgetattr.Status.Valid() {
-					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.Opcbgetattr.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i))
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.Opcbgetattr.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 				}
 			}
 		case 4:
 			if !p.Opcbrecall.Status.Valid() {
-				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Opcbrecall.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i))
+				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Opcbrecall.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+				return 0, codec.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Resop)
@@ -28564,53 +26503,37 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 			off += 8
 		case 10044:
 			if !p.Opcbillegal.Status.Valid() {
-				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Opcbillegal.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i))
+				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Opcbillegal.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+				return 0, codec.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Resop)
 			binary.BigEndian.PutUint32(w[4:8], uint32(p.Opcbillegal.Status))
 			off += 8
 		default:
-			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(p.Resop)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i))
+			return 0, codec.Fail(xdr.CodeUnion, off, uint64(uint32(p.Resop)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.CbCompound4Res:Status")
+func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	off, fault := codec.At(nil, "nfs4.CbCompound4Res:Status").In(codec.GetEnum(d, b, off, &v.Status))
+	if off, fault = codec.At(fault, "nfs4.CbCompound4Res:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
+		return 0, fault
 	}
-	w := b[off : off+8 : off+8]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCompound4Res:Status")
-	}
-	v.Status = enum
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Res:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Res:Tag")
-	}
-	v.Tag = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray")
 	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCompound4Res:Resarray")
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "nfs4.CbCompound4Res:Resarray")
 	}
-	if err = codec.Resize(d, &v.Resarray, int(n2), 72, off); err != nil {
+	if err = codec.Resize(d, &v.Resarray, int(n), 72, off); err != nil {
 		return 0, codec.In(err, "nfs4.CbCompound4Res:Resarray")
 	}
 	s := v.Resarray
@@ -28623,14 +26546,7 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Resop {
-			switch p.Resop {
-			case 3:
-				p.Opcbgetattr.ResetXDR()
-			case 4:
-				p.Opcbrecall.ResetXDR()
-			case 10044:
-				p.Opcbillegal.ResetXDR()
-			}
+			p.ResetXDR()
 			p.Resop = kind
 		}
 		switch kind {
@@ -28641,11 +26557,7 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 			kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind2 != p.Opcbgetattr.Status {
-				switch p.Opcbgetattr.Status {
-				case Nfsstat4OK:
-					p.Opcbgetattr.Resok4.ResetXDR()
-				default:
-				}
+				p.Opcbgetattr.ResetXDR()
 				p.Opcbgetattr.Status = kind2
 			}
 			switch kind2 {
@@ -28653,12 +26565,12 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
-				n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				if uint64(n3)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+				if uint64(n2)*4 > uint64(len(b)-off) {
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
-				if err = codec.Resize(d, &p.Opcbgetattr.Resok4.ObjAttributes.Attrmask, int(n3), 4, off); err != nil {
+				if err = codec.Resize(d, &p.Opcbgetattr.Resok4.ObjAttributes.Attrmask, int(n2), 4, off); err != nil {
 					return 0, codec.In(err, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				s2 := p.Opcbgetattr.Resok4.ObjAttributes.Attrmask
@@ -28669,16 +26581,16 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
-				n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+				if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+					return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
-				if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+				if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
-				p.Opcbgetattr.Resok4.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
-				off += xdr.Padded(int(n4))
+				p.Opcbgetattr.Resok4.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
+				off += xdr.Padded(int(n3))
 			default:
 				if !kind2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
@@ -28688,21 +26600,21 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
-			enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
+			enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
-			p.Opcbrecall.Status = enum2
+			p.Opcbrecall.Status = enum
 			off += 4
 		case 10044:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
-			enum3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
+			enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			if !enum2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
-			p.Opcbillegal.Status = enum3
+			p.Opcbillegal.Status = enum2
 			off += 4
 		default:
 			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)

@@ -13,8 +13,6 @@
 package echo
 
 import (
-	"encoding/binary"
-
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
@@ -46,21 +44,18 @@ const (
 )
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Message) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *Message) XDRSize() int { return 4 + xdr.Padded(len(v.Data)) }
 
 // XDRMaxSize returns MessageMaxSize.
-func (*Message) XDRMaxSize() int {
-	return MessageMaxSize
-}
+func (*Message) XDRMaxSize() int { return MessageMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Message) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -84,50 +79,18 @@ func (v *Message) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Data) > 1048576 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 1048576, "echo.Message:Data"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Data))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Data)
-	return off, nil
+	return codec.At(nil, "echo.Message:Data").End(codec.PutCounted(b, off, v.Data, 1048576))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "echo.Message:Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 1048576 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "echo.Message:Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "echo.Message:Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "echo.Message:Data")
-	}
-	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return codec.At(nil, "echo.Message:Data").End(codec.GetOpaque(d, b, off, 1048576, &v.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Message) ResetXDR() {
-	v.Data = nil
-}
+func (v *Message) ResetXDR() { *v = Message{} }
 
 // String returns v as text, for logs.
 func (v Message) String() string { return text.String(&v, "echo_message") }

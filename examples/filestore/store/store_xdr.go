@@ -13,8 +13,6 @@
 package store
 
 import (
-	"encoding/binary"
-
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
@@ -155,19 +153,18 @@ func (v Status) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int {
-	return 4
-}
+func (v *Status) XDRSize() int { return 4 }
 
 // XDRMaxSize returns StatusFixedSize.
-func (*Status) XDRMaxSize() int {
-	return StatusFixedSize
-}
+func (*Status) XDRMaxSize() int { return StatusFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Status) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -191,42 +188,18 @@ func (v *Status) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "store.Status:"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return codec.At(nil, "store.Status:").End(codec.PutEnum(b, off, *v))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "store.Status:")
-	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
-	}
-	*v = enum
-	off += 4
-	return off, nil
+	return codec.At(nil, "store.Status:").End(codec.GetEnum(d, b, off, v))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() {
-	*v = 0
-}
+func (v *Status) ResetXDR() { *v = 0 }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v Status) MarshalJSON() ([]byte, error) {
@@ -239,19 +212,19 @@ func (v *Status) UnmarshalJSON(b []byte) error {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Name) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *Name) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // XDRMaxSize returns NameMaxSize.
-func (*Name) XDRMaxSize() int {
-	return NameMaxSize
-}
+func (*Name) XDRMaxSize() int { return NameMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *Name) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
+func (v *Name) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
+}
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Name) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
@@ -271,50 +244,18 @@ func (v *Name) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Name) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(*v) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "store.Name:"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.At(nil, "store.Name:").End(codec.PutCounted(b, off, *v, 255))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "store.Name:")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.Name:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.Name:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.Name:")
-	}
-	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return codec.At(nil, "store.Name:").End(codec.GetOpaque(d, b, off, 255, v))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Name) ResetXDR() {
-	*v = nil
-}
+func (v *Name) ResetXDR() { *v = nil }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v Name) MarshalJSON() ([]byte, error) {
@@ -330,23 +271,15 @@ func (v *Name) UnmarshalJSON(b []byte) error {
 func (v Name) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteArgs) XDRSize() int {
-	n := 16
-	n += xdr.Padded(len(v.Name))
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *WriteArgs) XDRSize() int { return 16 + xdr.Padded(len(v.Name)) + xdr.Padded(len(v.Data)) }
 
 // XDRMaxSize returns WriteArgsMaxSize.
-func (*WriteArgs) XDRMaxSize() int {
-	return WriteArgsMaxSize
-}
+func (*WriteArgs) XDRMaxSize() int { return WriteArgsMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
 func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
-	n := 16
-	n += xdr.Padded(len(v.Name))
+	n := 16 + xdr.Padded(len(v.Name))
 	if !codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
 		n += xdr.Padded(len(v.Data))
 	}
@@ -388,90 +321,20 @@ func (v *WriteArgs) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Name) > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.WriteArgs:Name")
-	}
-	if len(v.Data) > 1048576 {
-		return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+12, uint64(len(v.Data)), 1048576, "store.WriteArgs:Data")
-	}
-	if codec.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
-		return 0, codec.Full()
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Name)
-	w := b[off : off+12 : off+12]
-	binary.BigEndian.PutUint64(w[0:8], v.Offset)
-	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Data)))
-	off += 12
-	if codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
-		codec.LeaveOut(e, SiteWriteArgsData, off, v.Data)
-	} else {
-		if codec.Lacks(b, off, xdr.Padded(len(v.Data))) {
-			return 0, codec.Full()
-		}
-		off = codec.PutOpaque(b, off, v.Data)
-	}
-	return off, nil
+	off, fault := codec.At(nil, "store.WriteArgs:Name").In(codec.PutCounted(b, off, v.Name, 255))
+	off, fault = codec.At(fault, "store.WriteArgs:Offset").In(codec.PutHyper(b, off, v.Offset))
+	return codec.At(fault, "store.WriteArgs:Data").End(codec.PutItem(e, b, off, SiteWriteArgsData, v.Data, 1048576))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "store.WriteArgs:Name")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.WriteArgs:Name")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.WriteArgs:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.WriteArgs:Name")
-	}
-	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "store.WriteArgs:Offset")
-	}
-	w := b[off : off+12 : off+12]
-	v.Offset = binary.BigEndian.Uint64(w[0:8])
-	n2 := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n2 > 1048576 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
-	}
-	var data []byte
-	ok := false
-	if codec.Reinserts(d) {
-		var fault *xdr.Error
-		if data, ok, fault = codec.Take(d, SiteWriteArgsData, off, int(n2)); fault != nil {
-			return 0, codec.In(fault, "store.WriteArgs:Data")
-		}
-	}
-	if ok {
-		v.Data = data
-	} else {
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
-		}
-		v.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-		off += xdr.Padded(int(n2))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "store.WriteArgs:Name").In(codec.GetOpaque(d, b, off, 255, &v.Name))
+	off, fault = codec.At(fault, "store.WriteArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
+	return codec.At(fault, "store.WriteArgs:Data").End(codec.GetItem(d, b, off, 1048576, SiteWriteArgsData, &v.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteArgs) ResetXDR() {
-	v.Name = nil
-	v.Offset = 0
-	v.Data = nil
-}
+func (v *WriteArgs) ResetXDR() { *v = WriteArgs{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v WriteArgs) MarshalJSON() ([]byte, error) {
@@ -487,19 +350,18 @@ func (v *WriteArgs) UnmarshalJSON(b []byte) error {
 func (v WriteArgs) String() string { return text.String(&v, "store_write_args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteRes) XDRSize() int {
-	return 8
-}
+func (v *WriteRes) XDRSize() int { return 8 }
 
 // XDRMaxSize returns WriteResFixedSize.
-func (*WriteRes) XDRMaxSize() int {
-	return WriteResFixedSize
-}
+func (*WriteRes) XDRMaxSize() int { return WriteResFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -523,47 +385,20 @@ func (v *WriteRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *WriteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.WriteRes:Status"))
-	}
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	binary.BigEndian.PutUint32(w[4:8], v.Count)
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "store.WriteRes:Status").In(codec.PutEnum(b, off, v.Status))
+	return codec.At(fault, "store.WriteRes:Count").End(codec.PutWord(b, off, v.Count))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "store.WriteRes:Status")
-	}
-	w := b[off : off+8 : off+8]
-	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.WriteRes:Status")
-	}
-	v.Status = enum
-	v.Count = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "store.WriteRes:Status").In(codec.GetEnum(d, b, off, &v.Status))
+	return codec.At(fault, "store.WriteRes:Count").End(codec.GetWord(b, off, &v.Count))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteRes) ResetXDR() {
-	v.Status = 0
-	v.Count = 0
-}
+func (v *WriteRes) ResetXDR() { *v = WriteRes{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v WriteRes) MarshalJSON() ([]byte, error) {
@@ -579,21 +414,18 @@ func (v *WriteRes) UnmarshalJSON(b []byte) error {
 func (v WriteRes) String() string { return text.String(&v, "store_write_res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadArgs) XDRSize() int {
-	n := 16
-	n += xdr.Padded(len(v.Name))
-	return n
-}
+func (v *ReadArgs) XDRSize() int { return 16 + xdr.Padded(len(v.Name)) }
 
 // XDRMaxSize returns ReadArgsMaxSize.
-func (*ReadArgs) XDRMaxSize() int {
-	return ReadArgsMaxSize
-}
+func (*ReadArgs) XDRMaxSize() int { return ReadArgsMaxSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -617,63 +449,22 @@ func (v *ReadArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Name) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.ReadArgs:Name"))
-	}
-	if codec.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Name)
-	w := b[off : off+12 : off+12]
-	binary.BigEndian.PutUint64(w[0:8], v.Offset)
-	binary.BigEndian.PutUint32(w[8:12], v.Count)
-	off += 12
-	return off, nil
+	off, fault := codec.At(nil, "store.ReadArgs:Name").In(codec.PutCounted(b, off, v.Name, 255))
+	off, fault = codec.At(fault, "store.ReadArgs:Offset").In(codec.PutHyper(b, off, v.Offset))
+	return codec.At(fault, "store.ReadArgs:Count").End(codec.PutWord(b, off, v.Count))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "store.ReadArgs:Name")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.ReadArgs:Name")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadArgs:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadArgs:Name")
-	}
-	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Short(b, off, 12, "store.ReadArgs:Offset")
-	}
-	w := b[off : off+12 : off+12]
-	v.Offset = binary.BigEndian.Uint64(w[0:8])
-	v.Count = binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	return off, nil
+	off, fault := codec.At(nil, "store.ReadArgs:Name").In(codec.GetOpaque(d, b, off, 255, &v.Name))
+	off, fault = codec.At(fault, "store.ReadArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
+	return codec.At(fault, "store.ReadArgs:Count").End(codec.GetWord(b, off, &v.Count))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadArgs) ResetXDR() {
-	v.Name = nil
-	v.Offset = 0
-	v.Count = 0
-}
+func (v *ReadArgs) ResetXDR() { *v = ReadArgs{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v ReadArgs) MarshalJSON() ([]byte, error) {
@@ -689,16 +480,10 @@ func (v *ReadArgs) UnmarshalJSON(b []byte) error {
 func (v ReadArgs) String() string { return text.String(&v, "store_read_args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadOK) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *ReadOK) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
 
 // XDRMaxSize returns ReadOKMaxSize.
-func (*ReadOK) XDRMaxSize() int {
-	return ReadOKMaxSize
-}
+func (*ReadOK) XDRMaxSize() int { return ReadOKMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -745,71 +530,18 @@ func (v *ReadOK) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Data) > 1048576 {
-		return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 1048576, "store.ReadOK:Data")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Full()
-	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], codec.Word(v.EOF))
-	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
-	off += 8
-	if codec.Reduces(e, SiteReadOKData, len(v.Data)) {
-		codec.LeaveOut(e, SiteReadOKData, off, v.Data)
-	} else {
-		if codec.Lacks(b, off, xdr.Padded(len(v.Data))) {
-			return 0, codec.Full()
-		}
-		off = codec.PutOpaque(b, off, v.Data)
-	}
-	return off, nil
+	off, fault := codec.At(nil, "store.ReadOK:EOF").In(codec.PutWord(b, off, codec.Word(v.EOF)))
+	return codec.At(fault, "store.ReadOK:Data").End(codec.PutItem(e, b, off, SiteReadOKData, v.Data, 1048576))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "store.ReadOK:EOF")
-	}
-	w := b[off : off+8 : off+8]
-	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOK:EOF")
-	}
-	v.EOF = word != 0
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if n > 1048576 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOK:Data")
-	}
-	var data []byte
-	ok := false
-	if codec.Reinserts(d) {
-		var fault *xdr.Error
-		if data, ok, fault = codec.Take(d, SiteReadOKData, off, int(n)); fault != nil {
-			return 0, codec.In(fault, "store.ReadOK:Data")
-		}
-	}
-	if ok {
-		v.Data = data
-	} else {
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadOK:Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
-		}
-		v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "store.ReadOK:EOF").In(codec.GetBool(d, b, off, &v.EOF))
+	return codec.At(fault, "store.ReadOK:Data").End(codec.GetItem(d, b, off, 1048576, SiteReadOKData, &v.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadOK) ResetXDR() {
-	v.EOF = false
-	v.Data = nil
-}
+func (v *ReadOK) ResetXDR() { *v = ReadOK{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v ReadOK) MarshalJSON() ([]byte, error) {
@@ -829,17 +561,14 @@ func (v *ReadRes) XDRSize() int {
 	n := 4
 	switch v.Status {
 	case OK:
-		n += 8
-		n += xdr.Padded(len(v.OK.Data))
+		n += v.OK.XDRSize()
 	default:
 	}
 	return n
 }
 
 // XDRMaxSize returns ReadResMaxSize.
-func (*ReadRes) XDRMaxSize() int {
-	return ReadResMaxSize
-}
+func (*ReadRes) XDRMaxSize() int { return ReadResMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -847,10 +576,7 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	n := 4
 	switch v.Status {
 	case OK:
-		n += 8
-		if !codec.Reduces(e, SiteReadOKData, len(v.OK.Data)) {
-			n += xdr.Padded(len(v.OK.Data))
-		}
+		n += v.OK.ReducedXDRSize(e)
 	default:
 	}
 	return n
@@ -891,108 +617,38 @@ func (v *ReadRes) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	off, fault := codec.At(nil, "store.ReadRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
 	case OK:
-		if len(v.OK.Data) > 1048576 {
-			return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.OK.Data)), 1048576, "store.ReadRes:OK.Data")
-		}
-		if codec.Lacks(b, off, 12) {
-			return 0, codec.Full()
-		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.OK.EOF))
-		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.OK.Data)))
-		off += 12
-		if codec.Reduces(e, SiteReadOKData, len(v.OK.Data)) {
-			codec.LeaveOut(e, SiteReadOKData, off, v.OK.Data)
-		} else {
-			if codec.Lacks(b, off, xdr.Padded(len(v.OK.Data))) {
-				return 0, codec.Full()
-			}
-			off = codec.PutOpaque(b, off, v.OK.Data)
-		}
+		return codec.At(fault, "store.ReadRes:OK").End(v.OK.PutXDR(e, b, off))
 	default:
-		if !v.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.ReadRes:Status")
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Full()
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
-		off += 4
+	}
+	if fault != nil {
+		return 0, fault
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "store.ReadRes:Status")
+func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
+	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
+		return 0, codec.In(err, "store.ReadRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case OK:
-			v.OK.ResetXDR()
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
 	case OK:
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "store.ReadRes:OK.EOF")
-		}
-		w := b[off : off+8 : off+8]
-		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:OK.EOF")
-		}
-		v.OK.EOF = word != 0
-		n := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if n > 1048576 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:OK.Data")
-		}
-		var data []byte
-		ok := false
-		if codec.Reinserts(d) {
-			var fault *xdr.Error
-			if data, ok, fault = codec.Take(d, SiteReadOKData, off, int(n)); fault != nil {
-				return 0, codec.In(fault, "store.ReadRes:OK.Data")
-			}
-		}
-		if ok {
-			v.OK.Data = data
-		} else {
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:OK.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadRes:OK.Data")
-			}
-			v.OK.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-			off += xdr.Padded(int(n))
-		}
+		return codec.At(nil, "store.ReadRes:OK").End(v.OK.GetXDR(d, b, off))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "store.ReadRes:Status")
-		}
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadRes) ResetXDR() {
-	switch v.Status {
-	case OK:
-		v.OK.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
+func (v *ReadRes) ResetXDR() { *v = ReadRes{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v ReadRes) MarshalJSON() ([]byte, error) {

@@ -74,16 +74,10 @@ const (
 )
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *String) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *String) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // XDRMaxSize returns StringMaxSize.
-func (*String) XDRMaxSize() int {
-	return StringMaxSize
-}
+func (*String) XDRMaxSize() int { return StringMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *String) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -153,25 +147,25 @@ func (v *String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *String) ResetXDR() {
-	*v = nil
-}
+func (v *String) ResetXDR() { *v = nil }
 
 // String returns the bytes as a string.
 func (v String) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Done) XDRSize() int {
-	return 4
-}
+func (v *Done) XDRSize() int { return 4 }
 
 // XDRMaxSize returns DoneFixedSize.
-func (*Done) XDRMaxSize() int {
-	return DoneFixedSize
-}
+func (*Done) XDRMaxSize() int { return DoneFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *Done) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
+func (v *Done) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
+}
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Done) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
@@ -191,53 +185,26 @@ func (v *Done) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Done) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Done) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(bool(*v)))
-	off += 4
-	return off, nil
+	return codec.At(nil, "rpcbind.Done:").End(codec.PutWord(b, off, codec.Word(bool(*v))))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Done) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "rpcbind.Done:")
-	}
-	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "rpcbind.Done:")
-	}
-	*v = word != 0
-	off += 4
-	return off, nil
+	return codec.At(nil, "rpcbind.Done:").End(codec.GetBool(d, b, off, v))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Done) ResetXDR() {
-	*v = false
-}
+func (v *Done) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Mapping) XDRSize() int {
-	n := 20
-	n += xdr.Padded(len(v.NetID))
-	n += xdr.Padded(len(v.Addr))
-	n += xdr.Padded(len(v.Owner))
-	return n
+	return 20 + xdr.Padded(len(v.NetID)) + xdr.Padded(len(v.Addr)) + xdr.Padded(len(v.Owner))
 }
 
 // XDRMaxSize returns MappingMaxSize.
-func (*Mapping) XDRMaxSize() int {
-	return MappingMaxSize
-}
+func (*Mapping) XDRMaxSize() int { return MappingMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Mapping) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -357,33 +324,27 @@ func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mapping) ResetXDR() {
-	v.Prog = 0
-	v.Vers = 0
-	v.NetID = nil
-	v.Addr = nil
-	v.Owner = nil
-}
+func (v *Mapping) ResetXDR() { *v = Mapping{} }
 
 // String returns v as text, for logs.
 func (v Mapping) String() string { return text.String(&v, "rpcb") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Mappings) XDRSize() int {
-	n := 4
-	n += 24 * len(*v)
+	n := 4 + 24*len(*v)
 	for i := range *v {
-		n += xdr.Padded(len((*v)[i].NetID))
-		n += xdr.Padded(len((*v)[i].Addr))
-		n += xdr.Padded(len((*v)[i].Owner))
+		n += xdr.Padded(len((*v)[i].NetID)) + xdr.Padded(len((*v)[i].Addr)) + xdr.Padded(len((*v)[i].Owner))
 	}
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Mappings) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Mappings) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -407,27 +368,22 @@ func (v *Mappings) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *Mappings) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
 		p := &s[i]
 		if len(p.NetID) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.NetID)), 255, "rpcbind.Mappings:[].NetID", i))
+			return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.NetID)), 255, "rpcbind.Mappings:[].NetID", i)
 		}
 		if len(p.Addr) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+16, uint64(len(p.Addr)), 255, "rpcbind.Mappings:[].Addr", i))
+			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+16, uint64(len(p.Addr)), 255, "rpcbind.Mappings:[].Addr", i)
 		}
 		if len(p.Owner) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+20, uint64(len(p.Owner)), 255, "rpcbind.Mappings:[].Owner", i))
+			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+20, uint64(len(p.Owner)), 255, "rpcbind.Mappings:[].Owner", i)
 		}
 		if codec.Lacks(b, off, 24+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.Owner))) {
-			return v.failXDR(e, codec.Full())
+			return 0, codec.Full()
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -444,7 +400,7 @@ func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, p.Owner)
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -452,8 +408,7 @@ func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcbind.Mappings:")
 	}
@@ -533,9 +488,7 @@ func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mappings) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Mappings) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Mappings) String() string { return text.String(&v, "rpcb_list_ptr,node=0:rpcb_map") }

@@ -29,6 +29,24 @@ func Retry(e *xdr.Encoder, err *xdr.Error, size int, again func() (int, error)) 
 	return again()
 }
 
+// More makes room for size bytes in e, whose buffer is full. It reports whether there is room now,
+// or sets the error to return.
+func More(e *xdr.Encoder, size int, err *error) bool {
+	if size <= len(e.Buf)-e.Off {
+		return false
+	}
+	*err = e.Grow(size)
+	return *err == nil
+}
+
+// Encoded is the end of EncodeXDR, with the results of the encoder.
+func Encoded(e *xdr.Encoder, off int, err error) error {
+	if err == nil {
+		e.Off = off
+	}
+	return err
+}
+
 // Output returns the output of e and err, for AppendBinary.
 func Output(e *xdr.Encoder, err error) ([]byte, error) { return e.Buf[:e.Off], err }
 

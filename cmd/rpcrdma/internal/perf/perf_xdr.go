@@ -4,8 +4,6 @@
 package perf
 
 import (
-	"encoding/binary"
-
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
@@ -69,16 +67,10 @@ const (
 )
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteArgs) XDRSize() int {
-	n := 8
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *WriteArgs) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
 
 // XDRMaxSize returns WriteArgsMaxSize.
-func (*WriteArgs) XDRMaxSize() int {
-	return WriteArgsMaxSize
-}
+func (*WriteArgs) XDRMaxSize() int { return WriteArgsMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -125,85 +117,35 @@ func (v *WriteArgs) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Data) > 67108864 {
-		return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 67108864, "perf.WriteArgs:Data")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Full()
-	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], v.Check)
-	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
-	off += 8
-	if codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
-		codec.LeaveOut(e, SiteWriteArgsData, off, v.Data)
-	} else {
-		if codec.Lacks(b, off, xdr.Padded(len(v.Data))) {
-			return 0, codec.Full()
-		}
-		off = codec.PutOpaque(b, off, v.Data)
-	}
-	return off, nil
+	off, fault := codec.At(nil, "perf.WriteArgs:Check").In(codec.PutWord(b, off, v.Check))
+	return codec.At(fault, "perf.WriteArgs:Data").End(codec.PutItem(e, b, off, SiteWriteArgsData, v.Data, 67108864))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "perf.WriteArgs:Check")
-	}
-	w := b[off : off+8 : off+8]
-	v.Check = binary.BigEndian.Uint32(w[0:4])
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if n > 67108864 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.WriteArgs:Data")
-	}
-	var data []byte
-	ok := false
-	if codec.Reinserts(d) {
-		var fault *xdr.Error
-		if data, ok, fault = codec.Take(d, SiteWriteArgsData, off, int(n)); fault != nil {
-			return 0, codec.In(fault, "perf.WriteArgs:Data")
-		}
-	}
-	if ok {
-		v.Data = data
-	} else {
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
-		}
-		v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
+	off, fault := codec.At(nil, "perf.WriteArgs:Check").In(codec.GetWord(b, off, &v.Check))
+	return codec.At(fault, "perf.WriteArgs:Data").End(codec.GetItem(d, b, off, 67108864, SiteWriteArgsData, &v.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteArgs) ResetXDR() {
-	v.Check = 0
-	v.Data = nil
-}
+func (v *WriteArgs) ResetXDR() { *v = WriteArgs{} }
 
 // String returns v as text, for logs.
 func (v WriteArgs) String() string { return text.String(&v, "perf_write_args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteRes) XDRSize() int {
-	return 8
-}
+func (v *WriteRes) XDRSize() int { return 8 }
 
 // XDRMaxSize returns WriteResFixedSize.
-func (*WriteRes) XDRMaxSize() int {
-	return WriteResFixedSize
-}
+func (*WriteRes) XDRMaxSize() int { return WriteResFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -227,62 +169,37 @@ func (v *WriteRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *WriteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], v.Count)
-	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Good))
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "perf.WriteRes:Count").In(codec.PutWord(b, off, v.Count))
+	return codec.At(fault, "perf.WriteRes:Good").End(codec.PutWord(b, off, codec.Word(v.Good)))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "perf.WriteRes:Count")
-	}
-	w := b[off : off+8 : off+8]
-	v.Count = binary.BigEndian.Uint32(w[0:4])
-	word := binary.BigEndian.Uint32(w[4:8])
-	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
-		return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word), 1, "perf.WriteRes:Good")
-	}
-	v.Good = word != 0
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "perf.WriteRes:Count").In(codec.GetWord(b, off, &v.Count))
+	return codec.At(fault, "perf.WriteRes:Good").End(codec.GetBool(d, b, off, &v.Good))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteRes) ResetXDR() {
-	v.Count = 0
-	v.Good = false
-}
+func (v *WriteRes) ResetXDR() { *v = WriteRes{} }
 
 // String returns v as text, for logs.
 func (v WriteRes) String() string { return text.String(&v, "perf_write_res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadArgs) XDRSize() int {
-	return 8
-}
+func (v *ReadArgs) XDRSize() int { return 8 }
 
 // XDRMaxSize returns ReadArgsFixedSize.
-func (*ReadArgs) XDRMaxSize() int {
-	return ReadArgsFixedSize
-}
+func (*ReadArgs) XDRMaxSize() int { return ReadArgsFixedSize }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -306,55 +223,29 @@ func (v *ReadArgs) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], v.Count)
-	binary.BigEndian.PutUint32(w[4:8], v.Seed)
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "perf.ReadArgs:Count").In(codec.PutWord(b, off, v.Count))
+	return codec.At(fault, "perf.ReadArgs:Seed").End(codec.PutWord(b, off, v.Seed))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "perf.ReadArgs:Count")
-	}
-	w := b[off : off+8 : off+8]
-	v.Count = binary.BigEndian.Uint32(w[0:4])
-	v.Seed = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "perf.ReadArgs:Count").In(codec.GetWord(b, off, &v.Count))
+	return codec.At(fault, "perf.ReadArgs:Seed").End(codec.GetWord(b, off, &v.Seed))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadArgs) ResetXDR() {
-	v.Count = 0
-	v.Seed = 0
-}
+func (v *ReadArgs) ResetXDR() { *v = ReadArgs{} }
 
 // String returns v as text, for logs.
 func (v ReadArgs) String() string { return text.String(&v, "perf_read_args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadRes) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(v.Data))
-	return n
-}
+func (v *ReadRes) XDRSize() int { return 4 + xdr.Padded(len(v.Data)) }
 
 // XDRMaxSize returns ReadResMaxSize.
-func (*ReadRes) XDRMaxSize() int {
-	return ReadResMaxSize
-}
+func (*ReadRes) XDRMaxSize() int { return ReadResMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -401,62 +292,16 @@ func (v *ReadRes) UnmarshalBinary(b []byte) error {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Data) > 67108864 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 67108864, "perf.ReadRes:Data")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Full()
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Data)))
-	off += 4
-	if codec.Reduces(e, SiteReadResData, len(v.Data)) {
-		codec.LeaveOut(e, SiteReadResData, off, v.Data)
-	} else {
-		if codec.Lacks(b, off, xdr.Padded(len(v.Data))) {
-			return 0, codec.Full()
-		}
-		off = codec.PutOpaque(b, off, v.Data)
-	}
-	return off, nil
+	return codec.At(nil, "perf.ReadRes:Data").End(codec.PutItem(e, b, off, SiteReadResData, v.Data, 67108864))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "perf.ReadRes:Data")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if n > 67108864 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
-	}
-	var data []byte
-	ok := false
-	if codec.Reinserts(d) {
-		var fault *xdr.Error
-		if data, ok, fault = codec.Take(d, SiteReadResData, off, int(n)); fault != nil {
-			return 0, codec.In(fault, "perf.ReadRes:Data")
-		}
-	}
-	if ok {
-		v.Data = data
-	} else {
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
-		}
-		v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-		off += xdr.Padded(int(n))
-	}
-	return off, nil
+	return codec.At(nil, "perf.ReadRes:Data").End(codec.GetItem(d, b, off, 67108864, SiteReadResData, &v.Data))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadRes) ResetXDR() {
-	v.Data = nil
-}
+func (v *ReadRes) ResetXDR() { *v = ReadRes{} }
 
 // String returns v as text, for logs.
 func (v ReadRes) String() string { return text.String(&v, "perf_read_res") }

@@ -16,6 +16,7 @@ type calls struct {
 	fn   *function
 	off  string // the variable with the offset
 	fail func(err jen.Code) jen.Code
+	top  bool     // not in a nested block
 	call jen.Code // of the last part, which is not written yet; nil if there is none
 	at   value    // the last part
 	long bool     // a part before the last may have failed; fault is its error
@@ -38,8 +39,8 @@ func checkedWord(s *plan.Step) bool {
 // fewWords is the number of items in a run of a compact type up to which each is a part.
 const fewWords = 3
 
-// small is an item of a run that can be a part instead.
-type small struct {
+// smallItem is an item of a run that can be a part instead.
+type smallItem struct {
 	size int
 	at   value
 	call func() jen.Code
@@ -58,20 +59,29 @@ func (c *calls) link() []jen.Code {
 	if c.call == nil {
 		return nil
 	}
-	c.fn.usesFault = true
-	line := jen.List(jen.Id(c.off), jen.Id("fault")).Op("=").Add(c.located("In"))
+	op := "="
+	if c.top && !c.fn.usesFault && !c.fn.hasFault {
+		op = ":="
+		c.fn.hasFault = true
+	}
+	line := jen.List(jen.Id(c.off), c.fault()).Op(op).Add(c.located("In"))
 	c.call, c.long = nil, true
 	return []jen.Code{line}
 }
 
+// fault is the variable with the first error.
+func (c *calls) fault() *jen.Statement {
+	c.fn.usesFault = !c.fn.hasFault
+	return jen.Id("fault")
+}
+
 // located is the call for the last part, in a call that adds its path to the error.
 func (c *calls) located(method string) *jen.Statement {
-	fault := jen.Nil()
+	before := jen.Nil()
 	if c.long {
-		c.fn.usesFault = true
-		fault = jen.Id("fault")
+		before = c.fault()
 	}
-	return c.at.locate("At", fault).Dot(method).Call(c.call)
+	return c.at.locate("At", before).Dot(method).Call(c.call)
 }
 
 // settle returns the line for the last part, and a look at the errors of all parts.
@@ -85,11 +95,10 @@ func (c *calls) settle() []jen.Code {
 	c.call, c.long = nil, false
 	switch {
 	case call != nil:
-		c.fn.usesFault = true
-		return []jen.Code{attempt(jen.List(jen.Id(c.off), jen.Id("fault")),
-			c.at.locate("At", jen.Id("fault")).Dot("In").Call(call), "fault", c.fail(jen.Id("fault")))}
+		return []jen.Code{attempt(jen.List(jen.Id(c.off), c.fault()),
+			c.at.locate("At", c.fault()).Dot("In").Call(call), "fault", c.fail(c.fault()))}
 	case long:
-		return []jen.Code{jen.If(jen.Id("fault").Op("!=").Nil()).Block(c.fail(jen.Id("fault")))}
+		return []jen.Code{jen.If(c.fault().Op("!=").Nil()).Block(c.fail(c.fault()))}
 	}
 	return nil
 }

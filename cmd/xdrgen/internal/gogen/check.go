@@ -25,10 +25,10 @@ func (g *gen) checks(t *plan.Type) {
 	)
 	g.v.Comment("// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.")
 	recv().Id("SkipXDR").Params(jen.Id("c").Op("*").Qual(xdrPath, "Checker"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Params(jen.Int(), errPtr()).Block(g.checkBody(t)...)
+		Add(g.checkBody(t))
 }
 
-func (g *gen) checkBody(t *plan.Type) []jen.Code {
+func (g *gen) checkBody(t *plan.Type) *jen.Statement {
 	r := newReader(g, t, "c")
 	r.check(t.Whole(), g.self(t).with(nil))
 	return r.body(t, errPtr())

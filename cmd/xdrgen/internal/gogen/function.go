@@ -8,6 +8,7 @@ type function struct {
 	usesErr bool           // it needs a variable err
 
 	usesFault bool // it needs a variable fault
+	hasFault  bool // the first use of fault declares it
 }
 
 // name returns a name for a new variable: base, or base with a number.

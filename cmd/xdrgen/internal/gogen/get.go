@@ -136,7 +136,7 @@ func (r *reader) getList(s *plan.Step, v value) {
 // reads the arm.
 func (r *reader) getUnion(t *plan.Type, v value) {
 	field, disc := r.g.field(v, t.Disc), r.disc(t, v)
-	r.stmt(jen.If(disc.x().Op("!=").Add(field.x())).Block(v.x().Dot("ResetXDR").Call(), field.x().Op("=").Add(disc.x())))
+	r.code = append(r.code, jen.If(disc.x().Op("!=").Add(field.x())).Block(v.x().Dot("ResetXDR").Call(), field.x().Op("=").Add(disc.x())))
 	r.readArms(t, disc, func(q *reader, a *plan.Arm) {
 		if a.Pointer {
 			q.newArm(t, a, v)

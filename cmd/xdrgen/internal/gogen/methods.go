@@ -13,10 +13,10 @@ func (g *gen) methods(t *plan.Type) {
 
 	g.bounds(t)
 	g.f.Comment("// XDRSize returns the size of v on the wire, in bytes.")
-	recv().Id("XDRSize").Params().Int().Block(g.sizeBody(t, false)...)
+	recv().Id("XDRSize").Params().Int().Add(short(g.sizeBody(t, false)))
 	if most := g.bound[t].max; most != "" {
 		g.f.Commentf("// XDRMaxSize returns %s.", most)
-		g.f.Func().Params(jen.Op("*").Id(name)).Id("XDRMaxSize").Params().Int().Block(jen.Return(jen.Id(most)))
+		g.f.Func().Params(jen.Op("*").Id(name)).Id("XDRMaxSize").Params().Int().Add(oneLine(jen.Return(jen.Id(most))))
 	}
 	if t.Reducible {
 		g.f.Comment("// ReducedXDRSize returns the size of v in the output of e, without the items that e")
@@ -28,13 +28,13 @@ func (g *gen) methods(t *plan.Type) {
 
 	g.f.Comment("// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.")
 	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Params(jen.Int(), jen.Error()).Block(g.putBody(t)...)
+		Add(g.putBody(t))
 	g.f.Comment("// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.")
 	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Params(jen.Int(), jen.Error()).Block(g.getBody(t)...)
+		Add(g.getBody(t))
 
 	g.f.Comment("// ResetXDR empties v and keeps the capacity of its slices.")
-	recv().Id("ResetXDR").Params().Block(g.resetBody(t)...)
+	recv().Id("ResetXDR").Params().Add(short(g.resetBody(t)))
 	if g.with.Clone {
 		g.clone(t)
 	}
@@ -50,6 +50,14 @@ func (g *gen) methods(t *plan.Type) {
 	if g.with.String {
 		g.stringMethod(t)
 	}
+}
+
+// short is the body of a function, in one line if it is one statement.
+func short(code []jen.Code) *jen.Statement {
+	if len(code) == 1 {
+		return oneLine(code...)
+	}
+	return jen.Block(code...)
 }
 
 // self is the value of the method's receiver v. A struct or union is used by its pointer.
@@ -76,16 +84,15 @@ func (g *gen) sizeBody(t *plan.Type, reduced bool) []jen.Code {
 	return append(body, jen.Return(jen.Id("n")))
 }
 
-func (g *gen) putBody(t *plan.Type) []jen.Code {
-	p := &putter{g: g, fn: &function{}, once: t.Reducible, compact: t.Compact}
-	p.start("b", "off")
+func (g *gen) putBody(t *plan.Type) *jen.Statement {
+	p := &putter{g: g, fn: &function{}, once: t.Reducible || t.Compact, compact: t.Compact, tail: t.Op == plan.Union}
+	p.start("b", "off").parts.top = true
 	p.put(t.Whole(), g.self(t))
-	p.flush()
-	p.stmt()
-	return body(p.fn, p.code, jen.Error(), false)
+	ended := p.finish(p.compact) || p.ended
+	return body(p.fn, p.code, jen.Error(), ended)
 }
 
-func (g *gen) getBody(t *plan.Type) []jen.Code {
+func (g *gen) getBody(t *plan.Type) *jen.Statement {
 	r := newReader(g, t, "d")
 	r.get(t.Whole(), g.self(t))
 	return r.body(t, jen.Error())
@@ -110,7 +117,7 @@ func (g *gen) resetBody(t *plan.Type) []jen.Code {
 }
 
 // body is the body of a reader of type t. A type that contains itself counts the levels.
-func (r *reader) body(t *plan.Type, err jen.Code) []jen.Code {
+func (r *reader) body(t *plan.Type, err *jen.Statement) *jen.Statement {
 	ended := r.finish(r.compact) || r.ended
 	if !t.Recursive {
 		return body(r.fn, r.code, err, ended)
@@ -121,17 +128,17 @@ func (r *reader) body(t *plan.Type, err jen.Code) []jen.Code {
 	return body(r.fn, append(append([]jen.Code{enter}, r.code...), leave), err, false)
 }
 
-// body frames the statements of a function: the error variables that are used, and the return,
-// unless they end the function.
-func body(fn *function, code []jen.Code, err jen.Code, ended bool) []jen.Code {
+// body frames the statements of a function: its results, the variable fault if it is used, and the
+// return, unless the statements end the function.
+func body(fn *function, code []jen.Code, err *jen.Statement, ended bool) *jen.Statement {
 	if fn.usesFault {
 		code = append([]jen.Code{jen.Var().Id("fault").Add(errPtr())}, code...)
 	}
+	if !ended {
+		code = append(code, jen.Return(jen.Id("off"), jen.Nil()))
+	}
 	if fn.usesErr {
-		code = append([]jen.Code{jen.Var().Err().Add(err)}, code...)
+		return jen.Params(jen.Id("_").Int(), jen.Err().Add(err)).Block(code...)
 	}
-	if ended {
-		return code
-	}
-	return append(code, jen.Return(jen.Id("off"), jen.Nil()))
+	return jen.Params(jen.Int(), err).Block(code...)
 }

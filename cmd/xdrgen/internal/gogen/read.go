@@ -28,14 +28,15 @@ type reader struct {
 	tail    bool // the arms of a union may end the function
 	ended   bool // they do
 	parts   calls
-	items   int     // in the run
-	few     []small // those that can be parts
+	items   int         // in the run
+	few     []smallItem // those that can be parts
 }
 
 func newReader(g *gen, t *plan.Type, state string) *reader {
 	r := &reader{g: g, fn: &function{}, state: state, buf: "b", off: "off", compact: t.Compact}
 	r.tail = t.Op == plan.Union
-	return r.start()
+	r.start().parts.top = true
+	return r
 }
 
 func (r *reader) start() *reader {
@@ -153,7 +154,7 @@ func then(c jen.Code) func(window) jen.Code { return func(window) jen.Code { ret
 // addSmall is add for an item that call reads if it is a part.
 func (r *reader) addSmall(n int, v value, call func() jen.Code, code ...func(w window) jen.Code) {
 	if r.isSmall(v) {
-		r.few = append(r.few, small{n, v, call, code})
+		r.few = append(r.few, smallItem{n, v, call, code})
 	}
 	r.add(n, v, code...)
 }
@@ -184,7 +185,7 @@ func (r *reader) flush() {
 }
 
 // readSmall reads or passes an item as a part.
-func (r *reader) readSmall(i small) {
+func (r *reader) readSmall(i smallItem) {
 	if r.keeps() {
 		r.part(i.call(), i.at)
 		return

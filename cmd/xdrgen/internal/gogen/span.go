@@ -16,12 +16,14 @@ type putter struct {
 	n    int // bytes in the run
 	span []segment
 	w    bool // w is declared in this block
-	once bool // items may leave the stream, so that no attempt can be repeated
+	once bool // EncodeXDR sees to a full buffer, and not failXDR
 
 	compact bool // the type that is written is compact
+	tail    bool // the arms of a union may end the function
+	ended   bool // they do
 	parts   calls
-	items   int     // in the run
-	few     []small // those that can be parts
+	items   int         // in the run
+	few     []smallItem // those that can be parts
 }
 
 func (p *putter) start(buf, off string) *putter {
@@ -44,9 +46,20 @@ type segment struct {
 func (p *putter) block(f func(q *putter)) []jen.Code {
 	q := p.sub(p.buf, p.off)
 	f(q)
-	q.flush()
-	q.stmt()
+	q.finish(false)
 	return q.code
+}
+
+// finish writes the end of a block. It reports whether that ends the function, if it may do so.
+func (p *putter) finish(tail bool) (ended bool) {
+	p.flush()
+	if tail {
+		last := p.parts.end()
+		p.code = append(p.code, last...)
+		ended = last != nil
+	}
+	p.stmt()
+	return ended
 }
 
 // sub is a putter for a nested block, which writes to off of buf.
@@ -148,7 +161,7 @@ func (p *putter) add(n int, code func(w window) jen.Code) {
 // addSmall is add for an item of v that call writes if it is a part.
 func (p *putter) addSmall(n int, v value, call func() jen.Code, code func(w window) jen.Code) {
 	if p.isSmall(v) {
-		p.few = append(p.few, small{size: n, at: v, call: call})
+		p.few = append(p.few, smallItem{size: n, at: v, call: call})
 	}
 	p.add(n, code)
 }

@@ -1,6 +1,8 @@
 package gogen
 
 import (
+	"slices"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
@@ -64,20 +66,33 @@ func (p *putter) compactUnion(t *plan.Type, v value) {
 	} else {
 		p.stmt()
 	}
+	ended := true // all arms end the function
 	p.code = append(p.code, p.g.arms(t, disc.x, func(a *plan.Arm) []jen.Code {
 		q := p.sub(p.buf, p.off)
 		q.parts.long = chained
 		if a.Field != nil {
 			q.putArm(a, v)
 		}
-		q.flush()
-		if chained {
-			return append(q.code, q.parts.link()...)
+		switch q.flush(); {
+		case p.tail && q.parts.call != nil:
+			q.finish(true)
+			return q.code
+		case chained:
+			q.code = append(q.code, q.parts.link()...)
+		default:
+			q.stmt()
 		}
-		q.stmt()
+		ended = false
 		return q.code
 	}, []jen.Code{p.fail(disc.fail("CodeUnion", jen.Id(p.off).Op("-").Lit(4), p.g.discWord(t, disc.x), jen.Lit(0)))}))
-	p.parts.long = chained
+	p.ended = p.tail && endsSwitch(t, ended)
+	p.parts.long = chained && !p.ended
+}
+
+// endsSwitch reports whether no code follows the switch over the arms of t, if all arms end the
+// function.
+func endsSwitch(t *plan.Type, ended bool) bool {
+	return ended && (t.Disc.Step.Under().Op != plan.Bool || oneLabelEach(t))
 }
 
 // putArm writes arm a of the union v.
@@ -106,9 +121,7 @@ func (r *reader) disc(t *plan.Type, v value) value {
 	if r.isSmall(disc) {
 		r.flush()
 		if r.keeps() {
-			r.stmt(jen.Var().Id(kind).Add(r.g.goType(t.Disc.Step)))
-			r.scalar(t.Disc.Step, disc)
-			r.flush()
+			r.smallDisc(t, v, disc)
 			return disc
 		}
 	}
@@ -122,6 +135,28 @@ func (r *reader) disc(t *plan.Type, v value) value {
 	return disc
 }
 
+// smallDisc reads the discriminant of v, a union of a compact type, into disc. If all arms are calls
+// that end the function, nothing looks at the error before: after an error, disc is that of v, and
+// the arm is not read.
+func (r *reader) smallDisc(t *plan.Type, v, disc value) {
+	if !r.tail || !callsOnly(t) {
+		r.stmt(jen.Var().Add(disc.x(), r.g.goType(t.Disc.Step)))
+		r.scalar(t.Disc.Step, disc)
+		r.flush()
+		r.stmt()
+		return
+	}
+	r.stmt(disc.x().Op(":=").Add(r.g.field(v, t.Disc).x()))
+	r.scalar(t.Disc.Step, disc)
+	r.flush()
+	r.code = append(r.code, r.parts.link()...)
+}
+
+// callsOnly reports whether each value of the discriminant of t selects an arm that is a call.
+func callsOnly(t *plan.Type) bool {
+	return t.HasDefault() && t.Disc.Step.Under().Op != plan.Bool && !slices.ContainsFunc(t.Arms, func(a *plan.Arm) bool { return a.Field == nil || a.Pointer || !a.Field.Step.Call })
+}
+
 // readArms reads the arm that the variable disc selects by calling arm, and refuses a discriminant
 // without an arm.
 func (r *reader) readArms(t *plan.Type, disc value, arm func(q *reader, a *plan.Arm)) {
@@ -131,9 +166,10 @@ func (r *reader) readArms(t *plan.Type, disc value, arm func(q *reader, a *plan.
 		refuse = append(refuse, r.refuse(invalid(disc.x), "CodeEnum", disc.fail("CodeEnum", at(), r.g.discWord(t, disc.x), jen.Lit(0))))
 	}
 	ended := true // all arms end the function
-	r.stmt(r.g.arms(t, disc.x, func(a *plan.Arm) []jen.Code {
+	r.code = append(r.code, r.g.arms(t, disc.x, func(a *plan.Arm) []jen.Code {
 		q := r.sub()
-		if a.Default {
+		q.parts.long = r.parts.long
+		if a.Default && len(refuse) > 0 {
 			q.stmt(refuse...)
 		}
 		if a.Field != nil {
@@ -142,5 +178,6 @@ func (r *reader) readArms(t *plan.Type, disc value, arm func(q *reader, a *plan.
 		ended = q.finish(r.tail) && ended
 		return q.code
 	}, append(refuse, r.fail(disc.fail("CodeUnion", at(), r.g.discWord(t, disc.x), jen.Lit(0))))))
-	r.ended = r.tail && ended && (t.Disc.Step.Under().Op != plan.Bool || oneLabelEach(t))
+	r.ended = r.tail && endsSwitch(t, ended)
+	r.parts.long = false
 }

@@ -24,7 +24,15 @@ func (g *gen) wrappers(t *plan.Type) {
 	bytes := func() *jen.Statement { return jen.Params(jen.Index().Byte(), jen.Error()) }
 
 	g.f.Comment("// EncodeXDR appends v to the output of e.")
-	if t.Reducible {
+	switch {
+	case t.Compact && !t.Reducible:
+		v().Id("EncodeXDR").Params(e).Error().Block(
+			jen.List(jen.Id("off"), jen.Err()).Op(":=").Add(put()),
+			jen.If(jen.Err().Op("==").Qual(codecPath, "Full").Call().Op("&&").Qual(codecPath, "More").Call(jen.Id("e"), jen.Id("v").Dot("XDRSize").Call(), jen.Op("&").Err())).Block(
+				jen.List(jen.Id("off"), jen.Err()).Op("=").Add(put())),
+			jen.Return(jen.Qual(codecPath, "Encoded").Call(jen.Id("e"), jen.Id("off"), jen.Err())),
+		)
+	case t.Reducible:
 		// Room is made first: if items may leave the stream, an attempt has effects.
 		v().Id("EncodeXDR").Params(e).Error().Block(
 			jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("v").Dot("ReducedXDRSize").Call(jen.Id("e"))), jen.Err().Op("!=").Nil()).Block(
@@ -33,7 +41,7 @@ func (g *gen) wrappers(t *plan.Type) {
 			jen.If(jen.Err().Op("==").Nil()).Block(jen.Id("e").Dot("Off").Op("=").Id("off")),
 			jen.Return(jen.Err()),
 		)
-	} else {
+	default:
 		// In this form the compiler can inline it.
 		v().Id("EncodeXDR").Params(e).Params(jen.Err().Error()).Add(oneLine(
 			jen.List(jen.Id("e").Dot("Off"), jen.Err()).Op("=").Add(put()), jen.Return()))
@@ -52,7 +60,7 @@ func (g *gen) wrappers(t *plan.Type) {
 		jen.Id("d").Op(":=").Qual(codecPath, "From").Call(jen.Id("b")),
 		jen.Return(jen.Qual(codecPath, "All").Call(jen.Id("d"), jen.Id("v").Dot("DecodeXDR").Call(jen.Id("d")))),
 	)
-	if !t.Reducible {
+	if !t.Reducible && !t.Compact {
 		g.f.Comment("// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.")
 		v().Id("failXDR").Params(e, jen.Err().Op("*").Qual(xdrPath, "Error")).Params(jen.Int(), jen.Error()).Block(
 			jen.Return(jen.Qual(codecPath, "Retry").Call(jen.Id("e"), jen.Err(), jen.Id("v").Dot("XDRSize").Call(),

@@ -377,14 +377,10 @@ func (v Status) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int {
-	return 4
-}
+func (v *Status) XDRSize() int { return 4 }
 
 // XDRMaxSize returns StatusFixedSize.
-func (*Status) XDRMaxSize() int {
-	return StatusFixedSize
-}
+func (*Status) XDRMaxSize() int { return StatusFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -446,16 +442,10 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() {
-	*v = 0
-}
+func (v *Status) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *UTF8String) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *UTF8String) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *UTF8String) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -522,22 +512,16 @@ func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *UTF8String) ResetXDR() {
-	*v = nil
-}
+func (v *UTF8String) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v UTF8String) String() string { return text.String(&v, "utf8string") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Verifier) XDRSize() int {
-	return 8
-}
+func (v *Verifier) XDRSize() int { return 8 }
 
 // XDRMaxSize returns VerifierFixedSize.
-func (*Verifier) XDRMaxSize() int {
-	return VerifierFixedSize
-}
+func (*Verifier) XDRMaxSize() int { return VerifierFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Verifier) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -592,19 +576,13 @@ func (v *Verifier) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Verifier) ResetXDR() {
-	clear((*v)[:])
-}
+func (v *Verifier) ResetXDR() { clear((*v)[:]) }
 
 // String returns v as text, for logs.
 func (v Verifier) String() string { return text.String(&v, "verifier4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Bitmap) XDRSize() int {
-	n := 4
-	n += 4 * len(*v)
-	return n
-}
+func (v *Bitmap) XDRSize() int { return 4 + 4*len(*v) }
 
 // EncodeXDR appends v to the output of e.
 func (v *Bitmap) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -660,8 +638,7 @@ func (v *Bitmap) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.Bitmap:")
 	}
@@ -682,19 +659,13 @@ func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Bitmap) ResetXDR() {
-	*v = (*v)[:0]
-}
+func (v *Bitmap) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Bitmap) String() string { return text.String(&v, "bitmap4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SecOID) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *SecOID) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *SecOID) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -761,19 +732,13 @@ func (v *SecOID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *SecOID) ResetXDR() {
-	*v = nil
-}
+func (v *SecOID) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v SecOID) String() string { return text.String(&v, "sec_oid4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *GSSHandle) XDRSize() int {
-	n := 4
-	n += xdr.Padded(len(*v))
-	return n
-}
+func (v *GSSHandle) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *GSSHandle) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -840,22 +805,16 @@ func (v *GSSHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *GSSHandle) ResetXDR() {
-	*v = nil
-}
+func (v *GSSHandle) ResetXDR() { *v = nil }
 
 // String returns v as text, for logs.
 func (v GSSHandle) String() string { return text.String(&v, "gsshandle4_t") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Time) XDRSize() int {
-	return 12
-}
+func (v *Time) XDRSize() int { return 12 }
 
 // XDRMaxSize returns TimeFixedSize.
-func (*Time) XDRMaxSize() int {
-	return TimeFixedSize
-}
+func (*Time) XDRMaxSize() int { return TimeFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
@@ -908,21 +867,13 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Time) ResetXDR() {
-	v.Seconds = 0
-	v.Nseconds = 0
-}
+func (v *Time) ResetXDR() { *v = Time{} }
 
 // String returns v as text, for logs.
 func (v Time) String() string { return text.String(&v, "nfstime4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ImplID) XDRSize() int {
-	n := 20
-	n += xdr.Padded(len(v.Domain))
-	n += xdr.Padded(len(v.Name))
-	return n
-}
+func (v *ImplID) XDRSize() int { return 20 + xdr.Padded(len(v.Domain)) + xdr.Padded(len(v.Name)) }
 
 // EncodeXDR appends v to the output of e.
 func (v *ImplID) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1019,26 +970,16 @@ func (v *ImplID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ImplID) ResetXDR() {
-	v.Domain = nil
-	v.Name = nil
-	v.Date.ResetXDR()
-}
+func (v *ImplID) ResetXDR() { *v = ImplID{} }
 
 // String returns v as text, for logs.
 func (v ImplID) String() string { return text.String(&v, "nfs_impl_id4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ClientOwner) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.OwnerID))
-	return n
-}
+func (v *ClientOwner) XDRSize() int { return 12 + xdr.Padded(len(v.OwnerID)) }
 
 // XDRMaxSize returns ClientOwnerMaxSize.
-func (*ClientOwner) XDRMaxSize() int {
-	return ClientOwnerMaxSize
-}
+func (*ClientOwner) XDRMaxSize() int { return ClientOwnerMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ClientOwner) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1112,25 +1053,16 @@ func (v *ClientOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ClientOwner) ResetXDR() {
-	clear(v.Verifier[:])
-	v.OwnerID = nil
-}
+func (v *ClientOwner) ResetXDR() { *v = ClientOwner{} }
 
 // String returns v as text, for logs.
 func (v ClientOwner) String() string { return text.String(&v, "client_owner4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ServerOwner) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.MajorID))
-	return n
-}
+func (v *ServerOwner) XDRSize() int { return 12 + xdr.Padded(len(v.MajorID)) }
 
 // XDRMaxSize returns ServerOwnerMaxSize.
-func (*ServerOwner) XDRMaxSize() int {
-	return ServerOwnerMaxSize
-}
+func (*ServerOwner) XDRMaxSize() int { return ServerOwnerMaxSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *ServerOwner) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1204,21 +1136,13 @@ func (v *ServerOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *ServerOwner) ResetXDR() {
-	v.MinorID = 0
-	v.MajorID = nil
-}
+func (v *ServerOwner) ResetXDR() { *v = ServerOwner{} }
 
 // String returns v as text, for logs.
 func (v ServerOwner) String() string { return text.String(&v, "server_owner4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *StateProtectOps) XDRSize() int {
-	n := 8
-	n += 4 * len(v.MustEnforce)
-	n += 4 * len(v.MustAllow)
-	return n
-}
+func (v *StateProtectOps) XDRSize() int { return 8 + 4*len(v.MustEnforce) + 4*len(v.MustAllow) }
 
 // EncodeXDR appends v to the output of e.
 func (v *StateProtectOps) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1290,8 +1214,7 @@ func (v *StateProtectOps) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectOps:MustEnforce")
 	}
@@ -1338,14 +1261,10 @@ func (v StateProtectOps) String() string { return text.String(&v, "state_protect
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SSVParms) XDRSize() int {
-	n := 24
-	n += 4 * len(v.Ops.MustEnforce)
-	n += 4 * len(v.Ops.MustAllow)
-	n += 4 * len(v.HashAlgs)
+	n := 24 + 4*len(v.Ops.MustEnforce) + 4*len(v.Ops.MustAllow) + 4*len(v.HashAlgs) + 4*len(v.EncrAlgs)
 	for i3 := range v.HashAlgs {
 		n += xdr.Padded(len(v.HashAlgs[i3]))
 	}
-	n += 4 * len(v.EncrAlgs)
 	for i4 := range v.EncrAlgs {
 		n += xdr.Padded(len(v.EncrAlgs[i4]))
 	}
@@ -1469,8 +1388,7 @@ func (v *SSVParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SSVParms:Ops.MustEnforce")
 	}
@@ -1611,14 +1529,10 @@ func (v StateProtectHow) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *StateProtectHow) XDRSize() int {
-	return 4
-}
+func (v *StateProtectHow) XDRSize() int { return 4 }
 
 // XDRMaxSize returns StateProtectHowFixedSize.
-func (*StateProtectHow) XDRMaxSize() int {
-	return StateProtectHowFixedSize
-}
+func (*StateProtectHow) XDRMaxSize() int { return StateProtectHowFixedSize }
 
 // EncodeXDR appends v to the output of e.
 func (v *StateProtectHow) EncodeXDR(e *xdr.Encoder) (err error) {
@@ -1680,9 +1594,7 @@ func (v *StateProtectHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *StateProtectHow) ResetXDR() {
-	*v = 0
-}
+func (v *StateProtectHow) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *StateProtectArgs) XDRSize() int {
@@ -1690,18 +1602,12 @@ func (v *StateProtectArgs) XDRSize() int {
 	switch v.How {
 	case StateProtectHowNone:
 	case StateProtectHowMachCred:
-		n += 8
-		n += 4 * len(v.MachOps.MustEnforce)
-		n += 4 * len(v.MachOps.MustAllow)
+		n += 8 + 4*len(v.MachOps.MustEnforce) + 4*len(v.MachOps.MustAllow)
 	case StateProtectHowSSV:
-		n += 24
-		n += 4 * len(v.SSVParms.Ops.MustEnforce)
-		n += 4 * len(v.SSVParms.Ops.MustAllow)
-		n += 4 * len(v.SSVParms.HashAlgs)
+		n += 24 + 4*len(v.SSVParms.Ops.MustEnforce) + 4*len(v.SSVParms.Ops.MustAllow) + 4*len(v.SSVParms.HashAlgs) + 4*len(v.SSVParms.EncrAlgs)
 		for i5 := range v.SSVParms.HashAlgs {
 			n += xdr.Padded(len(v.SSVParms.HashAlgs[i5]))
 		}
-		n += 4 * len(v.SSVParms.EncrAlgs)
 		for i6 := range v.SSVParms.EncrAlgs {
 			n += xdr.Padded(len(v.SSVParms.EncrAlgs[i6]))
 		}
@@ -1877,21 +1783,14 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:How")
 	}
 	kind := StateProtectHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.How {
-		switch v.How {
-		case StateProtectHowNone:
-		case StateProtectHowMachCred:
-			v.MachOps.ResetXDR()
-		case StateProtectHowSSV:
-			v.SSVParms.ResetXDR()
-		}
+		v.ResetXDR()
 		v.How = kind
 	}
 	switch kind {
@@ -2049,31 +1948,22 @@ func (v StateProtectArgs) String() string { return text.String(&v, "state_protec
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ExchangeIDArgs) XDRSize() int {
-	n := 24
-	n += xdr.Padded(len(v.ClientOwner.OwnerID))
+	n := 24 + xdr.Padded(len(v.ClientOwner.OwnerID)) + 20*len(v.ImplID)
 	switch v.StateProtect.How {
 	case StateProtectHowNone:
 	case StateProtectHowMachCred:
-		n += 8
-		n += 4 * len(v.StateProtect.MachOps.MustEnforce)
-		n += 4 * len(v.StateProtect.MachOps.MustAllow)
+		n += 8 + 4*len(v.StateProtect.MachOps.MustEnforce) + 4*len(v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
-		n += 24
-		n += 4 * len(v.StateProtect.SSVParms.Ops.MustEnforce)
-		n += 4 * len(v.StateProtect.SSVParms.Ops.MustAllow)
-		n += 4 * len(v.StateProtect.SSVParms.HashAlgs)
+		n += 24 + 4*len(v.StateProtect.SSVParms.Ops.MustEnforce) + 4*len(v.StateProtect.SSVParms.Ops.MustAllow) + 4*len(v.StateProtect.SSVParms.HashAlgs) + 4*len(v.StateProtect.SSVParms.EncrAlgs)
 		for i5 := range v.StateProtect.SSVParms.HashAlgs {
 			n += xdr.Padded(len(v.StateProtect.SSVParms.HashAlgs[i5]))
 		}
-		n += 4 * len(v.StateProtect.SSVParms.EncrAlgs)
 		for i6 := range v.StateProtect.SSVParms.EncrAlgs {
 			n += xdr.Padded(len(v.StateProtect.SSVParms.EncrAlgs[i6]))
 		}
 	}
-	n += 20 * len(v.ImplID)
 	for i7 := range v.ImplID {
-		n += xdr.Padded(len(v.ImplID[i7].Domain))
-		n += xdr.Padded(len(v.ImplID[i7].Name))
+		n += xdr.Padded(len(v.ImplID[i7].Domain)) + xdr.Padded(len(v.ImplID[i7].Name))
 	}
 	return n
 }
@@ -2283,8 +2173,7 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDArgs:ClientOwner.Verifier")
 	}
@@ -2311,13 +2200,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	kind := StateProtectHow(binary.BigEndian.Uint32(w[4:8]))
 	off += 8
 	if kind != v.StateProtect.How {
-		switch v.StateProtect.How {
-		case StateProtectHowNone:
-		case StateProtectHowMachCred:
-			v.StateProtect.MachOps.ResetXDR()
-		case StateProtectHowSSV:
-			v.StateProtect.SSVParms.ResetXDR()
-		}
+		v.StateProtect.ResetXDR()
 		v.StateProtect.How = kind
 	}
 	switch kind {
@@ -2522,10 +2405,7 @@ func (v ExchangeIDArgs) String() string { return text.String(&v, "EXCHANGE_ID4ar
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SSVInfo) XDRSize() int {
-	n := 28
-	n += 4 * len(v.Ops.MustEnforce)
-	n += 4 * len(v.Ops.MustAllow)
-	n += 4 * len(v.Handles)
+	n := 28 + 4*len(v.Ops.MustEnforce) + 4*len(v.Ops.MustAllow) + 4*len(v.Handles)
 	for i3 := range v.Handles {
 		n += xdr.Padded(len(v.Handles[i3]))
 	}
@@ -2627,8 +2507,7 @@ func (v *SSVInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SSVInfo:Ops.MustEnforce")
 	}
@@ -2715,15 +2594,10 @@ func (v *StateProtectRes) XDRSize() int {
 	switch v.How {
 	case StateProtectHowNone:
 	case StateProtectHowMachCred:
-		n += 8
-		n += 4 * len(v.MachOps.MustEnforce)
-		n += 4 * len(v.MachOps.MustAllow)
+		n += 8 + 4*len(v.MachOps.MustEnforce) + 4*len(v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if v.SSVInfo != nil {
-			n += 28
-			n += 4 * len(v.SSVInfo.Ops.MustEnforce)
-			n += 4 * len(v.SSVInfo.Ops.MustAllow)
-			n += 4 * len(v.SSVInfo.Handles)
+			n += 28 + 4*len(v.SSVInfo.Ops.MustEnforce) + 4*len(v.SSVInfo.Ops.MustAllow) + 4*len(v.SSVInfo.Handles)
 			for i5 := range v.SSVInfo.Handles {
 				n += xdr.Padded(len(v.SSVInfo.Handles[i5]))
 			}
@@ -2881,23 +2755,14 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:How")
 	}
 	kind := StateProtectHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.How {
-		switch v.How {
-		case StateProtectHowNone:
-		case StateProtectHowMachCred:
-			v.MachOps.ResetXDR()
-		case StateProtectHowSSV:
-			if v.SSVInfo != nil {
-				v.SSVInfo.ResetXDR()
-			}
-		}
+		v.ResetXDR()
 		v.How = kind
 	}
 	switch kind {
@@ -3031,30 +2896,21 @@ func (v StateProtectRes) String() string { return text.String(&v, "state_protect
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ExchangeIDResOK) XDRSize() int {
-	n := 40
+	n := 40 + xdr.Padded(len(v.ServerOwner.MajorID)) + xdr.Padded(len(v.ServerScope)) + 20*len(v.ImplID)
 	switch v.StateProtect.How {
 	case StateProtectHowNone:
 	case StateProtectHowMachCred:
-		n += 8
-		n += 4 * len(v.StateProtect.MachOps.MustEnforce)
-		n += 4 * len(v.StateProtect.MachOps.MustAllow)
+		n += 8 + 4*len(v.StateProtect.MachOps.MustEnforce) + 4*len(v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if v.StateProtect.SSVInfo != nil {
-			n += 28
-			n += 4 * len(v.StateProtect.SSVInfo.Ops.MustEnforce)
-			n += 4 * len(v.StateProtect.SSVInfo.Ops.MustAllow)
-			n += 4 * len(v.StateProtect.SSVInfo.Handles)
+			n += 28 + 4*len(v.StateProtect.SSVInfo.Ops.MustEnforce) + 4*len(v.StateProtect.SSVInfo.Ops.MustAllow) + 4*len(v.StateProtect.SSVInfo.Handles)
 			for i5 := range v.StateProtect.SSVInfo.Handles {
 				n += xdr.Padded(len(v.StateProtect.SSVInfo.Handles[i5]))
 			}
 		}
 	}
-	n += xdr.Padded(len(v.ServerOwner.MajorID))
-	n += xdr.Padded(len(v.ServerScope))
-	n += 20 * len(v.ImplID)
 	for i6 := range v.ImplID {
-		n += xdr.Padded(len(v.ImplID[i6].Domain))
-		n += xdr.Padded(len(v.ImplID[i6].Name))
+		n += xdr.Padded(len(v.ImplID[i6].Domain)) + xdr.Padded(len(v.ImplID[i6].Name))
 	}
 	return n
 }
@@ -3253,8 +3109,7 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDResOK:ClientID")
 	}
@@ -3265,15 +3120,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	kind := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
 	off += 20
 	if kind != v.StateProtect.How {
-		switch v.StateProtect.How {
-		case StateProtectHowNone:
-		case StateProtectHowMachCred:
-			v.StateProtect.MachOps.ResetXDR()
-		case StateProtectHowSSV:
-			if v.StateProtect.SSVInfo != nil {
-				v.StateProtect.SSVInfo.ResetXDR()
-			}
-		}
+		v.StateProtect.ResetXDR()
 		v.StateProtect.How = kind
 	}
 	switch kind {
@@ -3493,30 +3340,21 @@ func (v *ExchangeIDRes) XDRSize() int {
 	switch v.Status {
 	case StatusOK:
 		if v.OK != nil {
-			n += 40
+			n += 40 + xdr.Padded(len(v.OK.ServerOwner.MajorID)) + xdr.Padded(len(v.OK.ServerScope)) + 20*len(v.OK.ImplID)
 			switch v.OK.StateProtect.How {
 			case StateProtectHowNone:
 			case StateProtectHowMachCred:
-				n += 8
-				n += 4 * len(v.OK.StateProtect.MachOps.MustEnforce)
-				n += 4 * len(v.OK.StateProtect.MachOps.MustAllow)
+				n += 8 + 4*len(v.OK.StateProtect.MachOps.MustEnforce) + 4*len(v.OK.StateProtect.MachOps.MustAllow)
 			case StateProtectHowSSV:
 				if v.OK.StateProtect.SSVInfo != nil {
-					n += 28
-					n += 4 * len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)
-					n += 4 * len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)
-					n += 4 * len(v.OK.StateProtect.SSVInfo.Handles)
+					n += 28 + 4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce) + 4*len(v.OK.StateProtect.SSVInfo.Ops.MustAllow) + 4*len(v.OK.StateProtect.SSVInfo.Handles)
 					for i5 := range v.OK.StateProtect.SSVInfo.Handles {
 						n += xdr.Padded(len(v.OK.StateProtect.SSVInfo.Handles[i5]))
 					}
 				}
 			}
-			n += xdr.Padded(len(v.OK.ServerOwner.MajorID))
-			n += xdr.Padded(len(v.OK.ServerScope))
-			n += 20 * len(v.OK.ImplID)
 			for i6 := range v.OK.ImplID {
-				n += xdr.Padded(len(v.OK.ImplID[i6].Domain))
-				n += xdr.Padded(len(v.OK.ImplID[i6].Name))
+				n += xdr.Padded(len(v.OK.ImplID[i6].Domain)) + xdr.Padded(len(v.OK.ImplID[i6].Name))
 			}
 		}
 	default:
@@ -3734,21 +3572,14 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:Status")
 	}
 	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		switch v.Status {
-		case StatusOK:
-			if v.OK != nil {
-				v.OK.ResetXDR()
-			}
-		default:
-		}
+		v.ResetXDR()
 		v.Status = kind
 	}
 	switch kind {
@@ -3766,15 +3597,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
 		off += 20
 		if kind2 != v.OK.StateProtect.How {
-			switch v.OK.StateProtect.How {
-			case StateProtectHowNone:
-			case StateProtectHowMachCred:
-				v.OK.StateProtect.MachOps.ResetXDR()
-			case StateProtectHowSSV:
-				if v.OK.StateProtect.SSVInfo != nil {
-					v.OK.StateProtect.SSVInfo.ResetXDR()
-				}
-			}
+			v.OK.StateProtect.ResetXDR()
 			v.OK.StateProtect.How = kind2
 		}
 		switch kind2 {
@@ -3995,16 +3818,15 @@ func (v *ExchangeIDRes) ResetXDR() {
 func (v ExchangeIDRes) String() string { return text.String(&v, "EXCHANGE_ID4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CompoundHead) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Tag))
-	return n
-}
+func (v *CompoundHead) XDRSize() int { return 12 + xdr.Padded(len(v.Tag)) }
 
 // EncodeXDR appends v to the output of e.
-func (v *CompoundHead) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CompoundHead) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -4028,60 +3850,22 @@ func (v *CompoundHead) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CompoundHead) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CompoundHead) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Tag)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), math.MaxUint32, "nfs41.CompoundHead:Tag"))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
-		return v.failXDR(e, codec.Full())
-	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Tag)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Tag)
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], v.MinorVersion)
-	binary.BigEndian.PutUint32(w[4:8], v.Operations)
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "nfs41.CompoundHead:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32))
+	off, fault = codec.At(fault, "nfs41.CompoundHead:MinorVersion").In(codec.PutWord(b, off, v.MinorVersion))
+	return codec.At(fault, "nfs41.CompoundHead:Operations").End(codec.PutWord(b, off, v.Operations))
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CompoundHead) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs41.CompoundHead:Tag")
-	}
-	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.CompoundHead:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.CompoundHead:Tag")
-	}
-	v.Tag = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs41.CompoundHead:MinorVersion")
-	}
-	w := b[off : off+8 : off+8]
-	v.MinorVersion = binary.BigEndian.Uint32(w[0:4])
-	v.Operations = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	off, fault := codec.At(nil, "nfs41.CompoundHead:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag))
+	off, fault = codec.At(fault, "nfs41.CompoundHead:MinorVersion").In(codec.GetWord(b, off, &v.MinorVersion))
+	return codec.At(fault, "nfs41.CompoundHead:Operations").End(codec.GetWord(b, off, &v.Operations))
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *CompoundHead) ResetXDR() {
-	v.Tag = nil
-	v.MinorVersion = 0
-	v.Operations = 0
-}
+func (v *CompoundHead) ResetXDR() { *v = CompoundHead{} }
 
 // String returns v as text, for logs.
 func (v CompoundHead) String() string { return text.String(&v, "compound_head4") }
@@ -4095,30 +3879,21 @@ func (v *ResOp) XDRSize() int {
 		switch v.ExchangeID.Status {
 		case StatusOK:
 			if v.ExchangeID.OK != nil {
-				n += 40
+				n += 40 + xdr.Padded(len(v.ExchangeID.OK.ServerOwner.MajorID)) + xdr.Padded(len(v.ExchangeID.OK.ServerScope)) + 20*len(v.ExchangeID.OK.ImplID)
 				switch v.ExchangeID.OK.StateProtect.How {
 				case StateProtectHowNone:
 				case StateProtectHowMachCred:
-					n += 8
-					n += 4 * len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
-					n += 4 * len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)
+					n += 8 + 4*len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce) + 4*len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)
 				case StateProtectHowSSV:
 					if v.ExchangeID.OK.StateProtect.SSVInfo != nil {
-						n += 28
-						n += 4 * len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
-						n += 4 * len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
-						n += 4 * len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)
+						n += 28 + 4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce) + 4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow) + 4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)
 						for i5 := range v.ExchangeID.OK.StateProtect.SSVInfo.Handles {
 							n += xdr.Padded(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles[i5]))
 						}
 					}
 				}
-				n += xdr.Padded(len(v.ExchangeID.OK.ServerOwner.MajorID))
-				n += xdr.Padded(len(v.ExchangeID.OK.ServerScope))
-				n += 20 * len(v.ExchangeID.OK.ImplID)
 				for i6 := range v.ExchangeID.OK.ImplID {
-					n += xdr.Padded(len(v.ExchangeID.OK.ImplID[i6].Domain))
-					n += xdr.Padded(len(v.ExchangeID.OK.ImplID[i6].Name))
+					n += xdr.Padded(len(v.ExchangeID.OK.ImplID[i6].Domain)) + xdr.Padded(len(v.ExchangeID.OK.ImplID[i6].Name))
 				}
 			}
 		default:
@@ -4348,8 +4123,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
+func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.ResOp:Resop")
@@ -4357,12 +4131,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Resop {
-		switch v.Resop {
-		case OpExchangeID:
-			v.ExchangeID.ResetXDR()
-		default:
-			v.Status = 0
-		}
+		v.ResetXDR()
 		v.Resop = kind
 	}
 	switch kind {
@@ -4373,13 +4142,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.ExchangeID.Status {
-			switch v.ExchangeID.Status {
-			case StatusOK:
-				if v.ExchangeID.OK != nil {
-					v.ExchangeID.OK.ResetXDR()
-				}
-			default:
-			}
+			v.ExchangeID.ResetXDR()
 			v.ExchangeID.Status = kind2
 		}
 		switch kind2 {
@@ -4397,15 +4160,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind3 := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
 			off += 20
 			if kind3 != v.ExchangeID.OK.StateProtect.How {
-				switch v.ExchangeID.OK.StateProtect.How {
-				case StateProtectHowNone:
-				case StateProtectHowMachCred:
-					v.ExchangeID.OK.StateProtect.MachOps.ResetXDR()
-				case StateProtectHowSSV:
-					if v.ExchangeID.OK.StateProtect.SSVInfo != nil {
-						v.ExchangeID.OK.StateProtect.SSVInfo.ResetXDR()
-					}
-				}
+				v.ExchangeID.OK.StateProtect.ResetXDR()
 				v.ExchangeID.OK.StateProtect.How = kind3
 			}
 			switch kind3 {
@@ -4637,9 +4392,7 @@ func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CompoundRes) XDRSize() int {
-	n := 12
-	n += xdr.Padded(len(v.Tag))
-	n += 4 * len(v.Results)
+	n := 12 + xdr.Padded(len(v.Tag)) + 4*len(v.Results)
 	for i := range v.Results {
 		switch v.Results[i].Resop {
 		case OpExchangeID:
@@ -4647,30 +4400,21 @@ func (v *CompoundRes) XDRSize() int {
 			switch v.Results[i].ExchangeID.Status {
 			case StatusOK:
 				if v.Results[i].ExchangeID.OK != nil {
-					n += 40
+					n += 40 + xdr.Padded(len(v.Results[i].ExchangeID.OK.ServerOwner.MajorID)) + xdr.Padded(len(v.Results[i].ExchangeID.OK.ServerScope)) + 20*len(v.Results[i].ExchangeID.OK.ImplID)
 					switch v.Results[i].ExchangeID.OK.StateProtect.How {
 					case StateProtectHowNone:
 					case StateProtectHowMachCred:
-						n += 8
-						n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.MachOps.MustEnforce)
-						n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.MachOps.MustAllow)
+						n += 8 + 4*len(v.Results[i].ExchangeID.OK.StateProtect.MachOps.MustEnforce) + 4*len(v.Results[i].ExchangeID.OK.StateProtect.MachOps.MustAllow)
 					case StateProtectHowSSV:
 						if v.Results[i].ExchangeID.OK.StateProtect.SSVInfo != nil {
-							n += 28
-							n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
-							n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
-							n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Handles)
+							n += 28 + 4*len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce) + 4*len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow) + 4*len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Handles)
 							for i6 := range v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Handles {
 								n += xdr.Padded(len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Handles[i6]))
 							}
 						}
 					}
-					n += xdr.Padded(len(v.Results[i].ExchangeID.OK.ServerOwner.MajorID))
-					n += xdr.Padded(len(v.Results[i].ExchangeID.OK.ServerScope))
-					n += 20 * len(v.Results[i].ExchangeID.OK.ImplID)
 					for i7 := range v.Results[i].ExchangeID.OK.ImplID {
-						n += xdr.Padded(len(v.Results[i].ExchangeID.OK.ImplID[i7].Domain))
-						n += xdr.Padded(len(v.Results[i].ExchangeID.OK.ImplID[i7].Name))
+						n += xdr.Padded(len(v.Results[i].ExchangeID.OK.ImplID[i7].Domain)) + xdr.Padded(len(v.Results[i].ExchangeID.OK.ImplID[i7].Name))
 					}
 				}
 			default:
@@ -4683,9 +4427,12 @@ func (v *CompoundRes) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) error {
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
+		off, err = v.PutXDR(e, e.Buf, e.Off)
+	}
+	return codec.Encoded(e, off, err)
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
@@ -4709,30 +4456,18 @@ func (v *CompoundRes) UnmarshalBinary(b []byte) error {
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
-func (v *CompoundRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
-
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs41.CompoundRes:Status"))
-	}
-	if uint64(len(v.Tag)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), math.MaxUint32, "nfs41.CompoundRes:Tag"))
+	off, fault := codec.At(nil, "nfs41.CompoundRes:Status").In(codec.PutEnum(b, off, v.Status))
+	if off, fault = codec.At(fault, "nfs41.CompoundRes:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
+		return 0, fault
 	}
 	if len(v.Results) > 1 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Results)), 1, "nfs41.CompoundRes:Results"))
+		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Results)), 1, "nfs41.CompoundRes:Results")
 	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
-		return v.failXDR(e, codec.Full())
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Tag)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Tag)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Results)))
 	off += 4
 	s := v.Results
@@ -4741,7 +4476,7 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		switch p.Resop {
 		case OpExchangeID:
 			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+				return 0, codec.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Resop)
@@ -4750,10 +4485,10 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			switch p.ExchangeID.Status {
 			case StatusOK:
 				if p.ExchangeID.OK == nil {
-					return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.CompoundRes:Results[].ExchangeID.OK", i))
+					return 0, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.CompoundRes:Results[].ExchangeID.OK", i)
 				}
 				if codec.Lacks(b, off, 20) {
-					return v.failXDR(e, codec.Full())
+					return 0, codec.Full()
 				}
 				w := b[off : off+20 : off+20]
 				binary.BigEndian.PutUint64(w[0:8], p.ExchangeID.OK.ClientID)
@@ -4765,78 +4500,78 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				case StateProtectHowNone:
 				case StateProtectHowMachCred:
 					if uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i))
+						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
 					}
 					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
+						return 0, codec.Full()
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)))
 					off += 4
 					s2 := p.ExchangeID.OK.StateProtect.MachOps.MustEnforce
 					for i2 := range s2 {
 						if codec.Lacks(b, off, 4) {
-							return v.failXDR(e, codec.Full())
+							return 0, codec.Full()
 						}
 						binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 						off += 4
 					}
 					if uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i))
+						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
 					}
 					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
+						return 0, codec.Full()
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)))
 					off += 4
 					s3 := p.ExchangeID.OK.StateProtect.MachOps.MustAllow
 					for i3 := range s3 {
 						if codec.Lacks(b, off, 4) {
-							return v.failXDR(e, codec.Full())
+							return 0, codec.Full()
 						}
 						binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 						off += 4
 					}
 				case StateProtectHowSSV:
 					if p.ExchangeID.OK.StateProtect.SSVInfo == nil {
-						return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo", i))
+						return 0, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo", i)
 					}
 					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i))
+						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
 					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
+						return 0, codec.Full()
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
 					off += 4
 					s4 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
 					for i4 := range s4 {
 						if codec.Lacks(b, off, 4) {
-							return v.failXDR(e, codec.Full())
+							return 0, codec.Full()
 						}
 						binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
 						off += 4
 					}
 					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i))
+						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
 					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
+						return 0, codec.Full()
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)))
 					off += 4
 					s5 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
 					for i5 := range s5 {
 						if codec.Lacks(b, off, 4) {
-							return v.failXDR(e, codec.Full())
+							return 0, codec.Full()
 						}
 						binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
 						off += 4
 					}
 					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i))
+						return 0, codec.Fail(xdr.CodeBound, off+16, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
 					}
 					if codec.Lacks(b, off, 20) {
-						return v.failXDR(e, codec.Full())
+						return 0, codec.Full()
 					}
 					w := b[off : off+20 : off+20]
 					binary.BigEndian.PutUint32(w[0:4], p.ExchangeID.OK.StateProtect.SSVInfo.HashAlg)
@@ -4848,10 +4583,10 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 					s6 := p.ExchangeID.OK.StateProtect.SSVInfo.Handles
 					for i6 := range s6 {
 						if uint64(len(s6[i6])) > math.MaxUint32 {
-							return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6))
+							return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
 						}
 						if codec.Lacks(b, off, 4+xdr.Padded(len(s6[i6]))) {
-							return v.failXDR(e, codec.Full())
+							return 0, codec.Full()
 						}
 						binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s6[i6])))
 						off += 4
@@ -4859,21 +4594,21 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 					}
 				default:
 					if !p.ExchangeID.OK.StateProtect.How.Valid() {
-						return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.ExchangeID.OK.StateProtect.How)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.How", i))
+						return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.ExchangeID.OK.StateProtect.How)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.How", i)
 					}
-					return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(p.ExchangeID.OK.StateProtect.How)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.How", i))
+					return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(p.ExchangeID.OK.StateProtect.How)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.How", i)
 				}
 				if len(p.ExchangeID.OK.ServerOwner.MajorID) > 1024 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(p.ExchangeID.OK.ServerOwner.MajorID)), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i))
+					return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(p.ExchangeID.OK.ServerOwner.MajorID)), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
 				}
 				if len(p.ExchangeID.OK.ServerScope) > 1024 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+12, uint64(len(p.ExchangeID.OK.ServerScope)), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i))
+					return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+12, uint64(len(p.ExchangeID.OK.ServerScope)), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
 				}
 				if len(p.ExchangeID.OK.ImplID) > 1 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(p.ExchangeID.OK.ServerScope))+16, uint64(len(p.ExchangeID.OK.ImplID)), 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i))
+					return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(p.ExchangeID.OK.ServerScope))+16, uint64(len(p.ExchangeID.OK.ImplID)), 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
 				}
 				if codec.Lacks(b, off, 20+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(p.ExchangeID.OK.ServerScope))) {
-					return v.failXDR(e, codec.Full())
+					return 0, codec.Full()
 				}
 				w = b[off : off+12 : off+12]
 				binary.BigEndian.PutUint64(w[0:8], p.ExchangeID.OK.ServerOwner.MinorID)
@@ -4889,13 +4624,13 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				for i7 := range s7 {
 					p2 := &s7[i7]
 					if uint64(len(p2.Domain)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p2.Domain)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7))
+						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p2.Domain)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7)
 					}
 					if uint64(len(p2.Name)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.Domain))+4, uint64(len(p2.Name)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7))
+						return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.Domain))+4, uint64(len(p2.Name)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7)
 					}
 					if codec.Lacks(b, off, 20+xdr.Padded(len(p2.Domain))+xdr.Padded(len(p2.Name))) {
-						return v.failXDR(e, codec.Full())
+						return 0, codec.Full()
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p2.Domain)))
 					off += 4
@@ -4910,15 +4645,15 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				}
 			default:
 				if !p.ExchangeID.Status.Valid() {
-					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.ExchangeID.Status)), 0, "nfs41.CompoundRes:Results[].ExchangeID.Status", i))
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.ExchangeID.Status)), 0, "nfs41.CompoundRes:Results[].ExchangeID.Status", i)
 				}
 			}
 		default:
 			if !p.Status.Valid() {
-				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Status)), 0, "nfs41.CompoundRes:Results[].Status", i))
+				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Status)), 0, "nfs41.CompoundRes:Results[].Status", i)
 			}
 			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+				return 0, codec.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Resop)
@@ -4930,39 +4665,23 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs41.CompoundRes:Status")
+func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	off, fault := codec.At(nil, "nfs41.CompoundRes:Status").In(codec.GetEnum(d, b, off, &v.Status))
+	if off, fault = codec.At(fault, "nfs41.CompoundRes:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
+		return 0, fault
 	}
-	w := b[off : off+8 : off+8]
-	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs41.CompoundRes:Status")
-	}
-	v.Status = enum
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.CompoundRes:Tag")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.CompoundRes:Tag")
-	}
-	v.Tag = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results")
 	}
-	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n2 > 1 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 1, "nfs41.CompoundRes:Results")
+	if n > 1 {
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1, "nfs41.CompoundRes:Results")
 	}
-	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs41.CompoundRes:Results")
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "nfs41.CompoundRes:Results")
 	}
-	if err = codec.Resize(d, &v.Results, int(n2), 32, off); err != nil {
+	if err = codec.Resize(d, &v.Results, int(n), 32, off); err != nil {
 		return 0, codec.In(err, "nfs41.CompoundRes:Results")
 	}
 	s := v.Results
@@ -4975,12 +4694,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Resop {
-			switch p.Resop {
-			case OpExchangeID:
-				p.ExchangeID.ResetXDR()
-			default:
-				p.Status = 0
-			}
+			p.ResetXDR()
 			p.Resop = kind
 		}
 		switch kind {
@@ -4991,13 +4705,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind2 != p.ExchangeID.Status {
-				switch p.ExchangeID.Status {
-				case StatusOK:
-					if p.ExchangeID.OK != nil {
-						p.ExchangeID.OK.ResetXDR()
-					}
-				default:
-				}
+				p.ExchangeID.ResetXDR()
 				p.ExchangeID.Status = kind2
 			}
 			switch kind2 {
@@ -5015,15 +4723,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				kind3 := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
 				off += 20
 				if kind3 != p.ExchangeID.OK.StateProtect.How {
-					switch p.ExchangeID.OK.StateProtect.How {
-					case StateProtectHowNone:
-					case StateProtectHowMachCred:
-						p.ExchangeID.OK.StateProtect.MachOps.ResetXDR()
-					case StateProtectHowSSV:
-						if p.ExchangeID.OK.StateProtect.SSVInfo != nil {
-							p.ExchangeID.OK.StateProtect.SSVInfo.ResetXDR()
-						}
-					}
+					p.ExchangeID.OK.StateProtect.ResetXDR()
 					p.ExchangeID.OK.StateProtect.How = kind3
 				}
 				switch kind3 {
@@ -5032,12 +4732,12 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					if codec.Lacks(b, off, 4) {
 						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
 					}
-					n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+					n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
-					if uint64(n3)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
+					if uint64(n2)*4 > uint64(len(b)-off) {
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
 					}
-					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.MachOps.MustEnforce, int(n3), 4, off); err != nil {
+					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.MachOps.MustEnforce, int(n2), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
 					}
 					s2 := p.ExchangeID.OK.StateProtect.MachOps.MustEnforce
@@ -5048,12 +4748,12 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					if codec.Lacks(b, off, 4) {
 						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
 					}
-					n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+					n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
-					if uint64(n4)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
+					if uint64(n3)*4 > uint64(len(b)-off) {
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
 					}
-					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.MachOps.MustAllow, int(n4), 4, off); err != nil {
+					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.MachOps.MustAllow, int(n3), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
 					}
 					s3 := p.ExchangeID.OK.StateProtect.MachOps.MustAllow
@@ -5068,12 +4768,12 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					if codec.Lacks(b, off, 4) {
 						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
-					n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+					n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
-					if uint64(n5)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
+					if uint64(n4)*4 > uint64(len(b)-off) {
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
-					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n5), 4, off); err != nil {
+					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n4), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
 					s4 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
@@ -5084,12 +4784,12 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					if codec.Lacks(b, off, 4) {
 						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
-					n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+					n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
-					if uint64(n6)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
+					if uint64(n5)*4 > uint64(len(b)-off) {
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
-					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n6), 4, off); err != nil {
+					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n5), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
 					s5 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
@@ -5105,12 +4805,12 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					p.ExchangeID.OK.StateProtect.SSVInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
 					p.ExchangeID.OK.StateProtect.SSVInfo.SSVLen = binary.BigEndian.Uint32(w[8:12])
 					p.ExchangeID.OK.StateProtect.SSVInfo.Window = binary.BigEndian.Uint32(w[12:16])
-					n7 := binary.BigEndian.Uint32(w[16:20])
+					n6 := binary.BigEndian.Uint32(w[16:20])
 					off += 20
-					if uint64(n7)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
+					if uint64(n6)*4 > uint64(len(b)-off) {
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
 					}
-					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Handles, int(n7), 24, off); err != nil {
+					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Handles, int(n6), 24, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
 					}
 					s6 := p.ExchangeID.OK.StateProtect.SSVInfo.Handles
@@ -5118,16 +4818,16 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 						if codec.Lacks(b, off, 4) {
 							return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
 						}
-						n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+						n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 						off += 4
-						if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-							return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
+						if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
+							return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
 						}
-						if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-							return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
+						if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+							return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
 						}
-						s6[i6] = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
-						off += xdr.Padded(int(n8))
+						s6[i6] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
+						off += xdr.Padded(int(n7))
 					}
 				default:
 					if !kind3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -5140,47 +4840,47 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				}
 				w = b[off : off+12 : off+12]
 				p.ExchangeID.OK.ServerOwner.MinorID = binary.BigEndian.Uint64(w[0:8])
-				n9 := binary.BigEndian.Uint32(w[8:12])
+				n8 := binary.BigEndian.Uint32(w[8:12])
 				off += 12
-				if n9 > 1024 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n9), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
+				if n8 > 1024 {
+					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
 				}
-				if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
+				if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
+					return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
 				}
-				if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
+				if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
 				}
-				p.ExchangeID.OK.ServerOwner.MajorID = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
-				off += xdr.Padded(int(n9))
+				p.ExchangeID.OK.ServerOwner.MajorID = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
+				off += xdr.Padded(int(n8))
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
 				}
-				n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				if n10 > 1024 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n10), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
+				if n9 > 1024 {
+					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n9), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
 				}
-				if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
+				if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
+					return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
 				}
-				if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
+				if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
 				}
-				p.ExchangeID.OK.ServerScope = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
-				off += xdr.Padded(int(n10))
+				p.ExchangeID.OK.ServerScope = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
+				off += xdr.Padded(int(n9))
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
 				}
-				n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+				n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				if n11 > 1 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n11), 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
+				if n10 > 1 {
+					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n10), 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
 				}
-				if uint64(n11)*20 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n11), uint64(len(b)-off)/20, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
+				if uint64(n10)*20 > uint64(len(b)-off) {
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/20, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
 				}
-				if err = codec.Resize(d, &p.ExchangeID.OK.ImplID, int(n11), 64, off); err != nil {
+				if err = codec.Resize(d, &p.ExchangeID.OK.ImplID, int(n10), 64, off); err != nil {
 					return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
 				}
 				s7 := p.ExchangeID.OK.ImplID
@@ -5189,29 +4889,29 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					if codec.Lacks(b, off, 4) {
 						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7)
 					}
-					n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+					n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
-					if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7)
+					if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
+						return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7)
 					}
-					if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7)
+					if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+						return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7)
 					}
-					p2.Domain = codec.Bytes(d, b[off:off+int(n12):off+int(n12)])
-					off += xdr.Padded(int(n12))
+					p2.Domain = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
+					off += xdr.Padded(int(n11))
 					if codec.Lacks(b, off, 4) {
 						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7)
 					}
-					n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+					n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
-					if (uint64(n13)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n13)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7)
+					if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
+						return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7)
 					}
-					if !codec.ZeroPad(b, off, int(n13)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n13), codec.PadBits(b, off, int(n13)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7)
+					if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+						return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7)
 					}
-					p2.Name = codec.Bytes(d, b[off:off+int(n13):off+int(n13)])
-					off += xdr.Padded(int(n13))
+					p2.Name = codec.Bytes(d, b[off:off+int(n12):off+int(n12)])
+					off += xdr.Padded(int(n12))
 					if codec.Lacks(b, off, 12) {
 						return 0, codec.Short(b, off, 12, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Date.Seconds", i, i7)
 					}
@@ -5229,11 +4929,11 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].Status", i)
 			}
-			enum2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs41.CompoundRes:Results[].Status", i)
+			enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs41.CompoundRes:Results[].Status", i)
 			}
-			p.Status = enum2
+			p.Status = enum
 			off += 4
 		}
 	}
