@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
@@ -94,8 +95,8 @@ func TestRetransmission(t *testing.T) {
 	})
 }
 
-// Retransmits bounds how often a Call is sent, and the error says that it may have run. DialFailures
-// bounds the attempts to connect; then it has not.
+// Retransmits bounds how often a Call is sent, and the error says that it may have run.
+// DialFailures bounds the attempts to connect; then it has not.
 func TestClientGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{answers: []answer{closes}}
@@ -202,14 +203,17 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// A small call has at most four allocations at both ends, besides those of the test.
+// A small call allocates no more than this, at both ends together.
 func TestAllocations(t *testing.T) {
+	if xdrtest.Race {
+		t.Skip("the race detector makes pools forget")
+	}
 	svc := rpc.NewService(program)
 	rpc.Handle(svc, 1, func(_ *rpc.Request, args, res *oncrpc.Uint32) error {
 		*res = 2 * *args
 		return nil
 	})
-	for _, nonBlocking := range []bool{false, true} {
+	for nonBlocking, most := range map[bool]float64{false: 3, true: 2} {
 		s := listen(t, rpc.NewHandler(nil, svc), &tcp.Config{NonBlocking: nonBlocking})
 		c := rpc.NewClient(dial(t, s.Addr(), nil), program, nil)
 		args, res := oncrpc.Uint32(21), oncrpc.Uint32(0)
@@ -218,8 +222,8 @@ func TestAllocations(t *testing.T) {
 				t.Error(res, err)
 			}
 		})
-		if n > 4 {
-			t.Errorf("%v allocations a call; handlers that never block: %v", n, nonBlocking)
+		if n > most {
+			t.Errorf("%v allocations a call, at most %v; handlers that never block: %v", n, most, nonBlocking)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, b *budg
 		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: memories.Get().(*[]byte),
 	}
 	c.wake.L = &c.mu
-	c.pendings.New = newPending
+	c.pendings.New, c.out.run = newPending, c.write
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.xids.Seed()
 	c.ready.Store(!accepted)
@@ -159,7 +159,11 @@ func (c *Conn) dispatch(rec []byte) error {
 	if typ == oncrpc.MsgCall {
 		return c.accept(xid)
 	}
-	if c.reply(xid, rec) || cap(rec) > keepBytes {
+	switch {
+	case c.reply(xid, rec):
+		c.record = memories.Get().(*[]byte)
+	case cap(rec) > keepBytes:
+		keep(rec)
 		c.record = memories.Get().(*[]byte)
 	}
 	c.budget.release(c.reserved)

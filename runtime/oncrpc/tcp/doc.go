@@ -28,7 +28,7 @@
 //
 // The peer decides what arrives, and when. A record has at most Config.MaxRecord bytes in at most
 // Config.MaxFragments fragments, empty ones included. Its memory follows the bytes that have
-// arrived: 64 KiB at first, then at most 16 times as much as came. A record that makes no progress
+// arrived: 64 KiB at first, then at most 32 times as much as came. A record that makes no progress
 // for Config.RecordTimeout ends the connection, as does a peer that reads nothing for
 // Config.SendTimeout. Config has limits for connections, too, in all and per source.
 package tcp

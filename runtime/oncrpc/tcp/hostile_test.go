@@ -149,8 +149,8 @@ func waitFor(t testing.TB, holds func() bool) {
 	}
 }
 
-// Replies to no Call and Calls to a client without a handler are dropped and counted. The reply to a
-// cancelled Call answers no other, and its XID cannot be used until it has come.
+// Replies to no Call and Calls to a client without a handler are dropped and counted. The reply to
+// a cancelled Call answers no other, and its XID cannot be used until it has come.
 func TestStrayMessages(t *testing.T) {
 	ours, theirs := net.Pipe()
 	c := tcp.NewConn(ours, nil)

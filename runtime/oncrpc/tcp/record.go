@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -23,7 +24,8 @@ func appendMark(b []byte, n int) []byte {
 // Sizes of the memory of a record. The first is for records shorter than that.
 const (
 	firstSize  = 64 << 10
-	growth     = 16       // a longer record has at most as many times the bytes that have come
+	growth     = 32       // a longer record has at most as many times the bytes that have come
+	longest    = 4 << 20  // the longest memory that is kept
 	progress   = 64 << 10 // bytes that must come in each Config.RecordTimeout
 	readBuffer = 16 << 10
 )
@@ -100,11 +102,32 @@ func (rd *records) fragment(buf []byte, n int) ([]byte, error) {
 
 // larger returns memory for buf and n more bytes, or for a part of them.
 func (rd *records) larger(buf []byte, n int) ([]byte, error) {
-	size := min(len(buf)+n, max(firstSize, growth*len(buf)))
-	if err := rd.grow(size - cap(buf)); err != nil {
+	to := memoryFor(min(len(buf)+n, max(firstSize, growth*len(buf))))
+	if err := rd.grow(cap(to) - cap(buf)); err != nil {
+		keep(to)
 		return buf, err
 	}
-	return append(make([]byte, 0, size), buf...), nil
+	return append(to, buf...), nil
+}
+
+// long has memory of records longer than firstSize, until the garbage collector takes it.
+var long sync.Pool // of *[]byte
+
+// memoryFor returns memory of at least n bytes, and at most twice as many if n is over firstSize.
+func memoryFor(n int) []byte {
+	if n > firstSize {
+		if b, ok := long.Get().(*[]byte); ok && cap(*b) >= n && cap(*b) <= 2*n {
+			return (*b)[:0]
+		}
+	}
+	return make([]byte, 0, n)
+}
+
+// keep keeps memory for memoryFor. Nothing may point to it.
+func keep(b []byte) {
+	if cap(b) > firstSize && cap(b) <= longest {
+		long.Put(&b)
+	}
 }
 
 // arm limits the time for the next n bytes unless they are here.

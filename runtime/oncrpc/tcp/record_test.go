@@ -23,7 +23,7 @@ func reading(r io.Reader, most, fragments int) (*records, *int) {
 // framed returns a record of one fragment.
 func framed(msg []byte) []byte { return append(appendMark(nil, len(msg)), msg...) }
 
-// A record is read back, whatever its fragments, and what is wrong is refused with its rule.
+// A record is read back, whatever its fragments. Each fault is refused with its rule.
 func TestRecord(t *testing.T) {
 	for _, n := range []int{0, 9, firstSize, firstSize + 1, 20 * firstSize, 1_000_001} {
 		msg := bytes.Repeat([]byte("seven b"), n/7+1)[:n]
@@ -75,7 +75,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// The memory of a record is at most 64 KiB, or 16 times the bytes that have come.
+// The memory of a record is at most 64 KiB, or 32 times the bytes that have come.
 func TestRecordMemory(t *testing.T) {
 	for _, came := range []int{0, 1, firstSize - 1, firstSize, 10 * firstSize} {
 		stream := append([]byte{0xff, 0xff, 0xff, 0xff}, make([]byte, came)...)

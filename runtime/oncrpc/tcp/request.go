@@ -190,6 +190,8 @@ func (c *Conn) release(r *request, err error) {
 	if memory := r.memory; cap(*memory) <= keepBytes {
 		*memory = (*memory)[:0]
 		memories.Put(memory)
+	} else {
+		keep(*memory)
 	}
 	c.budget.release(r.reserved)
 	r.memory, r.Message, r.out.Message = nil, nil, oncrpc.Message{}

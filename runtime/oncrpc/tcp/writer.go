@@ -18,7 +18,8 @@ const (
 // goroutine, which writes until the queue is empty. Messages that are queued meanwhile go together.
 type writer struct {
 	nc     net.Conn
-	vector bool // nc takes a list of slices without copying
+	vector bool   // nc takes a list of slices without copying
+	run    func() // Conn.write, bound once
 
 	// The running goroutine alone uses these.
 	batch    []*message
@@ -35,7 +36,7 @@ func (c *Conn) enqueue(m *message) {
 	if !c.writes {
 		c.writes = true
 		c.wg.Add(1)
-		go c.write()
+		go c.out.run()
 	}
 }
 
