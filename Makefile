@@ -41,6 +41,7 @@ generate: check ## make spec/x from the documents, gen/ from spec/x, and the con
 	@set -e; for name in dirplus nfs4 envelope; do $(xdrgen) gen -views -o bench/codec/$$name -package $$name bench/codec/$$name.x; done
 	@$(xdrgen) gen -o bench/transport/echo -package echo bench/transport/echo.x
 	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x
+	@$(xdrgen) gen -o examples/notes/notes -package notes examples/notes/notes.x
 	@$(xdrgen) gen -o test/linuxpeer/internal/nfs/nfs41 -package nfs41 test/linuxpeer/internal/nfs/nfs41/nfs41.x
 	@$(xdrgen) gen -o cmd/rpcrdma/internal/perf -package perf cmd/rpcrdma/internal/perf/perf.x
 	@$(GO) run ./tools/speccheck
