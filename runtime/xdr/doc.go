@@ -22,6 +22,13 @@
 //
 //	CheckXDR([]byte) (int, error)          // checks the value at the front, returns its size
 //
+// With xdrgen gen -with clone,equal,stream, they also have:
+//
+//	Clone() (*T, error)                    // a deep copy; fails if it nests too deeply
+//	Equal(*T) bool                         // whether both have the same encoding
+//	EncodeTo(io.Writer) error              // writes the encoding by one Write
+//	DecodeFrom(io.Reader, int) error       // reads a value of limited size, and no more
+//
 // The methods PutXDR, GetXDR and SkipXDR are for other generated code. They take a buffer and
 // an offset and return the next offset.
 //

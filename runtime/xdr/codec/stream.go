@@ -29,6 +29,7 @@ type Feed struct {
 	stop  stop
 	need  uint64 // the bytes that the value has at least, if they are over the limit
 	err   error  // of the reader
+	d     xdr.Decoder
 }
 
 // stop is the reason for which a Feed has stopped.
@@ -42,7 +43,8 @@ const (
 )
 
 const (
-	firstPiece = 16 << 10 // the most memory to allocate before any byte has arrived
+	smallPiece = 128      // the least memory for values of more than one size
+	firstPiece = 32 << 10 // the most memory before any byte has arrived
 	maxEmpty   = 100      // empty reads in a row, as in package bufio
 )
 
@@ -54,8 +56,10 @@ func DecodeFrom(v xdr.Value, r io.Reader, limit, least int, extent func(f *Feed)
 	if limit < 0 {
 		f.limit = math.MaxInt
 	}
-	f.fetch(uint64(least))
 	if extent != nil {
+		f.buf = make([]byte, 0, min(max(least, smallPiece), firstPiece))
+	}
+	if f.fetch(uint64(least)); extent != nil {
 		extent(f)
 	}
 	if f.err == io.EOF && len(f.buf) == 0 {
@@ -67,13 +71,12 @@ func DecodeFrom(v xdr.Value, r io.Reader, limit, least int, extent func(f *Feed)
 // decode decodes the bytes read. Opaque data and strings are slices of buf, which nothing else
 // refers to.
 func (f *Feed) decode(v xdr.Value) error {
-	var d xdr.Decoder
-	d.Alias = true
+	f.d.Alias = true
 	if f.stop == tooLong {
 		f.buf = f.buf[:min(f.off, len(f.buf))] // ends at the field that is too long
 	}
-	d.Reset(f.buf)
-	err := v.DecodeXDR(&d)
+	f.d.Reset(f.buf)
+	err := v.DecodeXDR(&f.d)
 	if f.stop == running || f.stop == refused {
 		return err
 	}
@@ -83,7 +86,8 @@ func (f *Feed) decode(v xdr.Value) error {
 	}
 	lacking := fault.Code == xdr.CodeShort || fault.Code == xdr.CodeCount
 	switch {
-	case f.stop == tooLong && lacking:
+	case f.stop == tooLong && (lacking || fault.Code == xdr.CodeMemory):
+		// A part of the bytes has a part of the memory budget only.
 		fault.Code, fault.Found, fault.Want = xdr.CodeLimit, f.need, uint64(f.limit)
 	case f.stop == failed && f.err != io.EOF:
 		return fmt.Errorf("xdr: %s: reading at offset %d: %w", fault.Path(), len(f.buf), f.err)

@@ -66,7 +66,7 @@ func Fuzz(f *testing.F, types []Type) {
 			t.Fatalf("%s: %v", typ.Name, err)
 		}
 		if typ.Stream != nil {
-			if err := streamAgrees(typ, in); err != nil {
+			if err := streamAgrees(typ, in, readers); err != nil {
 				t.Fatalf("%s: %v", typ.Name, err)
 			}
 		}

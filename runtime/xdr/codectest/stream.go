@@ -22,7 +22,7 @@ func stream(t *Type, wire []byte) error {
 	}
 	step := 1 + len(wire)/most()
 	for n := 0; n <= len(wire); n += step {
-		if err := streamAgrees(t, wire[:n:n]); err != nil {
+		if err := streamAgrees(t, wire[:n:n], readers); err != nil {
 			return fmt.Errorf("the first %d bytes: %w", n, err)
 		}
 		if err := limited(t, wire, n); err != nil {
@@ -32,14 +32,14 @@ func stream(t *Type, wire []byte) error {
 			return fmt.Errorf("the reader fails after %d bytes: %w", n, err)
 		}
 	}
-	if err := streamAgrees(t, append(wire[:len(wire):len(wire)], wire...)); err != nil {
+	if err := streamAgrees(t, append(wire[:len(wire):len(wire)], wire...), readers); err != nil {
 		return fmt.Errorf("two values: %w", err)
 	}
 	in := bytes.Clone(wire)
 	for off := 0; off+4 <= len(in); off += 4 * (1 + len(in)/(4*most())) {
-		for _, word := range []uint32{0, 1, 2, 0x7fffffff, 0xffffffff} {
+		for _, word := range []uint32{0, 2, 0x7fffffff} {
 			binary.BigEndian.PutUint32(in[off:], word)
-			if err := streamAgrees(t, in); err != nil {
+			if err := streamAgrees(t, in, readers[:1]); err != nil {
 				return fmt.Errorf("%#x at offset %d: %w", word, off, err)
 			}
 		}
@@ -48,39 +48,47 @@ func stream(t *Type, wire []byte) error {
 	return nil
 }
 
+// pieces is a way to cut input into pieces.
+type pieces struct {
+	name string
+	cut  func(io.Reader) io.Reader
+}
+
+var readers = []pieces{
+	{"whole", func(r io.Reader) io.Reader { return r }},
+	{"bytes", iotest.OneByteReader},
+	{"end with data", iotest.DataErrReader}, // reads ahead
+}
+
 // streamAgrees compares DecodeFrom with DecodeXDR on any input: the value, the error, and the bytes
 // read.
-func streamAgrees(t *Type, in []byte) error {
+func streamAgrees(t *Type, in []byte, readers []pieces) error {
 	v := t.New()
 	d := xdr.NewDecoder(in, nil)
 	want := v.DecodeXDR(d)
-	for name, slow := range map[string]func(io.Reader) io.Reader{
-		"all":  func(r io.Reader) io.Reader { return r },
-		"one":  iotest.OneByteReader,
-		"last": iotest.DataErrReader,
-	} {
+	for i, reader := range readers {
 		w, left := t.New(), bytes.NewReader(in)
-		err := t.Stream(w).DecodeFrom(slow(left), -1)
+		err := t.Stream(w).DecodeFrom(reader.cut(left), -1)
 		switch {
 		case errors.Is(want, xdr.ErrMemory) || errors.Is(err, xdr.ErrMemory):
 			continue // a budget depends on the bytes after the value
 		case err == nil && want == nil:
-			if name != "last" && len(in)-left.Len() != d.Offset() {
-				return fmt.Errorf("reader %q: DecodeFrom reads %d bytes of a value with %d", name, len(in)-left.Len(), d.Offset())
+			if i < 2 && len(in)-left.Len() != d.Offset() {
+				return fmt.Errorf("reader %q: DecodeFrom reads %d bytes of a value with %d", reader.name, len(in)-left.Len(), d.Offset())
 			}
 			if err := same(w, in[:d.Offset()]); err != nil {
-				return fmt.Errorf("reader %q: DecodeFrom: %w", name, err)
+				return fmt.Errorf("reader %q: DecodeFrom: %w", reader.name, err)
 			}
 		case len(in) == 0 && err == io.EOF && errors.Is(want, xdr.ErrShort):
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && !lacking(want), !errors.Is(err, io.ErrUnexpectedEOF) && errors.Is(want, xdr.ErrShort):
-			return fmt.Errorf("reader %q: DecodeFrom: %v, DecodeXDR: %v", name, err, want)
+			return fmt.Errorf("reader %q: DecodeFrom: %v, DecodeXDR: %v", reader.name, err, want)
 		default:
 			var e *xdr.Error
 			if !errors.As(err, &e) {
-				return fmt.Errorf("reader %q: DecodeFrom: %v, DecodeXDR: %v", name, err, want)
+				return fmt.Errorf("reader %q: DecodeFrom: %v, DecodeXDR: %v", reader.name, err, want)
 			}
 			if err := sameError(e, want); err != nil {
-				return fmt.Errorf("reader %q: DecodeFrom and DecodeXDR: %w", name, err)
+				return fmt.Errorf("reader %q: DecodeFrom and DecodeXDR: %w", reader.name, err)
 			}
 		}
 	}

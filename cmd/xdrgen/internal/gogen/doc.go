@@ -19,6 +19,8 @@
 //	pass.go    the bytes between the lists; passer.go their runs
 //	type.go    Go types; decl.go, enum.go, union.go, const.go and program.go their declarations
 //	methods.go the methods of a type; wrappers.go those that call encoder and decoder
+//	clone.go   deep copies   equal.go   comparison   extent.go   where a value ends in a stream
+//	operand.go the values that these three name, and the helpers that they call
 //	bounds.go  static bounds and amplification
 //	link.go    the extension descriptor and placement bindings
 //	tests.go   generated tests; sample.go their encodings, made from the ir alone

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
@@ -50,7 +49,7 @@ func FuzzGenerate(f *testing.F) {
 		if r.Unit == nil {
 			return
 		}
-		made, diags, err := Generate(r.Unit, r.Bind, Options{Package: "u", Tests: len(x)%2 == 0, Views: len(x)%3 > 0, With: ir.DefaultMethods()})
+		made, diags, err := Generate(r.Unit, r.Bind, Options{Package: "u", Tests: len(x)%2 == 0, Views: len(x)%3 > 0, With: allMethods()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ func generateText(t *testing.T, text string) (bytes int) {
 	if err != nil || r.Unit == nil {
 		t.Fatal(err, r.Diags)
 	}
-	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: "a", Tests: true, Views: true, With: ir.DefaultMethods()})
+	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: "a", Tests: true, Views: true, With: allMethods()})
 	if err != nil || len(diags) > 0 {
 		t.Fatal(err, diags)
 	}
