@@ -114,6 +114,11 @@ func TestCancelledHalfSent(t *testing.T) {
 		if _, err := io.ReadFull(theirs, mark); err != nil {
 			t.Fatal(err)
 		}
+		// A Call behind it that is cancelled is not sent at all.
+		short, stop := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		_, err := c.Call(short, callOf(5, 0))
+		stop()
+		wantError(t, err, context.DeadlineExceeded, false)
 		cancel()
 		wantError(t, <-done, context.Canceled, true)
 		go func() { _, _ = c.Call(context.Background(), callOf(2, 0)) }()
