@@ -18,6 +18,8 @@
 // By default, types have the method String too, on T: text for logs, see package text. Types of
 // strings return the string; types of more than 16 KiB have the method on *T.
 //
+// With xdrgen gen -with json, they have MarshalJSON, on T, and UnmarshalJSON: see package xdrjson.
+//
 // With xdrgen gen -views, they also have
 //
 //	CheckXDR([]byte) (int, error)          // checks the value at the front, returns its size

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
 )
 
-// Types that were generated with json work within encoding/json. The form is that of the command
-// xdrgen json.
+// Types that were generated with json work within encoding/json. The command xdrgen json has the
+// same form.
 func Example_json() {
 	call := struct {
 		From string         `json:"from"`

@@ -202,14 +202,10 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Status) ResetXDR() { *v = 0 }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
-func (v Status) MarshalJSON() ([]byte, error) {
-	return xdrjson.Marshal(&v, "store_status")
-}
+func (v Status) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_status") }
 
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
-func (v *Status) UnmarshalJSON(b []byte) error {
-	return xdrjson.Unmarshal(b, v, "store_status")
-}
+func (v *Status) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_status") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Name) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
@@ -258,14 +254,10 @@ func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Name) ResetXDR() { *v = nil }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
-func (v Name) MarshalJSON() ([]byte, error) {
-	return xdrjson.Marshal(&v, "store_name,string")
-}
+func (v Name) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_name,string") }
 
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
-func (v *Name) UnmarshalJSON(b []byte) error {
-	return xdrjson.Unmarshal(b, v, "store_name,string")
-}
+func (v *Name) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_name,string") }
 
 // String returns the bytes as a string.
 func (v Name) String() string { return string(v) }
@@ -337,14 +329,10 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *WriteArgs) ResetXDR() { *v = WriteArgs{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
-func (v WriteArgs) MarshalJSON() ([]byte, error) {
-	return xdrjson.Marshal(&v, "store_write_args")
-}
+func (v WriteArgs) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_write_args") }
 
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
-func (v *WriteArgs) UnmarshalJSON(b []byte) error {
-	return xdrjson.Unmarshal(b, v, "store_write_args")
-}
+func (v *WriteArgs) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_write_args") }
 
 // String returns v as text, for logs.
 func (v WriteArgs) String() string { return text.String(&v, "store_write_args") }
@@ -401,14 +389,10 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *WriteRes) ResetXDR() { *v = WriteRes{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
-func (v WriteRes) MarshalJSON() ([]byte, error) {
-	return xdrjson.Marshal(&v, "store_write_res")
-}
+func (v WriteRes) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_write_res") }
 
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
-func (v *WriteRes) UnmarshalJSON(b []byte) error {
-	return xdrjson.Unmarshal(b, v, "store_write_res")
-}
+func (v *WriteRes) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_write_res") }
 
 // String returns v as text, for logs.
 func (v WriteRes) String() string { return text.String(&v, "store_write_res") }
@@ -467,14 +451,10 @@ func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *ReadArgs) ResetXDR() { *v = ReadArgs{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
-func (v ReadArgs) MarshalJSON() ([]byte, error) {
-	return xdrjson.Marshal(&v, "store_read_args")
-}
+func (v ReadArgs) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_read_args") }
 
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
-func (v *ReadArgs) UnmarshalJSON(b []byte) error {
-	return xdrjson.Unmarshal(b, v, "store_read_args")
-}
+func (v *ReadArgs) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_read_args") }
 
 // String returns v as text, for logs.
 func (v ReadArgs) String() string { return text.String(&v, "store_read_args") }
@@ -544,14 +524,10 @@ func (v *ReadOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *ReadOK) ResetXDR() { *v = ReadOK{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
-func (v ReadOK) MarshalJSON() ([]byte, error) {
-	return xdrjson.Marshal(&v, "store_read_ok")
-}
+func (v ReadOK) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_read_ok") }
 
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
-func (v *ReadOK) UnmarshalJSON(b []byte) error {
-	return xdrjson.Unmarshal(b, v, "store_read_ok")
-}
+func (v *ReadOK) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_read_ok") }
 
 // String returns v as text, for logs.
 func (v ReadOK) String() string { return text.String(&v, "store_read_ok") }
@@ -651,14 +627,10 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 func (v *ReadRes) ResetXDR() { *v = ReadRes{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
-func (v ReadRes) MarshalJSON() ([]byte, error) {
-	return xdrjson.Marshal(&v, "store_read_res")
-}
+func (v ReadRes) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_read_res") }
 
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
-func (v *ReadRes) UnmarshalJSON(b []byte) error {
-	return xdrjson.Unmarshal(b, v, "store_read_res")
-}
+func (v *ReadRes) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_read_res") }
 
 // String returns v as text, for logs.
 func (v ReadRes) String() string { return text.String(&v, "store_read_res") }

@@ -11,6 +11,8 @@
 // type's encoder refuses. Its errors have the path of the fault, its line and its column. Within
 // encoding/json, these count from the start of the value of the generated type.
 //
-// Its cost is linear in the length of the text, and the memory in use follows the bytes read:
+// [Marshal] and [Unmarshal] also convert structs and unions that have no such methods.
+//
+// The cost is linear in the length of the text, and the memory in use follows the bytes read:
 // a count or a length in the text allocates nothing. Text that nests deeper than 10000 is refused.
 package xdrjson

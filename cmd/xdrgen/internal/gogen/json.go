@@ -7,22 +7,19 @@ import (
 )
 
 // json writes the methods of encoding/json. MarshalJSON has a value receiver, because encoding/json
-// does not call methods of the pointer for a value in a map or an interface.
+// does not call methods of the pointer for a value in a map or an interface. As for String, values
+// of much memory are not copied.
 func (g *gen) json(t *plan.Type) {
 	name := g.names.decl[t.Decl]
-	tag := jen.Lit(typeTag(t))
-	g.f.Comment("// MarshalJSON returns the JSON form of v, which xdrgen help json describes.")
-	g.f.Func().Params(jen.Id("v").Id(name)).Id("MarshalJSON").Params().Params(jen.Index().Byte(), jen.Error()).Block(
-		jen.Return(jen.Qual(jsonPath, "Marshal").Call(jen.Op("&").Id("v"), tag)))
-	g.f.Comment("// UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.")
-	g.f.Func().Params(jen.Id("v").Op("*").Id(name)).Id("UnmarshalJSON").Params(jen.Id("b").Index().Byte()).Error().Block(
-		jen.Return(jen.Qual(jsonPath, "Unmarshal").Call(jen.Id("b"), jen.Id("v"), tag)))
-}
-
-// typeTag describes type t as the tag of a field would.
-func typeTag(t *plan.Type) string {
-	if t.Op == plan.Typedef {
-		return describe(t.Decl.Name, t.Body)
+	tag := jen.Lit(describe(t.Decl.Name, t.Whole()))
+	recv, v := jen.Id("v").Id(name), jen.Op("&").Id("v")
+	if t.Whole().Memory() > maxCopied {
+		recv, v = jen.Id("v").Op("*").Id(name), jen.Id("v")
 	}
-	return t.Decl.Name
+	g.f.Comment("// MarshalJSON returns the JSON form of v, which xdrgen help json describes.")
+	g.f.Func().Params(recv).Id("MarshalJSON").Params().Params(jen.Index().Byte(), jen.Error()).
+		Add(oneLine(jen.Return(jen.Qual(jsonPath, "Marshal").Call(v, tag))))
+	g.f.Comment("// UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.")
+	g.f.Func().Params(jen.Id("v").Op("*").Id(name)).Id("UnmarshalJSON").Params(jen.Id("b").Index().Byte()).Error().
+		Add(oneLine(jen.Return(jen.Qual(jsonPath, "Unmarshal").Call(jen.Id("b"), jen.Id("v"), tag))))
 }
