@@ -76,7 +76,8 @@ func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 }
 
 // NewConn returns the client's side of a connection over any stream, such as a net.Pipe. Close
-// closes the stream. cfg may be nil.
+// closes the stream. cfg may be nil. A Call that is cancelled while it is written interrupts the
+// write by a deadline: a stream that cannot go on after that, such as a tls.Conn, is then lost.
 func NewConn(nc net.Conn, cfg *Config) *Conn {
 	set := cfg.settle()
 	return newConn(nc, set, false, set.ReverseHandler, nil)

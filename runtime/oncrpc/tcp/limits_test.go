@@ -121,7 +121,11 @@ func TestCancelledHalfSent(t *testing.T) {
 		wantError(t, err, context.DeadlineExceeded, false)
 		cancel()
 		wantError(t, <-done, context.Canceled, true)
-		go func() { _, _ = c.Call(context.Background(), callOf(2, 0)) }()
+		go func() {
+			for xid := range uint32(2) {
+				_, _ = c.Call(context.Background(), callOf(2+xid, 0))
+			}
+		}()
 		rest := make([]byte, size+44)
 		if _, err := io.ReadFull(theirs, rest); err != nil {
 			t.Fatal(err)
@@ -131,6 +135,12 @@ func TestCancelledHalfSent(t *testing.T) {
 		}
 		if binary.BigEndian.Uint32(rest[size+4:]) != 2 {
 			t.Errorf("the next record is %x", rest[size:])
+		}
+		if _, err := theirs.Write(goodReply(2)); err != nil {
+			t.Error(err)
+		}
+		if _, err := io.ReadFull(theirs, mark); err != nil || binary.BigEndian.Uint32(mark[4:]) != 3 {
+			t.Errorf("the record behind it is %x, %v", mark, err)
 		}
 		_, _ = theirs.Close(), c.Close()
 	}
