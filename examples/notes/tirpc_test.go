@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/examples/notes/notes"
+	"github.com/rpcrdma/rpcrdma/examples/notes/notes/notesrpc"
+	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+)
+
+// inC builds server.c or client.c of testdata/tirpc with the stubs that rpcgen makes of notes.x,
+// and libtirpc.
+func inC(t *testing.T, name string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("compiles C")
+	}
+	rpcgen, cc, headers := witness.Program(t, "rpcgen"), witness.Program(t, "cc"), witness.Libtirpc(t)
+	witness.Program(t, "cpp") // rpcgen runs it
+	dir := t.TempDir()
+	for to, from := range map[string]string{"notes.x": "notes.x", name + ".c": "testdata/tirpc/" + name + ".c"} {
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, to), text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(program string, args ...string) {
+		cmd := exec.Command(program, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+		}
+	}
+	stub, flag := "notes_clnt.c", "-l"
+	if name == "server" {
+		stub, flag = "notes_svc.c", "-m"
+	}
+	for out, how := range map[string]string{"notes.h": "-h", "notes_xdr.c": "-c", stub: flag} {
+		run(rpcgen, "-C", how, "-o", out, "notes.x")
+	}
+	run(cc, "-O1", "-w", "-I", headers, "-o", name, name+".c", "notes_xdr.c", stub, "-ltirpc")
+	return filepath.Join(dir, name)
+}
+
+// Our generated client calls a server of rpcgen and libtirpc, whose replies come in fragments of
+// 700 bytes: data of many sizes, and each way to refuse a call (RFC 5531 §9).
+func TestServerInC(t *testing.T) {
+	cmd := exec.Command(inC(t, "server"))
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	port, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := tcp.Dial(ctx, "127.0.0.1:"+strings.TrimSpace(port), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	board := notesrpc.NewClient(conn, nil)
+	if err := board.Null(ctx); err != nil {
+		t.Error(err)
+	}
+	for _, size := range []int{0, 1, 3, 699, 700, 701, 4001, 70_001, 1 << 20} {
+		note := &notes.Note{Name: fmt.Append(nil, size), Text: bytes.Repeat([]byte{1, 2, 3, 5, 7}, size/5+1)[:size]}
+		if err := board.Put(ctx, note); err != nil {
+			t.Fatal(err)
+		}
+		res, err := board.Get(ctx, note.Name)
+		if err != nil || !bytes.Equal(res.Found.Text, note.Text) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+	for i := range 1000 {
+		if err := board.Put(ctx, &notes.Note{Name: fmt.Appendf(nil, "one of many %d", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names, err := board.List(ctx); err != nil || len(names) != 1009 {
+		t.Errorf("%d names, %v", len(names), err)
+	}
+	program := notesrpc.Program()
+	call := func(number, version, proc uint32, args *oncrpc.Uint32) *oncrpc.ReplyError {
+		c := rpc.NewClient(conn, oncrpc.Program{Number: number, Version: version}, nil)
+		var refused *oncrpc.ReplyError
+		if err := c.Call(ctx, proc, args, nil, nil); !errors.As(err, &refused) {
+			t.Errorf("%d %d %d: %v", number, version, proc, err)
+			return &oncrpc.ReplyError{}
+		}
+		return refused
+	}
+	long := oncrpc.Uint32(1000) // the length of a name that is not there
+	for _, tt := range []struct {
+		number, version, proc uint32
+		accept                oncrpc.AcceptStat
+	}{
+		{program.Number, 1, 99, oncrpc.ProcUnavail},
+		{program.Number, 1, 100, oncrpc.SystemErr},
+		{program.Number, 1, notes.ProcGet, oncrpc.GarbageArgs},
+		{program.Number, 9, 0, oncrpc.ProgMismatch},
+		{program.Number + 1, 1, 0, oncrpc.ProgUnavail},
+	} {
+		if got := call(tt.number, tt.version, tt.proc, &long); got.Accept != tt.accept || got.Reply != oncrpc.Accepted {
+			t.Errorf("%+v: %v", tt, got)
+		} else if tt.accept == oncrpc.ProgMismatch && got.Range != (oncrpc.VersionRange{Low: 1, High: 1}) {
+			t.Errorf("versions %+v", got.Range)
+		}
+	}
+	for why := oncrpc.AuthStat(1); why <= 7; why++ {
+		got := call(program.Number, 1, 100+uint32(why), &long)
+		if got.Reply != oncrpc.Denied || got.Reject != oncrpc.AuthError || got.Auth != why {
+			t.Errorf("%v: %v", why, got)
+		}
+	}
+	if err := board.Null(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// picky is a board that fails for one name.
+type picky struct{ board }
+
+func (p *picky) Put(r *rpc.Request, args *notes.Note) error {
+	if args.Name.String() == "fail" {
+		return errors.New("this name fails")
+	}
+	return p.board.Put(r, args)
+}
+
+// A client of rpcgen and libtirpc, which sends in fragments of 500 bytes, calls our server, and gets
+// each status.
+func TestClientInC(t *testing.T) {
+	program := inC(t, "client")
+	service := notesrpc.NewService(&picky{board{texts: map[string][]byte{}}})
+	service.Allow = func(r *rpc.Request) error {
+		if r.Cred().Flavor == oncrpc.AuthSys {
+			return oncrpc.Refused(oncrpc.AuthStatRejectedCred)
+		}
+		return nil
+	}
+	server, err := tcp.Listen(context.Background(), "127.0.0.1:0", rpc.NewHandler(nil, service), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	_, port, err := net.SplitHostPort(server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(program, port).CombinedOutput()
+	// The numbers are those of enum clnt_stat, and of auth_stat behind RPC_AUTHERROR.
+	const want = `names: 7
+null: 0
+no procedure: 10
+garbage: 11
+other version: 9 1 1
+other program: 8
+system error: 12
+refused credential: 7 2
+`
+	if err != nil || string(out) != want {
+		t.Errorf("%v\n%swant\n%s", err, out, want)
+	}
+}
