@@ -99,7 +99,7 @@ func generateWith(t *testing.T, mod module, pkg string, o sema.Options, with ir.
 	if err != nil || r.Unit == nil {
 		t.Fatal(err, r.Diags)
 	}
-	out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, Views: true, With: with})
+	out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, With: with})
 	if err != nil || len(diags) > 0 {
 		t.Fatalf("%s: %v, %v", pkg, err, diags)
 	}
