@@ -34,32 +34,20 @@ const (
 // Handle is typedef fhandle3.
 type Handle []byte
 
-// The bounds of Handle.
-const (
-	HandleMinSize       = 4  // bytes on the wire, at least
-	HandleMaxSize       = 68 // bytes on the wire, at most
-	HandleAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Handle in bytes, and its memory for each, at most.
+const HandleMinSize, HandleMaxSize, HandleAmplification = 4, 68, 1
 
 // DirPath is typedef dirpath.
 type DirPath []byte
 
-// The bounds of DirPath.
-const (
-	DirPathMinSize       = 4    // bytes on the wire, at least
-	DirPathMaxSize       = 1028 // bytes on the wire, at most
-	DirPathAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of DirPath in bytes, and its memory for each, at most.
+const DirPathMinSize, DirPathMaxSize, DirPathAmplification = 4, 1028, 1
 
 // Name is typedef name.
 type Name []byte
 
-// The bounds of Name.
-const (
-	NameMinSize       = 4   // bytes on the wire, at least
-	NameMaxSize       = 260 // bytes on the wire, at most
-	NameAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Name in bytes, and its memory for each, at most.
+const NameMinSize, NameMaxSize, NameAmplification = 4, 260, 1
 
 // Status is enum mountstat3.
 type Status int32
@@ -87,11 +75,8 @@ type MountResOK struct {
 	AuthFlavors []int32 `xdr:"auth_flavors"`
 }
 
-// The bounds of MountResOK. Its size may be 2 GiB and more.
-const (
-	MountResOKMinSize       = 8 // bytes on the wire, at least
-	MountResOKAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of MountResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const MountResOKMinSize, MountResOKAmplification = 8, 1
 
 // MountRes is union mountres3, with the arm that Status selects.
 type MountRes struct {
@@ -99,20 +84,14 @@ type MountRes struct {
 	OK     MountResOK `xdr:"mountinfo,case=0"`          // if Status is StatusOK
 }
 
-// The bounds of MountRes. Its size may be 2 GiB and more.
-const (
-	MountResMinSize       = 4 // bytes on the wire, at least
-	MountResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of MountRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const MountResMinSize, MountResAmplification = 4, 1
 
 // Mounts is typedef mountlist.
 type Mounts []Mount
 
-// The bounds of Mounts. Its size may be 2 GiB and more.
-const (
-	MountsMinSize       = 4  // bytes on the wire, at least
-	MountsAmplification = 12 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Mounts in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const MountsMinSize, MountsAmplification = 4, 12
 
 // Mount is one element of the linked list of struct mountbody, without the pointer to the next.
 type Mount struct {
@@ -120,30 +99,20 @@ type Mount struct {
 	Directory DirPath `xdr:"ml_directory,string"`
 }
 
-// The bounds of Mount.
-const (
-	MountMinSize       = 8    // bytes on the wire, at least
-	MountMaxSize       = 1288 // bytes on the wire, at most
-	MountAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Mount in bytes, and its memory for each, at most.
+const MountMinSize, MountMaxSize, MountAmplification = 8, 1288, 1
 
 // Groups is typedef groups.
 type Groups []Name
 
-// The bounds of Groups. Its size may be 2 GiB and more.
-const (
-	GroupsMinSize       = 4 // bytes on the wire, at least
-	GroupsAmplification = 8 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Groups in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const GroupsMinSize, GroupsAmplification = 4, 8
 
 // Exports is typedef exports.
 type Exports []Export
 
-// The bounds of Exports. Its size may be 2 GiB and more.
-const (
-	ExportsMinSize       = 4  // bytes on the wire, at least
-	ExportsAmplification = 12 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Exports in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ExportsMinSize, ExportsAmplification = 4, 12
 
 // Export is one element of the linked list of struct exportnode, without the pointer to the next.
 type Export struct {
@@ -151,19 +120,14 @@ type Export struct {
 	Groups Groups  `xdr:"ex_groups,node=0:gr_name,string"`
 }
 
-// The bounds of Export. Its size may be 2 GiB and more.
-const (
-	ExportMinSize       = 8 // bytes on the wire, at least
-	ExportAmplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Export in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ExportMinSize, ExportAmplification = 8, 6
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Handle) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// XDRMaxSize returns HandleMaxSize.
+func (v *Handle) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*Handle) XDRMaxSize() int { return HandleMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Handle) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -171,34 +135,25 @@ func (v *Handle) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Handle) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Handle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Handle) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Handle) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "mount3.Handle:").End(codec.PutCounted(b, off, *v, 64))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "mount3.Handle:").End(codec.GetOpaque(d, b, off, 64, v))
 }
@@ -210,44 +165,32 @@ func (v *Handle) ResetXDR() { *v = nil }
 func (v Handle) String() string { return text.String(&v, "fhandle3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *DirPath) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// XDRMaxSize returns DirPathMaxSize.
+func (v *DirPath) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*DirPath) XDRMaxSize() int { return DirPathMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *DirPath) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *DirPath) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *DirPath) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *DirPath) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *DirPath) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *DirPath) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirPath) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 1024, "mount3.DirPath:"))
@@ -261,7 +204,6 @@ func (v *DirPath) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *DirPath) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.DirPath:")
@@ -289,38 +231,26 @@ func (v *DirPath) ResetXDR() { *v = nil }
 func (v DirPath) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Name) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// XDRMaxSize returns NameMaxSize.
+func (v *Name) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*Name) XDRMaxSize() int { return NameMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Name) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Name) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Name) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Name) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Name) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Name) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Name) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 255 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "mount3.Name:"))
@@ -334,7 +264,6 @@ func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Name:")
@@ -397,44 +326,32 @@ func (v Status) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int { return 4 }
-
-// XDRMaxSize returns StatusFixedSize.
+func (v *Status) XDRSize() int  { return 4 }
 func (*Status) XDRMaxSize() int { return StatusFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Status) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Status) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "mount3.Status:"))
@@ -447,7 +364,6 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Status:")
@@ -467,7 +383,7 @@ func (v *Status) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MountResOK) XDRSize() int { return 8 + xdr.Padded(len(v.Handle)) + 4*len(v.AuthFlavors) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MountResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -475,29 +391,21 @@ func (v *MountResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MountResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MountResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MountResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MountResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MountResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutCounted(b, off, v.Handle, 64); err != nil {
 		return 0, codec.In(err, "mount3.MountResOK:Handle")
@@ -521,7 +429,6 @@ func (v *MountResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MountResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, 64, &v.Handle); err != nil {
 		return 0, codec.In(err, "mount3.MountResOK:Handle")
@@ -565,7 +472,7 @@ func (v *MountRes) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MountRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -573,29 +480,21 @@ func (v *MountRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MountRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MountRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MountRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MountRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MountRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "mount3.MountRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -609,7 +508,6 @@ func (v *MountRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MountRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind Status
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -649,7 +547,7 @@ func (v *Mounts) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Mounts) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -657,29 +555,21 @@ func (v *Mounts) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Mounts) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Mounts) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Mounts) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Mounts) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mounts) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
@@ -710,7 +600,6 @@ func (v *Mounts) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Mounts) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Mounts:")
@@ -778,38 +667,26 @@ func (v *Mounts) ResetXDR() { *v = (*v)[:0] }
 func (v Mounts) String() string { return text.String(&v, "mountlist") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Mount) XDRSize() int { return 8 + xdr.Padded(len(v.HostName)) + xdr.Padded(len(v.Directory)) }
-
-// XDRMaxSize returns MountMaxSize.
+func (v *Mount) XDRSize() int  { return 8 + xdr.Padded(len(v.HostName)) + xdr.Padded(len(v.Directory)) }
 func (*Mount) XDRMaxSize() int { return MountMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Mount) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Mount) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Mount) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Mount) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Mount) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Mount) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Mount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.HostName) > 255 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.HostName)), 255, "mount3.Mount:HostName"))
@@ -829,7 +706,6 @@ func (v *Mount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Mount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Mount:HostName")
@@ -881,39 +757,29 @@ func (v *Groups) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Groups) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Groups) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Groups) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Groups) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Groups) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Groups) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Groups) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
@@ -937,7 +803,6 @@ func (v *Groups) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Groups) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Groups:")
@@ -1000,7 +865,7 @@ func (v *Exports) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Exports) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -1008,29 +873,21 @@ func (v *Exports) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Exports) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Exports) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Exports) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Exports) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Exports) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
@@ -1074,7 +931,6 @@ func (v *Exports) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Exports) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Exports:")
@@ -1174,39 +1030,29 @@ func (v *Export) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Export) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Export) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Export) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Export) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Export) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Export) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Export) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Dir) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Dir)), 1024, "mount3.Export:Dir"))
@@ -1239,7 +1085,6 @@ func (v *Export) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Export) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Export:Dir")

@@ -61,20 +61,14 @@ const (
 // Filename is typedef filename3.
 type Filename []byte
 
-// The bounds of Filename. Its size may be 2 GiB and more.
-const (
-	FilenameMinSize       = 4 // bytes on the wire, at least
-	FilenameAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Filename in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const FilenameMinSize, FilenameAmplification = 4, 1
 
 // Path is typedef nfspath3.
 type Path []byte
 
-// The bounds of Path. Its size may be 2 GiB and more.
-const (
-	PathMinSize       = 4 // bytes on the wire, at least
-	PathAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Path in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const PathMinSize, PathAmplification = 4, 1
 
 // FileID is typedef fileid3.
 type FileID uint64
@@ -212,12 +206,8 @@ type Handle struct {
 	Data []byte `xdr:"data"`
 }
 
-// The bounds of Handle.
-const (
-	HandleMinSize       = 4  // bytes on the wire, at least
-	HandleMaxSize       = 68 // bytes on the wire, at most
-	HandleAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Handle in bytes, and its memory for each, at most.
+const HandleMinSize, HandleMaxSize, HandleAmplification = 4, 68, 1
 
 // Time is struct nfstime3.
 type Time struct {
@@ -254,11 +244,8 @@ type PostOpAttr struct {
 	Attributes       Attr `xdr:"attributes,case=1"`               // if AttributesFollow is true
 }
 
-// The bounds of PostOpAttr.
-const (
-	PostOpAttrMinSize = 4  // bytes on the wire, at least
-	PostOpAttrMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of PostOpAttr in bytes.
+const PostOpAttrMinSize, PostOpAttrMaxSize = 4, 88
 
 // WccAttr is struct wcc_attr.
 type WccAttr struct {
@@ -276,11 +263,8 @@ type PreOpAttr struct {
 	Attributes       WccAttr `xdr:"attributes,case=1"`               // if AttributesFollow is true
 }
 
-// The bounds of PreOpAttr.
-const (
-	PreOpAttrMinSize = 4  // bytes on the wire, at least
-	PreOpAttrMaxSize = 28 // bytes on the wire, at most
-)
+// The least and the largest size of PreOpAttr in bytes.
+const PreOpAttrMinSize, PreOpAttrMaxSize = 4, 28
 
 // WccData is struct wcc_data.
 type WccData struct {
@@ -288,11 +272,8 @@ type WccData struct {
 	After  PostOpAttr `xdr:"after"`
 }
 
-// The bounds of WccData.
-const (
-	WccDataMinSize = 8   // bytes on the wire, at least
-	WccDataMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of WccData in bytes.
+const WccDataMinSize, WccDataMaxSize = 8, 116
 
 // PostOpHandle is union post_op_fh3, with the arm that HandleFollows selects.
 type PostOpHandle struct {
@@ -300,12 +281,8 @@ type PostOpHandle struct {
 	Handle        Handle `xdr:"handle,case=1"`                // if HandleFollows is true
 }
 
-// The bounds of PostOpHandle.
-const (
-	PostOpHandleMinSize       = 4  // bytes on the wire, at least
-	PostOpHandleMaxSize       = 72 // bytes on the wire, at most
-	PostOpHandleAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of PostOpHandle in bytes, and its memory for each, at most.
+const PostOpHandleMinSize, PostOpHandleMaxSize, PostOpHandleAmplification = 4, 72, 1
 
 // TimeHow is enum time_how.
 type TimeHow int32
@@ -326,11 +303,8 @@ type SetMode struct {
 	Mode  Mode `xdr:"mode,case=1"`           // if SetIt is true
 }
 
-// The bounds of SetMode.
-const (
-	SetModeMinSize = 4 // bytes on the wire, at least
-	SetModeMaxSize = 8 // bytes on the wire, at most
-)
+// The least and the largest size of SetMode in bytes.
+const SetModeMinSize, SetModeMaxSize = 4, 8
 
 // SetUID is union set_uid3, with the arm that SetIt selects.
 type SetUID struct {
@@ -338,11 +312,8 @@ type SetUID struct {
 	UID   UID  `xdr:"uid,case=1"`            // if SetIt is true
 }
 
-// The bounds of SetUID.
-const (
-	SetUIDMinSize = 4 // bytes on the wire, at least
-	SetUIDMaxSize = 8 // bytes on the wire, at most
-)
+// The least and the largest size of SetUID in bytes.
+const SetUIDMinSize, SetUIDMaxSize = 4, 8
 
 // SetGID is union set_gid3, with the arm that SetIt selects.
 type SetGID struct {
@@ -350,11 +321,8 @@ type SetGID struct {
 	GID   GID  `xdr:"gid,case=1"`            // if SetIt is true
 }
 
-// The bounds of SetGID.
-const (
-	SetGIDMinSize = 4 // bytes on the wire, at least
-	SetGIDMaxSize = 8 // bytes on the wire, at most
-)
+// The least and the largest size of SetGID in bytes.
+const SetGIDMinSize, SetGIDMaxSize = 4, 8
 
 // SetSize is union set_size3, with the arm that SetIt selects.
 type SetSize struct {
@@ -362,11 +330,8 @@ type SetSize struct {
 	Size  Size `xdr:"size,case=1"`           // if SetIt is true
 }
 
-// The bounds of SetSize.
-const (
-	SetSizeMinSize = 4  // bytes on the wire, at least
-	SetSizeMaxSize = 12 // bytes on the wire, at most
-)
+// The least and the largest size of SetSize in bytes.
+const SetSizeMinSize, SetSizeMaxSize = 4, 12
 
 // SetAtime is union set_atime, with the arm that SetIt selects.
 type SetAtime struct {
@@ -374,11 +339,8 @@ type SetAtime struct {
 	Atime Time    `xdr:"atime,case=2"`          // if SetIt is TimeHowSetToClientTime
 }
 
-// The bounds of SetAtime.
-const (
-	SetAtimeMinSize = 4  // bytes on the wire, at least
-	SetAtimeMaxSize = 12 // bytes on the wire, at most
-)
+// The least and the largest size of SetAtime in bytes.
+const SetAtimeMinSize, SetAtimeMaxSize = 4, 12
 
 // SetMtime is union set_mtime, with the arm that SetIt selects.
 type SetMtime struct {
@@ -386,11 +348,8 @@ type SetMtime struct {
 	Mtime Time    `xdr:"mtime,case=2"`          // if SetIt is TimeHowSetToClientTime
 }
 
-// The bounds of SetMtime.
-const (
-	SetMtimeMinSize = 4  // bytes on the wire, at least
-	SetMtimeMaxSize = 12 // bytes on the wire, at most
-)
+// The least and the largest size of SetMtime in bytes.
+const SetMtimeMinSize, SetMtimeMaxSize = 4, 12
 
 // SetAttr is struct sattr3.
 type SetAttr struct {
@@ -402,11 +361,8 @@ type SetAttr struct {
 	Mtime SetMtime `xdr:"mtime"`
 }
 
-// The bounds of SetAttr.
-const (
-	SetAttrMinSize = 24 // bytes on the wire, at least
-	SetAttrMaxSize = 60 // bytes on the wire, at most
-)
+// The least and the largest size of SetAttr in bytes.
+const SetAttrMinSize, SetAttrMaxSize = 24, 60
 
 // DirOpArgs is struct diropargs3.
 type DirOpArgs struct {
@@ -414,23 +370,16 @@ type DirOpArgs struct {
 	Name Filename `xdr:"name,string"`
 }
 
-// The bounds of DirOpArgs. Its size may be 2 GiB and more.
-const (
-	DirOpArgsMinSize       = 8 // bytes on the wire, at least
-	DirOpArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of DirOpArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const DirOpArgsMinSize, DirOpArgsAmplification = 8, 1
 
 // GetAttrArgs is struct GETATTR3args.
 type GetAttrArgs struct {
 	Object Handle `xdr:"object"`
 }
 
-// The bounds of GetAttrArgs.
-const (
-	GetAttrArgsMinSize       = 4  // bytes on the wire, at least
-	GetAttrArgsMaxSize       = 68 // bytes on the wire, at most
-	GetAttrArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of GetAttrArgs in bytes, and its memory for each, at most.
+const GetAttrArgsMinSize, GetAttrArgsMaxSize, GetAttrArgsAmplification = 4, 68, 1
 
 // GetAttrResOK is struct GETATTR3resok.
 type GetAttrResOK struct {
@@ -446,11 +395,8 @@ type GetAttrRes struct {
 	OK     GetAttrResOK `xdr:"resok,case=0"`          // if Status is StatusOK
 }
 
-// The bounds of GetAttrRes.
-const (
-	GetAttrResMinSize = 4  // bytes on the wire, at least
-	GetAttrResMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of GetAttrRes in bytes.
+const GetAttrResMinSize, GetAttrResMaxSize = 4, 88
 
 // SetAttrGuard is union sattrguard3, with the arm that Check selects.
 type SetAttrGuard struct {
@@ -458,11 +404,8 @@ type SetAttrGuard struct {
 	ObjCtime Time `xdr:"obj_ctime,case=1"`    // if Check is true
 }
 
-// The bounds of SetAttrGuard.
-const (
-	SetAttrGuardMinSize = 4  // bytes on the wire, at least
-	SetAttrGuardMaxSize = 12 // bytes on the wire, at most
-)
+// The least and the largest size of SetAttrGuard in bytes.
+const SetAttrGuardMinSize, SetAttrGuardMaxSize = 4, 12
 
 // SetAttrArgs is struct SETATTR3args.
 type SetAttrArgs struct {
@@ -471,34 +414,24 @@ type SetAttrArgs struct {
 	Guard         SetAttrGuard `xdr:"guard"`
 }
 
-// The bounds of SetAttrArgs.
-const (
-	SetAttrArgsMinSize       = 32  // bytes on the wire, at least
-	SetAttrArgsMaxSize       = 140 // bytes on the wire, at most
-	SetAttrArgsAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of SetAttrArgs in bytes, and its memory for each, at most.
+const SetAttrArgsMinSize, SetAttrArgsMaxSize, SetAttrArgsAmplification = 32, 140, 1
 
 // SetAttrResOK is struct SETATTR3resok.
 type SetAttrResOK struct {
 	ObjWcc WccData `xdr:"obj_wcc"`
 }
 
-// The bounds of SetAttrResOK.
-const (
-	SetAttrResOKMinSize = 8   // bytes on the wire, at least
-	SetAttrResOKMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of SetAttrResOK in bytes.
+const SetAttrResOKMinSize, SetAttrResOKMaxSize = 8, 116
 
 // SetAttrResFail is struct SETATTR3resfail.
 type SetAttrResFail struct {
 	ObjWcc WccData `xdr:"obj_wcc"`
 }
 
-// The bounds of SetAttrResFail.
-const (
-	SetAttrResFailMinSize = 8   // bytes on the wire, at least
-	SetAttrResFailMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of SetAttrResFail in bytes.
+const SetAttrResFailMinSize, SetAttrResFailMaxSize = 8, 116
 
 // SetAttrRes is union SETATTR3res, with the arm that Status selects.
 type SetAttrRes struct {
@@ -507,22 +440,16 @@ type SetAttrRes struct {
 	Fail   SetAttrResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of SetAttrRes.
-const (
-	SetAttrResMinSize = 12  // bytes on the wire, at least
-	SetAttrResMaxSize = 120 // bytes on the wire, at most
-)
+// The least and the largest size of SetAttrRes in bytes.
+const SetAttrResMinSize, SetAttrResMaxSize = 12, 120
 
 // LookupArgs is struct LOOKUP3args.
 type LookupArgs struct {
 	What DirOpArgs `xdr:"what"`
 }
 
-// The bounds of LookupArgs. Its size may be 2 GiB and more.
-const (
-	LookupArgsMinSize       = 8 // bytes on the wire, at least
-	LookupArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of LookupArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const LookupArgsMinSize, LookupArgsAmplification = 8, 1
 
 // LookupResOK is struct LOOKUP3resok.
 type LookupResOK struct {
@@ -531,23 +458,16 @@ type LookupResOK struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
-// The bounds of LookupResOK.
-const (
-	LookupResOKMinSize       = 12  // bytes on the wire, at least
-	LookupResOKMaxSize       = 244 // bytes on the wire, at most
-	LookupResOKAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of LookupResOK in bytes, and its memory for each, at most.
+const LookupResOKMinSize, LookupResOKMaxSize, LookupResOKAmplification = 12, 244, 1
 
 // LookupResFail is struct LOOKUP3resfail.
 type LookupResFail struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
-// The bounds of LookupResFail.
-const (
-	LookupResFailMinSize = 4  // bytes on the wire, at least
-	LookupResFailMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of LookupResFail in bytes.
+const LookupResFailMinSize, LookupResFailMaxSize = 4, 88
 
 // LookupRes is union LOOKUP3res, with the arm that Status selects.
 type LookupRes struct {
@@ -556,12 +476,8 @@ type LookupRes struct {
 	Fail   LookupResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of LookupRes.
-const (
-	LookupResMinSize       = 8   // bytes on the wire, at least
-	LookupResMaxSize       = 248 // bytes on the wire, at most
-	LookupResAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of LookupRes in bytes, and its memory for each, at most.
+const LookupResMinSize, LookupResMaxSize, LookupResAmplification = 8, 248, 1
 
 // AccessArgs is struct ACCESS3args.
 type AccessArgs struct {
@@ -569,12 +485,8 @@ type AccessArgs struct {
 	Access uint32 `xdr:"access"`
 }
 
-// The bounds of AccessArgs.
-const (
-	AccessArgsMinSize       = 8  // bytes on the wire, at least
-	AccessArgsMaxSize       = 72 // bytes on the wire, at most
-	AccessArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of AccessArgs in bytes, and its memory for each, at most.
+const AccessArgsMinSize, AccessArgsMaxSize, AccessArgsAmplification = 8, 72, 1
 
 // AccessResOK is struct ACCESS3resok.
 type AccessResOK struct {
@@ -582,22 +494,16 @@ type AccessResOK struct {
 	Access        uint32     `xdr:"access"`
 }
 
-// The bounds of AccessResOK.
-const (
-	AccessResOKMinSize = 8  // bytes on the wire, at least
-	AccessResOKMaxSize = 92 // bytes on the wire, at most
-)
+// The least and the largest size of AccessResOK in bytes.
+const AccessResOKMinSize, AccessResOKMaxSize = 8, 92
 
 // AccessResFail is struct ACCESS3resfail.
 type AccessResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
-// The bounds of AccessResFail.
-const (
-	AccessResFailMinSize = 4  // bytes on the wire, at least
-	AccessResFailMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of AccessResFail in bytes.
+const AccessResFailMinSize, AccessResFailMaxSize = 4, 88
 
 // AccessRes is union ACCESS3res, with the arm that Status selects.
 type AccessRes struct {
@@ -606,23 +512,16 @@ type AccessRes struct {
 	Fail   AccessResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of AccessRes.
-const (
-	AccessResMinSize = 8  // bytes on the wire, at least
-	AccessResMaxSize = 96 // bytes on the wire, at most
-)
+// The least and the largest size of AccessRes in bytes.
+const AccessResMinSize, AccessResMaxSize = 8, 96
 
 // ReadLinkArgs is struct READLINK3args.
 type ReadLinkArgs struct {
 	SymLink Handle `xdr:"symlink"`
 }
 
-// The bounds of ReadLinkArgs.
-const (
-	ReadLinkArgsMinSize       = 4  // bytes on the wire, at least
-	ReadLinkArgsMaxSize       = 68 // bytes on the wire, at most
-	ReadLinkArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ReadLinkArgs in bytes, and its memory for each, at most.
+const ReadLinkArgsMinSize, ReadLinkArgsMaxSize, ReadLinkArgsAmplification = 4, 68, 1
 
 // ReadLinkResOK is struct READLINK3resok.
 type ReadLinkResOK struct {
@@ -630,22 +529,16 @@ type ReadLinkResOK struct {
 	Path       Path       `xdr:"data,string"`
 }
 
-// The bounds of ReadLinkResOK. Its size may be 2 GiB and more.
-const (
-	ReadLinkResOKMinSize       = 8 // bytes on the wire, at least
-	ReadLinkResOKAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ReadLinkResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReadLinkResOKMinSize, ReadLinkResOKAmplification = 8, 1
 
 // ReadLinkResFail is struct READLINK3resfail.
 type ReadLinkResFail struct {
 	Attributes PostOpAttr `xdr:"symlink_attributes"`
 }
 
-// The bounds of ReadLinkResFail.
-const (
-	ReadLinkResFailMinSize = 4  // bytes on the wire, at least
-	ReadLinkResFailMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of ReadLinkResFail in bytes.
+const ReadLinkResFailMinSize, ReadLinkResFailMaxSize = 4, 88
 
 // ReadLinkRes is union READLINK3res, with the arm that Status selects.
 type ReadLinkRes struct {
@@ -654,11 +547,8 @@ type ReadLinkRes struct {
 	Fail   ReadLinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of ReadLinkRes. Its size may be 2 GiB and more.
-const (
-	ReadLinkResMinSize       = 8 // bytes on the wire, at least
-	ReadLinkResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ReadLinkRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReadLinkResMinSize, ReadLinkResAmplification = 8, 1
 
 // ReadArgs is struct READ3args.
 type ReadArgs struct {
@@ -667,12 +557,8 @@ type ReadArgs struct {
 	Count  Count  `xdr:"count"`
 }
 
-// The bounds of ReadArgs.
-const (
-	ReadArgsMinSize       = 16 // bytes on the wire, at least
-	ReadArgsMaxSize       = 80 // bytes on the wire, at most
-	ReadArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ReadArgs in bytes, and its memory for each, at most.
+const ReadArgsMinSize, ReadArgsMaxSize, ReadArgsAmplification = 16, 80, 1
 
 // ReadResOK is struct READ3resok.
 type ReadResOK struct {
@@ -682,22 +568,16 @@ type ReadResOK struct {
 	Data           []byte     `xdr:"data"`
 }
 
-// The bounds of ReadResOK. Its size may be 2 GiB and more.
-const (
-	ReadResOKMinSize       = 16 // bytes on the wire, at least
-	ReadResOKAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ReadResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReadResOKMinSize, ReadResOKAmplification = 16, 1
 
 // ReadResFail is struct READ3resfail.
 type ReadResFail struct {
 	FileAttributes PostOpAttr `xdr:"file_attributes"`
 }
 
-// The bounds of ReadResFail.
-const (
-	ReadResFailMinSize = 4  // bytes on the wire, at least
-	ReadResFailMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of ReadResFail in bytes.
+const ReadResFailMinSize, ReadResFailMaxSize = 4, 88
 
 // ReadRes is union READ3res, with the arm that Status selects.
 type ReadRes struct {
@@ -706,11 +586,8 @@ type ReadRes struct {
 	Fail   ReadResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of ReadRes. Its size may be 2 GiB and more.
-const (
-	ReadResMinSize       = 8 // bytes on the wire, at least
-	ReadResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ReadRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReadResMinSize, ReadResAmplification = 8, 1
 
 // StableHow is enum stable_how.
 type StableHow int32
@@ -734,11 +611,8 @@ type WriteArgs struct {
 	Data   []byte    `xdr:"data"`
 }
 
-// The bounds of WriteArgs. Its size may be 2 GiB and more.
-const (
-	WriteArgsMinSize       = 24 // bytes on the wire, at least
-	WriteArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of WriteArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const WriteArgsMinSize, WriteArgsAmplification = 24, 1
 
 // WriteResOK is struct WRITE3resok.
 type WriteResOK struct {
@@ -748,22 +622,16 @@ type WriteResOK struct {
 	Verf      WriteVerf `xdr:"verf"`
 }
 
-// The bounds of WriteResOK.
-const (
-	WriteResOKMinSize = 24  // bytes on the wire, at least
-	WriteResOKMaxSize = 132 // bytes on the wire, at most
-)
+// The least and the largest size of WriteResOK in bytes.
+const WriteResOKMinSize, WriteResOKMaxSize = 24, 132
 
 // WriteResFail is struct WRITE3resfail.
 type WriteResFail struct {
 	FileWcc WccData `xdr:"file_wcc"`
 }
 
-// The bounds of WriteResFail.
-const (
-	WriteResFailMinSize = 8   // bytes on the wire, at least
-	WriteResFailMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of WriteResFail in bytes.
+const WriteResFailMinSize, WriteResFailMaxSize = 8, 116
 
 // WriteRes is union WRITE3res, with the arm that Status selects.
 type WriteRes struct {
@@ -772,11 +640,8 @@ type WriteRes struct {
 	Fail   WriteResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of WriteRes.
-const (
-	WriteResMinSize = 12  // bytes on the wire, at least
-	WriteResMaxSize = 136 // bytes on the wire, at most
-)
+// The least and the largest size of WriteRes in bytes.
+const WriteResMinSize, WriteResMaxSize = 12, 136
 
 // CreateMode is enum createmode3.
 type CreateMode int32
@@ -798,11 +663,8 @@ type CreateHow struct {
 	Verf          CreateVerf `xdr:"verf,case=2"`                  // if Mode is CreateModeExclusive
 }
 
-// The bounds of CreateHow.
-const (
-	CreateHowMinSize = 12 // bytes on the wire, at least
-	CreateHowMaxSize = 64 // bytes on the wire, at most
-)
+// The least and the largest size of CreateHow in bytes.
+const CreateHowMinSize, CreateHowMaxSize = 12, 64
 
 // CreateArgs is struct CREATE3args.
 type CreateArgs struct {
@@ -810,11 +672,8 @@ type CreateArgs struct {
 	How   CreateHow `xdr:"how"`
 }
 
-// The bounds of CreateArgs. Its size may be 2 GiB and more.
-const (
-	CreateArgsMinSize       = 20 // bytes on the wire, at least
-	CreateArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CreateArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CreateArgsMinSize, CreateArgsAmplification = 20, 1
 
 // CreateResOK is struct CREATE3resok.
 type CreateResOK struct {
@@ -823,23 +682,16 @@ type CreateResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The bounds of CreateResOK.
-const (
-	CreateResOKMinSize       = 16  // bytes on the wire, at least
-	CreateResOKMaxSize       = 276 // bytes on the wire, at most
-	CreateResOKAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of CreateResOK in bytes, and its memory for each, at most.
+const CreateResOKMinSize, CreateResOKMaxSize, CreateResOKAmplification = 16, 276, 1
 
 // CreateResFail is struct CREATE3resfail.
 type CreateResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The bounds of CreateResFail.
-const (
-	CreateResFailMinSize = 8   // bytes on the wire, at least
-	CreateResFailMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of CreateResFail in bytes.
+const CreateResFailMinSize, CreateResFailMaxSize = 8, 116
 
 // CreateRes is union CREATE3res, with the arm that Status selects.
 type CreateRes struct {
@@ -848,12 +700,8 @@ type CreateRes struct {
 	Fail   CreateResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of CreateRes.
-const (
-	CreateResMinSize       = 12  // bytes on the wire, at least
-	CreateResMaxSize       = 280 // bytes on the wire, at most
-	CreateResAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of CreateRes in bytes, and its memory for each, at most.
+const CreateResMinSize, CreateResMaxSize, CreateResAmplification = 12, 280, 1
 
 // MkDirArgs is struct MKDIR3args.
 type MkDirArgs struct {
@@ -861,11 +709,8 @@ type MkDirArgs struct {
 	Attributes SetAttr   `xdr:"attributes"`
 }
 
-// The bounds of MkDirArgs. Its size may be 2 GiB and more.
-const (
-	MkDirArgsMinSize       = 32 // bytes on the wire, at least
-	MkDirArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of MkDirArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const MkDirArgsMinSize, MkDirArgsAmplification = 32, 1
 
 // MkDirResOK is struct MKDIR3resok.
 type MkDirResOK struct {
@@ -874,23 +719,16 @@ type MkDirResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The bounds of MkDirResOK.
-const (
-	MkDirResOKMinSize       = 16  // bytes on the wire, at least
-	MkDirResOKMaxSize       = 276 // bytes on the wire, at most
-	MkDirResOKAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of MkDirResOK in bytes, and its memory for each, at most.
+const MkDirResOKMinSize, MkDirResOKMaxSize, MkDirResOKAmplification = 16, 276, 1
 
 // MkDirResFail is struct MKDIR3resfail.
 type MkDirResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The bounds of MkDirResFail.
-const (
-	MkDirResFailMinSize = 8   // bytes on the wire, at least
-	MkDirResFailMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of MkDirResFail in bytes.
+const MkDirResFailMinSize, MkDirResFailMaxSize = 8, 116
 
 // MkDirRes is union MKDIR3res, with the arm that Status selects.
 type MkDirRes struct {
@@ -899,12 +737,8 @@ type MkDirRes struct {
 	Fail   MkDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of MkDirRes.
-const (
-	MkDirResMinSize       = 12  // bytes on the wire, at least
-	MkDirResMaxSize       = 280 // bytes on the wire, at most
-	MkDirResAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of MkDirRes in bytes, and its memory for each, at most.
+const MkDirResMinSize, MkDirResMaxSize, MkDirResAmplification = 12, 280, 1
 
 // SymLinkData is struct symlinkdata3.
 type SymLinkData struct {
@@ -912,11 +746,8 @@ type SymLinkData struct {
 	Path       Path    `xdr:"symlink_data,string"`
 }
 
-// The bounds of SymLinkData. Its size may be 2 GiB and more.
-const (
-	SymLinkDataMinSize       = 28 // bytes on the wire, at least
-	SymLinkDataAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of SymLinkData in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const SymLinkDataMinSize, SymLinkDataAmplification = 28, 1
 
 // SymLinkArgs is struct SYMLINK3args.
 type SymLinkArgs struct {
@@ -924,11 +755,8 @@ type SymLinkArgs struct {
 	SymLink SymLinkData `xdr:"symlink"`
 }
 
-// The bounds of SymLinkArgs. Its size may be 2 GiB and more.
-const (
-	SymLinkArgsMinSize       = 36 // bytes on the wire, at least
-	SymLinkArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of SymLinkArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const SymLinkArgsMinSize, SymLinkArgsAmplification = 36, 1
 
 // SymLinkResOK is struct SYMLINK3resok.
 type SymLinkResOK struct {
@@ -937,23 +765,16 @@ type SymLinkResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The bounds of SymLinkResOK.
-const (
-	SymLinkResOKMinSize       = 16  // bytes on the wire, at least
-	SymLinkResOKMaxSize       = 276 // bytes on the wire, at most
-	SymLinkResOKAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of SymLinkResOK in bytes, and its memory for each, at most.
+const SymLinkResOKMinSize, SymLinkResOKMaxSize, SymLinkResOKAmplification = 16, 276, 1
 
 // SymLinkResFail is struct SYMLINK3resfail.
 type SymLinkResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The bounds of SymLinkResFail.
-const (
-	SymLinkResFailMinSize = 8   // bytes on the wire, at least
-	SymLinkResFailMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of SymLinkResFail in bytes.
+const SymLinkResFailMinSize, SymLinkResFailMaxSize = 8, 116
 
 // SymLinkRes is union SYMLINK3res, with the arm that Status selects.
 type SymLinkRes struct {
@@ -962,12 +783,8 @@ type SymLinkRes struct {
 	Fail   SymLinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of SymLinkRes.
-const (
-	SymLinkResMinSize       = 12  // bytes on the wire, at least
-	SymLinkResMaxSize       = 280 // bytes on the wire, at most
-	SymLinkResAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of SymLinkRes in bytes, and its memory for each, at most.
+const SymLinkResMinSize, SymLinkResMaxSize, SymLinkResAmplification = 12, 280, 1
 
 // DeviceData is struct devicedata3.
 type DeviceData struct {
@@ -975,11 +792,8 @@ type DeviceData struct {
 	Spec          SpecData `xdr:"spec"`
 }
 
-// The bounds of DeviceData.
-const (
-	DeviceDataMinSize = 32 // bytes on the wire, at least
-	DeviceDataMaxSize = 68 // bytes on the wire, at most
-)
+// The least and the largest size of DeviceData in bytes.
+const DeviceDataMinSize, DeviceDataMaxSize = 32, 68
 
 // MkNodData is union mknoddata3, with the arm that Type selects.
 type MkNodData struct {
@@ -988,11 +802,8 @@ type MkNodData struct {
 	PipeAttributes SetAttr    `xdr:"pipe_attributes,case=6,case=7"` // if Type is FileTypeSock or FileTypeFifo
 }
 
-// The bounds of MkNodData.
-const (
-	MkNodDataMinSize = 4  // bytes on the wire, at least
-	MkNodDataMaxSize = 72 // bytes on the wire, at most
-)
+// The least and the largest size of MkNodData in bytes.
+const MkNodDataMinSize, MkNodDataMaxSize = 4, 72
 
 // MkNodArgs is struct MKNOD3args.
 type MkNodArgs struct {
@@ -1000,11 +811,8 @@ type MkNodArgs struct {
 	What  MkNodData `xdr:"what"`
 }
 
-// The bounds of MkNodArgs. Its size may be 2 GiB and more.
-const (
-	MkNodArgsMinSize       = 12 // bytes on the wire, at least
-	MkNodArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of MkNodArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const MkNodArgsMinSize, MkNodArgsAmplification = 12, 1
 
 // MkNodResOK is struct MKNOD3resok.
 type MkNodResOK struct {
@@ -1013,23 +821,16 @@ type MkNodResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The bounds of MkNodResOK.
-const (
-	MkNodResOKMinSize       = 16  // bytes on the wire, at least
-	MkNodResOKMaxSize       = 276 // bytes on the wire, at most
-	MkNodResOKAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of MkNodResOK in bytes, and its memory for each, at most.
+const MkNodResOKMinSize, MkNodResOKMaxSize, MkNodResOKAmplification = 16, 276, 1
 
 // MkNodResFail is struct MKNOD3resfail.
 type MkNodResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The bounds of MkNodResFail.
-const (
-	MkNodResFailMinSize = 8   // bytes on the wire, at least
-	MkNodResFailMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of MkNodResFail in bytes.
+const MkNodResFailMinSize, MkNodResFailMaxSize = 8, 116
 
 // MkNodRes is union MKNOD3res, with the arm that Status selects.
 type MkNodRes struct {
@@ -1038,45 +839,32 @@ type MkNodRes struct {
 	Fail   MkNodResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of MkNodRes.
-const (
-	MkNodResMinSize       = 12  // bytes on the wire, at least
-	MkNodResMaxSize       = 280 // bytes on the wire, at most
-	MkNodResAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of MkNodRes in bytes, and its memory for each, at most.
+const MkNodResMinSize, MkNodResMaxSize, MkNodResAmplification = 12, 280, 1
 
 // RemoveArgs is struct REMOVE3args.
 type RemoveArgs struct {
 	Object DirOpArgs `xdr:"object"`
 }
 
-// The bounds of RemoveArgs. Its size may be 2 GiB and more.
-const (
-	RemoveArgsMinSize       = 8 // bytes on the wire, at least
-	RemoveArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of RemoveArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const RemoveArgsMinSize, RemoveArgsAmplification = 8, 1
 
 // RemoveResOK is struct REMOVE3resok.
 type RemoveResOK struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The bounds of RemoveResOK.
-const (
-	RemoveResOKMinSize = 8   // bytes on the wire, at least
-	RemoveResOKMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of RemoveResOK in bytes.
+const RemoveResOKMinSize, RemoveResOKMaxSize = 8, 116
 
 // RemoveResFail is struct REMOVE3resfail.
 type RemoveResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The bounds of RemoveResFail.
-const (
-	RemoveResFailMinSize = 8   // bytes on the wire, at least
-	RemoveResFailMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of RemoveResFail in bytes.
+const RemoveResFailMinSize, RemoveResFailMaxSize = 8, 116
 
 // RemoveRes is union REMOVE3res, with the arm that Status selects.
 type RemoveRes struct {
@@ -1085,44 +873,32 @@ type RemoveRes struct {
 	Fail   RemoveResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of RemoveRes.
-const (
-	RemoveResMinSize = 12  // bytes on the wire, at least
-	RemoveResMaxSize = 120 // bytes on the wire, at most
-)
+// The least and the largest size of RemoveRes in bytes.
+const RemoveResMinSize, RemoveResMaxSize = 12, 120
 
 // RmDirArgs is struct RMDIR3args.
 type RmDirArgs struct {
 	Object DirOpArgs `xdr:"object"`
 }
 
-// The bounds of RmDirArgs. Its size may be 2 GiB and more.
-const (
-	RmDirArgsMinSize       = 8 // bytes on the wire, at least
-	RmDirArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of RmDirArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const RmDirArgsMinSize, RmDirArgsAmplification = 8, 1
 
 // RmDirResOK is struct RMDIR3resok.
 type RmDirResOK struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The bounds of RmDirResOK.
-const (
-	RmDirResOKMinSize = 8   // bytes on the wire, at least
-	RmDirResOKMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of RmDirResOK in bytes.
+const RmDirResOKMinSize, RmDirResOKMaxSize = 8, 116
 
 // RmDirResFail is struct RMDIR3resfail.
 type RmDirResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The bounds of RmDirResFail.
-const (
-	RmDirResFailMinSize = 8   // bytes on the wire, at least
-	RmDirResFailMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of RmDirResFail in bytes.
+const RmDirResFailMinSize, RmDirResFailMaxSize = 8, 116
 
 // RmDirRes is union RMDIR3res, with the arm that Status selects.
 type RmDirRes struct {
@@ -1131,11 +907,8 @@ type RmDirRes struct {
 	Fail   RmDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of RmDirRes.
-const (
-	RmDirResMinSize = 12  // bytes on the wire, at least
-	RmDirResMaxSize = 120 // bytes on the wire, at most
-)
+// The least and the largest size of RmDirRes in bytes.
+const RmDirResMinSize, RmDirResMaxSize = 12, 120
 
 // RenameArgs is struct RENAME3args.
 type RenameArgs struct {
@@ -1143,11 +916,8 @@ type RenameArgs struct {
 	To   DirOpArgs `xdr:"to"`
 }
 
-// The bounds of RenameArgs. Its size may be 2 GiB and more.
-const (
-	RenameArgsMinSize       = 16 // bytes on the wire, at least
-	RenameArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of RenameArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const RenameArgsMinSize, RenameArgsAmplification = 16, 1
 
 // RenameResOK is struct RENAME3resok.
 type RenameResOK struct {
@@ -1155,11 +925,8 @@ type RenameResOK struct {
 	TodirWcc   WccData `xdr:"todir_wcc"`
 }
 
-// The bounds of RenameResOK.
-const (
-	RenameResOKMinSize = 16  // bytes on the wire, at least
-	RenameResOKMaxSize = 232 // bytes on the wire, at most
-)
+// The least and the largest size of RenameResOK in bytes.
+const RenameResOKMinSize, RenameResOKMaxSize = 16, 232
 
 // RenameResFail is struct RENAME3resfail.
 type RenameResFail struct {
@@ -1167,11 +934,8 @@ type RenameResFail struct {
 	TodirWcc   WccData `xdr:"todir_wcc"`
 }
 
-// The bounds of RenameResFail.
-const (
-	RenameResFailMinSize = 16  // bytes on the wire, at least
-	RenameResFailMaxSize = 232 // bytes on the wire, at most
-)
+// The least and the largest size of RenameResFail in bytes.
+const RenameResFailMinSize, RenameResFailMaxSize = 16, 232
 
 // RenameRes is union RENAME3res, with the arm that Status selects.
 type RenameRes struct {
@@ -1180,11 +944,8 @@ type RenameRes struct {
 	Fail   RenameResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of RenameRes.
-const (
-	RenameResMinSize = 20  // bytes on the wire, at least
-	RenameResMaxSize = 236 // bytes on the wire, at most
-)
+// The least and the largest size of RenameRes in bytes.
+const RenameResMinSize, RenameResMaxSize = 20, 236
 
 // LinkArgs is struct LINK3args.
 type LinkArgs struct {
@@ -1192,11 +953,8 @@ type LinkArgs struct {
 	Link DirOpArgs `xdr:"link"`
 }
 
-// The bounds of LinkArgs. Its size may be 2 GiB and more.
-const (
-	LinkArgsMinSize       = 12 // bytes on the wire, at least
-	LinkArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of LinkArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const LinkArgsMinSize, LinkArgsAmplification = 12, 1
 
 // LinkResOK is struct LINK3resok.
 type LinkResOK struct {
@@ -1204,11 +962,8 @@ type LinkResOK struct {
 	LinkdirWcc     WccData    `xdr:"linkdir_wcc"`
 }
 
-// The bounds of LinkResOK.
-const (
-	LinkResOKMinSize = 12  // bytes on the wire, at least
-	LinkResOKMaxSize = 204 // bytes on the wire, at most
-)
+// The least and the largest size of LinkResOK in bytes.
+const LinkResOKMinSize, LinkResOKMaxSize = 12, 204
 
 // LinkResFail is struct LINK3resfail.
 type LinkResFail struct {
@@ -1216,11 +971,8 @@ type LinkResFail struct {
 	LinkdirWcc     WccData    `xdr:"linkdir_wcc"`
 }
 
-// The bounds of LinkResFail.
-const (
-	LinkResFailMinSize = 12  // bytes on the wire, at least
-	LinkResFailMaxSize = 204 // bytes on the wire, at most
-)
+// The least and the largest size of LinkResFail in bytes.
+const LinkResFailMinSize, LinkResFailMaxSize = 12, 204
 
 // LinkRes is union LINK3res, with the arm that Status selects.
 type LinkRes struct {
@@ -1229,11 +981,8 @@ type LinkRes struct {
 	Fail   LinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of LinkRes.
-const (
-	LinkResMinSize = 16  // bytes on the wire, at least
-	LinkResMaxSize = 208 // bytes on the wire, at most
-)
+// The least and the largest size of LinkRes in bytes.
+const LinkResMinSize, LinkResMaxSize = 16, 208
 
 // ReadDirArgs is struct READDIR3args.
 type ReadDirArgs struct {
@@ -1243,12 +992,8 @@ type ReadDirArgs struct {
 	Count      Count      `xdr:"count"`
 }
 
-// The bounds of ReadDirArgs.
-const (
-	ReadDirArgsMinSize       = 24 // bytes on the wire, at least
-	ReadDirArgsMaxSize       = 88 // bytes on the wire, at most
-	ReadDirArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ReadDirArgs in bytes, and its memory for each, at most.
+const ReadDirArgsMinSize, ReadDirArgsMaxSize, ReadDirArgsAmplification = 24, 88, 1
 
 // Entry is one element of the linked list of struct entry3, without the pointer to the next.
 type Entry struct {
@@ -1257,11 +1002,8 @@ type Entry struct {
 	Cookie Cookie   `xdr:"cookie"`
 }
 
-// The bounds of Entry. Its size may be 2 GiB and more.
-const (
-	EntryMinSize       = 20 // bytes on the wire, at least
-	EntryAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Entry in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const EntryMinSize, EntryAmplification = 20, 1
 
 // DirList is struct dirlist3.
 type DirList struct {
@@ -1269,11 +1011,8 @@ type DirList struct {
 	EOF     bool    `xdr:"eof"`
 }
 
-// The bounds of DirList. Its size may be 2 GiB and more.
-const (
-	DirListMinSize       = 8 // bytes on the wire, at least
-	DirListAmplification = 5 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of DirList in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const DirListMinSize, DirListAmplification = 8, 5
 
 // ReadDirResOK is struct READDIR3resok.
 type ReadDirResOK struct {
@@ -1282,22 +1021,16 @@ type ReadDirResOK struct {
 	Reply         DirList    `xdr:"reply"`
 }
 
-// The bounds of ReadDirResOK. Its size may be 2 GiB and more.
-const (
-	ReadDirResOKMinSize       = 20 // bytes on the wire, at least
-	ReadDirResOKAmplification = 4  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ReadDirResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReadDirResOKMinSize, ReadDirResOKAmplification = 20, 4
 
 // ReadDirResFail is struct READDIR3resfail.
 type ReadDirResFail struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
-// The bounds of ReadDirResFail.
-const (
-	ReadDirResFailMinSize = 4  // bytes on the wire, at least
-	ReadDirResFailMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of ReadDirResFail in bytes.
+const ReadDirResFailMinSize, ReadDirResFailMaxSize = 4, 88
 
 // ReadDirRes is union READDIR3res, with the arm that Status selects.
 type ReadDirRes struct {
@@ -1306,11 +1039,8 @@ type ReadDirRes struct {
 	Fail   ReadDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of ReadDirRes. Its size may be 2 GiB and more.
-const (
-	ReadDirResMinSize       = 8 // bytes on the wire, at least
-	ReadDirResAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ReadDirRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReadDirResMinSize, ReadDirResAmplification = 8, 4
 
 // ReadDirPlusArgs is struct READDIRPLUS3args.
 type ReadDirPlusArgs struct {
@@ -1321,12 +1051,8 @@ type ReadDirPlusArgs struct {
 	MaxCount   Count      `xdr:"maxcount"`
 }
 
-// The bounds of ReadDirPlusArgs.
-const (
-	ReadDirPlusArgsMinSize       = 28 // bytes on the wire, at least
-	ReadDirPlusArgsMaxSize       = 92 // bytes on the wire, at most
-	ReadDirPlusArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ReadDirPlusArgs in bytes, and its memory for each, at most.
+const ReadDirPlusArgsMinSize, ReadDirPlusArgsMaxSize, ReadDirPlusArgsAmplification = 28, 92, 1
 
 // EntryPlus is one element of the linked list of struct entryplus3, without the pointer to the next.
 type EntryPlus struct {
@@ -1337,11 +1063,8 @@ type EntryPlus struct {
 	NameHandle     PostOpHandle `xdr:"name_handle"`
 }
 
-// The bounds of EntryPlus. Its size may be 2 GiB and more.
-const (
-	EntryPlusMinSize       = 28 // bytes on the wire, at least
-	EntryPlusAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of EntryPlus in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const EntryPlusMinSize, EntryPlusAmplification = 28, 1
 
 // DirListPlus is struct dirlistplus3.
 type DirListPlus struct {
@@ -1349,11 +1072,8 @@ type DirListPlus struct {
 	EOF     bool        `xdr:"eof"`
 }
 
-// The bounds of DirListPlus. Its size may be 2 GiB and more.
-const (
-	DirListPlusMinSize       = 8  // bytes on the wire, at least
-	DirListPlusAmplification = 17 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of DirListPlus in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const DirListPlusMinSize, DirListPlusAmplification = 8, 17
 
 // ReadDirPlusResOK is struct READDIRPLUS3resok.
 type ReadDirPlusResOK struct {
@@ -1362,22 +1082,16 @@ type ReadDirPlusResOK struct {
 	Reply         DirListPlus `xdr:"reply"`
 }
 
-// The bounds of ReadDirPlusResOK. Its size may be 2 GiB and more.
-const (
-	ReadDirPlusResOKMinSize       = 20 // bytes on the wire, at least
-	ReadDirPlusResOKAmplification = 13 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ReadDirPlusResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReadDirPlusResOKMinSize, ReadDirPlusResOKAmplification = 20, 13
 
 // ReadDirPlusResFail is struct READDIRPLUS3resfail.
 type ReadDirPlusResFail struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
-// The bounds of ReadDirPlusResFail.
-const (
-	ReadDirPlusResFailMinSize = 4  // bytes on the wire, at least
-	ReadDirPlusResFailMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of ReadDirPlusResFail in bytes.
+const ReadDirPlusResFailMinSize, ReadDirPlusResFailMaxSize = 4, 88
 
 // ReadDirPlusRes is union READDIRPLUS3res, with the arm that Status selects.
 type ReadDirPlusRes struct {
@@ -1386,23 +1100,16 @@ type ReadDirPlusRes struct {
 	Fail   ReadDirPlusResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of ReadDirPlusRes. Its size may be 2 GiB and more.
-const (
-	ReadDirPlusResMinSize       = 8  // bytes on the wire, at least
-	ReadDirPlusResAmplification = 12 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ReadDirPlusRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReadDirPlusResMinSize, ReadDirPlusResAmplification = 8, 12
 
 // FSStatArgs is struct FSSTAT3args.
 type FSStatArgs struct {
 	FSRoot Handle `xdr:"fsroot"`
 }
 
-// The bounds of FSStatArgs.
-const (
-	FSStatArgsMinSize       = 4  // bytes on the wire, at least
-	FSStatArgsMaxSize       = 68 // bytes on the wire, at most
-	FSStatArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of FSStatArgs in bytes, and its memory for each, at most.
+const FSStatArgsMinSize, FSStatArgsMaxSize, FSStatArgsAmplification = 4, 68, 1
 
 // FSStatResOK is struct FSSTAT3resok.
 type FSStatResOK struct {
@@ -1416,22 +1123,16 @@ type FSStatResOK struct {
 	Invarsec      uint32     `xdr:"invarsec"`
 }
 
-// The bounds of FSStatResOK.
-const (
-	FSStatResOKMinSize = 56  // bytes on the wire, at least
-	FSStatResOKMaxSize = 140 // bytes on the wire, at most
-)
+// The least and the largest size of FSStatResOK in bytes.
+const FSStatResOKMinSize, FSStatResOKMaxSize = 56, 140
 
 // FSStatResFail is struct FSSTAT3resfail.
 type FSStatResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
-// The bounds of FSStatResFail.
-const (
-	FSStatResFailMinSize = 4  // bytes on the wire, at least
-	FSStatResFailMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of FSStatResFail in bytes.
+const FSStatResFailMinSize, FSStatResFailMaxSize = 4, 88
 
 // FSStatRes is union FSSTAT3res, with the arm that Status selects.
 type FSStatRes struct {
@@ -1440,23 +1141,16 @@ type FSStatRes struct {
 	Fail   FSStatResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of FSStatRes.
-const (
-	FSStatResMinSize = 8   // bytes on the wire, at least
-	FSStatResMaxSize = 144 // bytes on the wire, at most
-)
+// The least and the largest size of FSStatRes in bytes.
+const FSStatResMinSize, FSStatResMaxSize = 8, 144
 
 // FSInfoArgs is struct FSINFO3args.
 type FSInfoArgs struct {
 	FSRoot Handle `xdr:"fsroot"`
 }
 
-// The bounds of FSInfoArgs.
-const (
-	FSInfoArgsMinSize       = 4  // bytes on the wire, at least
-	FSInfoArgsMaxSize       = 68 // bytes on the wire, at most
-	FSInfoArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of FSInfoArgs in bytes, and its memory for each, at most.
+const FSInfoArgsMinSize, FSInfoArgsMaxSize, FSInfoArgsAmplification = 4, 68, 1
 
 // FSInfoResOK is struct FSINFO3resok.
 type FSInfoResOK struct {
@@ -1473,22 +1167,16 @@ type FSInfoResOK struct {
 	Properties    uint32     `xdr:"properties"`
 }
 
-// The bounds of FSInfoResOK.
-const (
-	FSInfoResOKMinSize = 52  // bytes on the wire, at least
-	FSInfoResOKMaxSize = 136 // bytes on the wire, at most
-)
+// The least and the largest size of FSInfoResOK in bytes.
+const FSInfoResOKMinSize, FSInfoResOKMaxSize = 52, 136
 
 // FSInfoResFail is struct FSINFO3resfail.
 type FSInfoResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
-// The bounds of FSInfoResFail.
-const (
-	FSInfoResFailMinSize = 4  // bytes on the wire, at least
-	FSInfoResFailMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of FSInfoResFail in bytes.
+const FSInfoResFailMinSize, FSInfoResFailMaxSize = 4, 88
 
 // FSInfoRes is union FSINFO3res, with the arm that Status selects.
 type FSInfoRes struct {
@@ -1497,23 +1185,16 @@ type FSInfoRes struct {
 	Fail   FSInfoResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of FSInfoRes.
-const (
-	FSInfoResMinSize = 8   // bytes on the wire, at least
-	FSInfoResMaxSize = 140 // bytes on the wire, at most
-)
+// The least and the largest size of FSInfoRes in bytes.
+const FSInfoResMinSize, FSInfoResMaxSize = 8, 140
 
 // PathConfArgs is struct PATHCONF3args.
 type PathConfArgs struct {
 	Object Handle `xdr:"object"`
 }
 
-// The bounds of PathConfArgs.
-const (
-	PathConfArgsMinSize       = 4  // bytes on the wire, at least
-	PathConfArgsMaxSize       = 68 // bytes on the wire, at most
-	PathConfArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of PathConfArgs in bytes, and its memory for each, at most.
+const PathConfArgsMinSize, PathConfArgsMaxSize, PathConfArgsAmplification = 4, 68, 1
 
 // PathConfResOK is struct PATHCONF3resok.
 type PathConfResOK struct {
@@ -1526,22 +1207,16 @@ type PathConfResOK struct {
 	CasePreserving  bool       `xdr:"case_preserving"`
 }
 
-// The bounds of PathConfResOK.
-const (
-	PathConfResOKMinSize = 28  // bytes on the wire, at least
-	PathConfResOKMaxSize = 112 // bytes on the wire, at most
-)
+// The least and the largest size of PathConfResOK in bytes.
+const PathConfResOKMinSize, PathConfResOKMaxSize = 28, 112
 
 // PathConfResFail is struct PATHCONF3resfail.
 type PathConfResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
-// The bounds of PathConfResFail.
-const (
-	PathConfResFailMinSize = 4  // bytes on the wire, at least
-	PathConfResFailMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of PathConfResFail in bytes.
+const PathConfResFailMinSize, PathConfResFailMaxSize = 4, 88
 
 // PathConfRes is union PATHCONF3res, with the arm that Status selects.
 type PathConfRes struct {
@@ -1550,11 +1225,8 @@ type PathConfRes struct {
 	Fail   PathConfResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of PathConfRes.
-const (
-	PathConfResMinSize = 8   // bytes on the wire, at least
-	PathConfResMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of PathConfRes in bytes.
+const PathConfResMinSize, PathConfResMaxSize = 8, 116
 
 // CommitArgs is struct COMMIT3args.
 type CommitArgs struct {
@@ -1563,12 +1235,8 @@ type CommitArgs struct {
 	Count  Count  `xdr:"count"`
 }
 
-// The bounds of CommitArgs.
-const (
-	CommitArgsMinSize       = 16 // bytes on the wire, at least
-	CommitArgsMaxSize       = 80 // bytes on the wire, at most
-	CommitArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of CommitArgs in bytes, and its memory for each, at most.
+const CommitArgsMinSize, CommitArgsMaxSize, CommitArgsAmplification = 16, 80, 1
 
 // CommitResOK is struct COMMIT3resok.
 type CommitResOK struct {
@@ -1576,22 +1244,16 @@ type CommitResOK struct {
 	Verf    WriteVerf `xdr:"verf"`
 }
 
-// The bounds of CommitResOK.
-const (
-	CommitResOKMinSize = 16  // bytes on the wire, at least
-	CommitResOKMaxSize = 124 // bytes on the wire, at most
-)
+// The least and the largest size of CommitResOK in bytes.
+const CommitResOKMinSize, CommitResOKMaxSize = 16, 124
 
 // CommitResFail is struct COMMIT3resfail.
 type CommitResFail struct {
 	FileWcc WccData `xdr:"file_wcc"`
 }
 
-// The bounds of CommitResFail.
-const (
-	CommitResFailMinSize = 8   // bytes on the wire, at least
-	CommitResFailMaxSize = 116 // bytes on the wire, at most
-)
+// The least and the largest size of CommitResFail in bytes.
+const CommitResFailMinSize, CommitResFailMaxSize = 8, 116
 
 // CommitRes is union COMMIT3res, with the arm that Status selects.
 type CommitRes struct {
@@ -1600,48 +1262,35 @@ type CommitRes struct {
 	Fail   CommitResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of CommitRes.
-const (
-	CommitResMinSize = 12  // bytes on the wire, at least
-	CommitResMaxSize = 128 // bytes on the wire, at most
-)
+// The least and the largest size of CommitRes in bytes.
+const CommitResMinSize, CommitResMaxSize = 12, 128
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Filename) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Filename) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Filename) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Filename) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Filename) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Filename) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Filename) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Filename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs3.Filename:"))
@@ -1655,7 +1304,6 @@ func (v *Filename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Filename) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.Filename:")
@@ -1682,7 +1330,7 @@ func (v Filename) String() string { return string(v) }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Path) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Path) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -1690,31 +1338,22 @@ func (v *Path) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Path) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Path) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Path) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Path) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Path) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Path) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Path:").End(codec.PutCounted(b, off, *v, math.MaxUint32))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Path) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Path:").End(codec.GetOpaque(d, b, off, math.MaxUint32, v))
 }
@@ -1726,44 +1365,32 @@ func (v *Path) ResetXDR() { *v = nil }
 func (v Path) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FileID) XDRSize() int { return 8 }
-
-// XDRMaxSize returns FileIDFixedSize.
+func (v *FileID) XDRSize() int  { return 8 }
 func (*FileID) XDRMaxSize() int { return FileIDFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FileID) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FileID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FileID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FileID) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FileID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FileID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FileID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -1773,7 +1400,6 @@ func (v *FileID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FileID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.FileID:")
@@ -1787,44 +1413,32 @@ func (v *FileID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *FileID) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Cookie) XDRSize() int { return 8 }
-
-// XDRMaxSize returns CookieFixedSize.
+func (v *Cookie) XDRSize() int  { return 8 }
 func (*Cookie) XDRMaxSize() int { return CookieFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Cookie) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Cookie) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Cookie) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Cookie) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Cookie) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Cookie) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Cookie) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -1834,7 +1448,6 @@ func (v *Cookie) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Cookie) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.Cookie:")
@@ -1848,12 +1461,10 @@ func (v *Cookie) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Cookie) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CookieVerf) XDRSize() int { return 8 }
-
-// XDRMaxSize returns CookieVerfFixedSize.
+func (v *CookieVerf) XDRSize() int  { return 8 }
 func (*CookieVerf) XDRMaxSize() int { return CookieVerfFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CookieVerf) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -1861,34 +1472,25 @@ func (v *CookieVerf) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CookieVerf) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CookieVerf) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CookieVerf) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CookieVerf) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CookieVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CookieVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CookieVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CookieVerf:").End(codec.GetFixed(d, b, off, (*v)[:]))
 }
@@ -1900,12 +1502,10 @@ func (v *CookieVerf) ResetXDR() { clear((*v)[:]) }
 func (v CookieVerf) String() string { return text.String(&v, "cookieverf3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CreateVerf) XDRSize() int { return 8 }
-
-// XDRMaxSize returns CreateVerfFixedSize.
+func (v *CreateVerf) XDRSize() int  { return 8 }
 func (*CreateVerf) XDRMaxSize() int { return CreateVerfFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateVerf) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -1913,34 +1513,25 @@ func (v *CreateVerf) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CreateVerf) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CreateVerf) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CreateVerf) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CreateVerf) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CreateVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CreateVerf:").End(codec.GetFixed(d, b, off, (*v)[:]))
 }
@@ -1952,12 +1543,10 @@ func (v *CreateVerf) ResetXDR() { clear((*v)[:]) }
 func (v CreateVerf) String() string { return text.String(&v, "createverf3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteVerf) XDRSize() int { return 8 }
-
-// XDRMaxSize returns WriteVerfFixedSize.
+func (v *WriteVerf) XDRSize() int  { return 8 }
 func (*WriteVerf) XDRMaxSize() int { return WriteVerfFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteVerf) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -1965,34 +1554,25 @@ func (v *WriteVerf) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteVerf) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteVerf) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteVerf) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteVerf) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.WriteVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.WriteVerf:").End(codec.GetFixed(d, b, off, (*v)[:]))
 }
@@ -2004,38 +1584,26 @@ func (v *WriteVerf) ResetXDR() { clear((*v)[:]) }
 func (v WriteVerf) String() string { return text.String(&v, "writeverf3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *UID) XDRSize() int { return 4 }
-
-// XDRMaxSize returns UIDFixedSize.
+func (v *UID) XDRSize() int  { return 4 }
 func (*UID) XDRMaxSize() int { return UIDFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *UID) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *UID) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *UID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *UID) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *UID) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *UID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *UID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *UID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2045,7 +1613,6 @@ func (v *UID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *UID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.UID:")
@@ -2059,38 +1626,26 @@ func (v *UID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *UID) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *GID) XDRSize() int { return 4 }
-
-// XDRMaxSize returns GIDFixedSize.
+func (v *GID) XDRSize() int  { return 4 }
 func (*GID) XDRMaxSize() int { return GIDFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *GID) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *GID) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *GID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *GID) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *GID) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *GID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *GID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2100,7 +1655,6 @@ func (v *GID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *GID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.GID:")
@@ -2114,38 +1668,26 @@ func (v *GID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *GID) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Size) XDRSize() int { return 8 }
-
-// XDRMaxSize returns SizeFixedSize.
+func (v *Size) XDRSize() int  { return 8 }
 func (*Size) XDRMaxSize() int { return SizeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Size) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Size) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Size) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Size) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Size) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Size) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Size) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -2155,7 +1697,6 @@ func (v *Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.Size:")
@@ -2169,12 +1710,10 @@ func (v *Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Size) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Offset) XDRSize() int { return 8 }
-
-// XDRMaxSize returns OffsetFixedSize.
+func (v *Offset) XDRSize() int  { return 8 }
 func (*Offset) XDRMaxSize() int { return OffsetFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Offset) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -2182,34 +1721,25 @@ func (v *Offset) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Offset) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Offset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Offset) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Offset) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Offset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Offset:").End(codec.PutHyper(b, off, uint64(*v)))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Offset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Offset:").End(codec.GetHyper(b, off, v))
 }
@@ -2218,38 +1748,26 @@ func (v *Offset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Offset) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Mode) XDRSize() int { return 4 }
-
-// XDRMaxSize returns ModeFixedSize.
+func (v *Mode) XDRSize() int  { return 4 }
 func (*Mode) XDRMaxSize() int { return ModeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Mode) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Mode) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Mode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Mode) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Mode) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Mode) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Mode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2259,7 +1777,6 @@ func (v *Mode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Mode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.Mode:")
@@ -2273,12 +1790,10 @@ func (v *Mode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Mode) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Count) XDRSize() int { return 4 }
-
-// XDRMaxSize returns CountFixedSize.
+func (v *Count) XDRSize() int  { return 4 }
 func (*Count) XDRMaxSize() int { return CountFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Count) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -2286,31 +1801,22 @@ func (v *Count) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Count) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Count) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Count) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Count) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Count) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Count) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Count:").End(codec.PutWord(b, off, uint32(*v)))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Count) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Count:").End(codec.GetWord(b, off, v))
 }
@@ -2359,44 +1865,32 @@ func (v Status) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int { return 4 }
-
-// XDRMaxSize returns StatusFixedSize.
+func (v *Status) XDRSize() int  { return 4 }
 func (*Status) XDRMaxSize() int { return StatusFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Status) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Status) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.Status:"))
@@ -2409,7 +1903,6 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.Status:")
@@ -2453,49 +1946,35 @@ var enumFileType = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v FileType) Valid() bool {
-	return 1 <= v && v <= 7
-}
+func (v FileType) Valid() bool { return 1 <= v && v <= 7 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FileType) XDRSize() int { return 4 }
-
-// XDRMaxSize returns FileTypeFixedSize.
+func (v *FileType) XDRSize() int  { return 4 }
 func (*FileType) XDRMaxSize() int { return FileTypeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FileType) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FileType) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FileType) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FileType) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FileType) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FileType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FileType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.FileType:"))
@@ -2508,7 +1987,6 @@ func (v *FileType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FileType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.FileType:")
@@ -2526,44 +2004,32 @@ func (v *FileType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *FileType) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SpecData) XDRSize() int { return 8 }
-
-// XDRMaxSize returns SpecDataFixedSize.
+func (v *SpecData) XDRSize() int  { return 8 }
 func (*SpecData) XDRMaxSize() int { return SpecDataFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SpecData) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SpecData) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SpecData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SpecData) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SpecData) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SpecData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SpecData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -2575,7 +2041,6 @@ func (v *SpecData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SpecData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.SpecData:Specdata1")
@@ -2594,44 +2059,32 @@ func (v *SpecData) ResetXDR() { *v = SpecData{} }
 func (v SpecData) String() string { return text.String(&v, "specdata3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Handle) XDRSize() int { return 4 + xdr.Padded(len(v.Data)) }
-
-// XDRMaxSize returns HandleMaxSize.
+func (v *Handle) XDRSize() int  { return 4 + xdr.Padded(len(v.Data)) }
 func (*Handle) XDRMaxSize() int { return HandleMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Handle) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Handle) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Handle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Handle) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Handle) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Handle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 64 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 64, "nfs3.Handle:Data"))
@@ -2645,7 +2098,6 @@ func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.Handle:Data")
@@ -2673,38 +2125,26 @@ func (v *Handle) ResetXDR() { *v = Handle{} }
 func (v Handle) String() string { return text.String(&v, "nfs_fh3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Time) XDRSize() int { return 8 }
-
-// XDRMaxSize returns TimeFixedSize.
+func (v *Time) XDRSize() int  { return 8 }
 func (*Time) XDRMaxSize() int { return TimeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Time) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Time) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Time) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Time) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Time) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -2716,7 +2156,6 @@ func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.Time:Seconds")
@@ -2735,38 +2174,26 @@ func (v *Time) ResetXDR() { *v = Time{} }
 func (v Time) String() string { return text.String(&v, "nfstime3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Attr) XDRSize() int { return 84 }
-
-// XDRMaxSize returns AttrFixedSize.
+func (v *Attr) XDRSize() int  { return 84 }
 func (*Attr) XDRMaxSize() int { return AttrFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Attr) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Attr) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Attr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Attr) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Attr) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Attr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Attr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Type.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "nfs3.Attr:Type"))
@@ -2796,7 +2223,6 @@ func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 84) {
 		return 0, codec.Short(b, off, 84, "nfs3.Attr:Type")
@@ -2841,43 +2267,31 @@ func (v *PostOpAttr) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns PostOpAttrMaxSize.
 func (*PostOpAttr) XDRMaxSize() int { return PostOpAttrMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PostOpAttr) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PostOpAttr) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PostOpAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PostOpAttr) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PostOpAttr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PostOpAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PostOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.AttributesFollow {
 		if !v.Attributes.Type.Valid() {
@@ -2916,7 +2330,6 @@ func (v *PostOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PostOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if codec.Lacks(b, off, 4) {
@@ -2970,12 +2383,10 @@ func (v *PostOpAttr) ResetXDR() { *v = PostOpAttr{} }
 func (v PostOpAttr) String() string { return text.String(&v, "post_op_attr") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WccAttr) XDRSize() int { return 24 }
-
-// XDRMaxSize returns WccAttrFixedSize.
+func (v *WccAttr) XDRSize() int  { return 24 }
 func (*WccAttr) XDRMaxSize() int { return WccAttrFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WccAttr) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -2983,29 +2394,21 @@ func (v *WccAttr) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WccAttr) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WccAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WccAttr) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WccAttr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WccAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Full()
@@ -3020,7 +2423,6 @@ func (v *WccAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WccAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs3.WccAttr:Size")
@@ -3049,11 +2451,9 @@ func (v *PreOpAttr) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns PreOpAttrMaxSize.
 func (*PreOpAttr) XDRMaxSize() int { return PreOpAttrMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PreOpAttr) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3061,29 +2461,21 @@ func (v *PreOpAttr) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PreOpAttr) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PreOpAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PreOpAttr) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PreOpAttr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PreOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutWord(b, off, codec.Word(v.AttributesFollow)); err != nil {
 		return 0, codec.In(err, "nfs3.PreOpAttr:AttributesFollow")
@@ -3094,7 +2486,6 @@ func (v *PreOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PreOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
 	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
@@ -3117,12 +2508,10 @@ func (v *PreOpAttr) ResetXDR() { *v = PreOpAttr{} }
 func (v PreOpAttr) String() string { return text.String(&v, "pre_op_attr") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WccData) XDRSize() int { return v.Before.XDRSize() + v.After.XDRSize() }
-
-// XDRMaxSize returns WccDataMaxSize.
+func (v *WccData) XDRSize() int  { return v.Before.XDRSize() + v.After.XDRSize() }
 func (*WccData) XDRMaxSize() int { return WccDataMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WccData) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3130,35 +2519,26 @@ func (v *WccData) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WccData) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WccData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WccData) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WccData) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WccData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WccData:Before").In(v.Before.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.WccData:After").End(v.After.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WccData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WccData:Before").In(v.Before.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.WccData:After").End(v.After.GetXDR(d, b, off))
@@ -3178,43 +2558,31 @@ func (v *PostOpHandle) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns PostOpHandleMaxSize.
 func (*PostOpHandle) XDRMaxSize() int { return PostOpHandleMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PostOpHandle) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PostOpHandle) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PostOpHandle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PostOpHandle) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PostOpHandle) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PostOpHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PostOpHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.HandleFollows {
 		if len(v.Handle.Data) > 64 {
@@ -3238,7 +2606,6 @@ func (v *PostOpHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PostOpHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if codec.Lacks(b, off, 4) {
@@ -3308,49 +2675,35 @@ var enumTimeHow = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v TimeHow) Valid() bool {
-	return uint32(v) <= 2
-}
+func (v TimeHow) Valid() bool { return uint32(v) <= 2 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *TimeHow) XDRSize() int { return 4 }
-
-// XDRMaxSize returns TimeHowFixedSize.
+func (v *TimeHow) XDRSize() int  { return 4 }
 func (*TimeHow) XDRMaxSize() int { return TimeHowFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *TimeHow) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *TimeHow) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *TimeHow) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *TimeHow) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *TimeHow) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *TimeHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TimeHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.TimeHow:"))
@@ -3363,7 +2716,6 @@ func (v *TimeHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *TimeHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.TimeHow:")
@@ -3388,11 +2740,9 @@ func (v *SetMode) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns SetModeMaxSize.
 func (*SetMode) XDRMaxSize() int { return SetModeMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetMode) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3400,29 +2750,21 @@ func (v *SetMode) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetMode) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetMode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetMode) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetMode) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetMode) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
 		return 0, codec.In(err, "nfs3.SetMode:SetIt")
@@ -3433,7 +2775,6 @@ func (v *SetMode) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetMode) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
 	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
@@ -3463,11 +2804,9 @@ func (v *SetUID) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns SetUIDMaxSize.
 func (*SetUID) XDRMaxSize() int { return SetUIDMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetUID) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3475,29 +2814,21 @@ func (v *SetUID) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetUID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetUID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetUID) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetUID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetUID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
 		return 0, codec.In(err, "nfs3.SetUID:SetIt")
@@ -3508,7 +2839,6 @@ func (v *SetUID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetUID) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
 	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
@@ -3538,11 +2868,9 @@ func (v *SetGID) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns SetGIDMaxSize.
 func (*SetGID) XDRMaxSize() int { return SetGIDMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetGID) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3550,29 +2878,21 @@ func (v *SetGID) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetGID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetGID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetGID) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetGID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetGID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
 		return 0, codec.In(err, "nfs3.SetGID:SetIt")
@@ -3583,7 +2903,6 @@ func (v *SetGID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetGID) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
 	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
@@ -3613,11 +2932,9 @@ func (v *SetSize) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns SetSizeMaxSize.
 func (*SetSize) XDRMaxSize() int { return SetSizeMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetSize) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3625,29 +2942,21 @@ func (v *SetSize) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetSize) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetSize) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetSize) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
 		return 0, codec.In(err, "nfs3.SetSize:SetIt")
@@ -3658,7 +2967,6 @@ func (v *SetSize) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetSize) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
 	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
@@ -3690,11 +2998,9 @@ func (v *SetAtime) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns SetAtimeMaxSize.
 func (*SetAtime) XDRMaxSize() int { return SetAtimeMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAtime) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3702,29 +3008,21 @@ func (v *SetAtime) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetAtime) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetAtime) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetAtime) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetAtime) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	if off, err = codec.PutEnum(b, off, v.SetIt); err != nil {
@@ -3739,7 +3037,6 @@ func (v *SetAtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAtime) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	var kind TimeHow
@@ -3775,11 +3072,9 @@ func (v *SetMtime) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns SetMtimeMaxSize.
 func (*SetMtime) XDRMaxSize() int { return SetMtimeMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetMtime) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3787,29 +3082,21 @@ func (v *SetMtime) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetMtime) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetMtime) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetMtime) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetMtime) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetMtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	if off, err = codec.PutEnum(b, off, v.SetIt); err != nil {
@@ -3824,7 +3111,6 @@ func (v *SetMtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetMtime) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	var kind TimeHow
@@ -3854,11 +3140,9 @@ func (v SetMtime) String() string { return text.String(&v, "set_mtime") }
 func (v *SetAttr) XDRSize() int {
 	return v.Mode.XDRSize() + v.UID.XDRSize() + v.GID.XDRSize() + v.Size.XDRSize() + v.Atime.XDRSize() + v.Mtime.XDRSize()
 }
-
-// XDRMaxSize returns SetAttrMaxSize.
 func (*SetAttr) XDRMaxSize() int { return SetAttrMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttr) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3866,29 +3150,21 @@ func (v *SetAttr) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetAttr) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetAttr) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetAttr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SetAttr:Mode").In(v.Mode.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.SetAttr:UID").In(v.UID.PutXDR(nil, b, off))
@@ -3898,7 +3174,6 @@ func (v *SetAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.SetAttr:Mtime").End(v.Mtime.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SetAttr:Mode").In(v.Mode.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.SetAttr:UID").In(v.UID.GetXDR(d, b, off))
@@ -3917,7 +3192,7 @@ func (v SetAttr) String() string { return text.String(&v, "sattr3") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *DirOpArgs) XDRSize() int { return 8 + xdr.Padded(len(v.Dir.Data)) + xdr.Padded(len(v.Name)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *DirOpArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3925,35 +3200,26 @@ func (v *DirOpArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *DirOpArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *DirOpArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *DirOpArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *DirOpArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirOpArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.DirOpArgs:Dir.Data").In(codec.PutCounted(b, off, v.Dir.Data, 64))
 	return codec.At(fault, "nfs3.DirOpArgs:Name").End(codec.PutCounted(b, off, v.Name, math.MaxUint32))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *DirOpArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.DirOpArgs:Dir.Data").In(codec.GetOpaque(d, b, off, 64, &v.Dir.Data))
 	return codec.At(fault, "nfs3.DirOpArgs:Name").End(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Name))
@@ -3966,12 +3232,10 @@ func (v *DirOpArgs) ResetXDR() { *v = DirOpArgs{} }
 func (v DirOpArgs) String() string { return text.String(&v, "diropargs3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *GetAttrArgs) XDRSize() int { return 4 + xdr.Padded(len(v.Object.Data)) }
-
-// XDRMaxSize returns GetAttrArgsMaxSize.
+func (v *GetAttrArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.Object.Data)) }
 func (*GetAttrArgs) XDRMaxSize() int { return GetAttrArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *GetAttrArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3979,34 +3243,25 @@ func (v *GetAttrArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *GetAttrArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *GetAttrArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *GetAttrArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *GetAttrArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.GetAttrArgs:Object.Data").End(codec.PutCounted(b, off, v.Object.Data, 64))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *GetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.GetAttrArgs:Object.Data").End(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 }
@@ -4018,12 +3273,10 @@ func (v *GetAttrArgs) ResetXDR() { *v = GetAttrArgs{} }
 func (v GetAttrArgs) String() string { return text.String(&v, "GETATTR3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *GetAttrResOK) XDRSize() int { return 84 }
-
-// XDRMaxSize returns GetAttrResOKFixedSize.
+func (v *GetAttrResOK) XDRSize() int  { return 84 }
 func (*GetAttrResOK) XDRMaxSize() int { return GetAttrResOKFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *GetAttrResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4031,29 +3284,21 @@ func (v *GetAttrResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *GetAttrResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *GetAttrResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *GetAttrResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *GetAttrResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutEnum(b, off, v.ObjAttributes.Type); err != nil {
 		return 0, codec.In(err, "nfs3.GetAttrResOK:ObjAttributes.Type")
@@ -4082,7 +3327,6 @@ func (v *GetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *GetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetEnum(d, b, off, &v.ObjAttributes.Type); err != nil {
 		return 0, codec.In(err, "nfs3.GetAttrResOK:ObjAttributes.Type")
@@ -4127,11 +3371,9 @@ func (v *GetAttrRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns GetAttrResMaxSize.
 func (*GetAttrRes) XDRMaxSize() int { return GetAttrResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *GetAttrRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4139,29 +3381,21 @@ func (v *GetAttrRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *GetAttrRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *GetAttrRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *GetAttrRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *GetAttrRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.GetAttrRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -4175,7 +3409,6 @@ func (v *GetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *GetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind Status
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -4207,11 +3440,9 @@ func (v *SetAttrGuard) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns SetAttrGuardMaxSize.
 func (*SetAttrGuard) XDRMaxSize() int { return SetAttrGuardMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttrGuard) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4219,29 +3450,21 @@ func (v *SetAttrGuard) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetAttrGuard) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetAttrGuard) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetAttrGuard) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetAttrGuard) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrGuard) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	if off, err = codec.PutWord(b, off, codec.Word(v.Check)); err != nil {
@@ -4254,7 +3477,6 @@ func (v *SetAttrGuard) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrGuard) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	var kind bool
@@ -4282,11 +3504,9 @@ func (v SetAttrGuard) String() string { return text.String(&v, "sattrguard3") }
 func (v *SetAttrArgs) XDRSize() int {
 	return 4 + xdr.Padded(len(v.Object.Data)) + v.NewAttributes.XDRSize() + v.Guard.XDRSize()
 }
-
-// XDRMaxSize returns SetAttrArgsMaxSize.
 func (*SetAttrArgs) XDRMaxSize() int { return SetAttrArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttrArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4294,36 +3514,27 @@ func (v *SetAttrArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetAttrArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetAttrArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetAttrArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetAttrArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SetAttrArgs:Object.Data").In(codec.PutCounted(b, off, v.Object.Data, 64))
 	off, fault = codec.At(fault, "nfs3.SetAttrArgs:NewAttributes").In(v.NewAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SetAttrArgs:Guard").End(v.Guard.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SetAttrArgs:Object.Data").In(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 	off, fault = codec.At(fault, "nfs3.SetAttrArgs:NewAttributes").In(v.NewAttributes.GetXDR(d, b, off))
@@ -4337,12 +3548,10 @@ func (v *SetAttrArgs) ResetXDR() { *v = SetAttrArgs{} }
 func (v SetAttrArgs) String() string { return text.String(&v, "SETATTR3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SetAttrResOK) XDRSize() int { return v.ObjWcc.XDRSize() }
-
-// XDRMaxSize returns SetAttrResOKMaxSize.
+func (v *SetAttrResOK) XDRSize() int  { return v.ObjWcc.XDRSize() }
 func (*SetAttrResOK) XDRMaxSize() int { return SetAttrResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttrResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4350,34 +3559,25 @@ func (v *SetAttrResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetAttrResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetAttrResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetAttrResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetAttrResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SetAttrResOK:ObjWcc").End(v.ObjWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SetAttrResOK:ObjWcc").End(v.ObjWcc.GetXDR(d, b, off))
 }
@@ -4389,12 +3589,10 @@ func (v *SetAttrResOK) ResetXDR() { *v = SetAttrResOK{} }
 func (v SetAttrResOK) String() string { return text.String(&v, "SETATTR3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SetAttrResFail) XDRSize() int { return v.ObjWcc.XDRSize() }
-
-// XDRMaxSize returns SetAttrResFailMaxSize.
+func (v *SetAttrResFail) XDRSize() int  { return v.ObjWcc.XDRSize() }
 func (*SetAttrResFail) XDRMaxSize() int { return SetAttrResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttrResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4402,34 +3600,25 @@ func (v *SetAttrResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetAttrResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetAttrResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetAttrResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetAttrResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SetAttrResFail:ObjWcc").End(v.ObjWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SetAttrResFail:ObjWcc").End(v.ObjWcc.GetXDR(d, b, off))
 }
@@ -4451,11 +3640,9 @@ func (v *SetAttrRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns SetAttrResMaxSize.
 func (*SetAttrRes) XDRMaxSize() int { return SetAttrResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttrRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4463,29 +3650,21 @@ func (v *SetAttrRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetAttrRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetAttrRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetAttrRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetAttrRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SetAttrRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -4496,7 +3675,6 @@ func (v *SetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.SetAttrRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -4521,7 +3699,7 @@ func (v SetAttrRes) String() string { return text.String(&v, "SETATTR3res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LookupArgs) XDRSize() int { return v.What.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LookupArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4529,34 +3707,25 @@ func (v *LookupArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LookupArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LookupArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LookupArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LookupArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.LookupArgs:What").End(v.What.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LookupArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.LookupArgs:What").End(v.What.GetXDR(d, b, off))
 }
@@ -4571,11 +3740,9 @@ func (v LookupArgs) String() string { return text.String(&v, "LOOKUP3args") }
 func (v *LookupResOK) XDRSize() int {
 	return 4 + xdr.Padded(len(v.Object.Data)) + v.ObjAttributes.XDRSize() + v.DirAttributes.XDRSize()
 }
-
-// XDRMaxSize returns LookupResOKMaxSize.
 func (*LookupResOK) XDRMaxSize() int { return LookupResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LookupResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4583,36 +3750,27 @@ func (v *LookupResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LookupResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LookupResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LookupResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LookupResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LookupResOK:Object.Data").In(codec.PutCounted(b, off, v.Object.Data, 64))
 	off, fault = codec.At(fault, "nfs3.LookupResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.LookupResOK:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LookupResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LookupResOK:Object.Data").In(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 	off, fault = codec.At(fault, "nfs3.LookupResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
@@ -4626,12 +3784,10 @@ func (v *LookupResOK) ResetXDR() { *v = LookupResOK{} }
 func (v LookupResOK) String() string { return text.String(&v, "LOOKUP3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LookupResFail) XDRSize() int { return v.DirAttributes.XDRSize() }
-
-// XDRMaxSize returns LookupResFailMaxSize.
+func (v *LookupResFail) XDRSize() int  { return v.DirAttributes.XDRSize() }
 func (*LookupResFail) XDRMaxSize() int { return LookupResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LookupResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4639,34 +3795,25 @@ func (v *LookupResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LookupResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LookupResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LookupResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LookupResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.LookupResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LookupResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.LookupResFail:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
@@ -4688,11 +3835,9 @@ func (v *LookupRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns LookupResMaxSize.
 func (*LookupRes) XDRMaxSize() int { return LookupResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LookupRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4700,29 +3845,21 @@ func (v *LookupRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LookupRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LookupRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LookupRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LookupRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LookupRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -4733,7 +3870,6 @@ func (v *LookupRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LookupRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.LookupRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -4756,12 +3892,10 @@ func (v *LookupRes) ResetXDR() { *v = LookupRes{} }
 func (v LookupRes) String() string { return text.String(&v, "LOOKUP3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AccessArgs) XDRSize() int { return 8 + xdr.Padded(len(v.Object.Data)) }
-
-// XDRMaxSize returns AccessArgsMaxSize.
+func (v *AccessArgs) XDRSize() int  { return 8 + xdr.Padded(len(v.Object.Data)) }
 func (*AccessArgs) XDRMaxSize() int { return AccessArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AccessArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4769,35 +3903,26 @@ func (v *AccessArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AccessArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *AccessArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *AccessArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AccessArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessArgs:Object.Data").In(codec.PutCounted(b, off, v.Object.Data, 64))
 	return codec.At(fault, "nfs3.AccessArgs:Access").End(codec.PutWord(b, off, v.Access))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AccessArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessArgs:Object.Data").In(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 	return codec.At(fault, "nfs3.AccessArgs:Access").End(codec.GetWord(b, off, &v.Access))
@@ -4810,12 +3935,10 @@ func (v *AccessArgs) ResetXDR() { *v = AccessArgs{} }
 func (v AccessArgs) String() string { return text.String(&v, "ACCESS3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AccessResOK) XDRSize() int { return 4 + v.ObjAttributes.XDRSize() }
-
-// XDRMaxSize returns AccessResOKMaxSize.
+func (v *AccessResOK) XDRSize() int  { return 4 + v.ObjAttributes.XDRSize() }
 func (*AccessResOK) XDRMaxSize() int { return AccessResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AccessResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4823,35 +3946,26 @@ func (v *AccessResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AccessResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *AccessResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *AccessResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AccessResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.AccessResOK:Access").End(codec.PutWord(b, off, v.Access))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AccessResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.AccessResOK:Access").End(codec.GetWord(b, off, &v.Access))
@@ -4864,12 +3978,10 @@ func (v *AccessResOK) ResetXDR() { *v = AccessResOK{} }
 func (v AccessResOK) String() string { return text.String(&v, "ACCESS3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AccessResFail) XDRSize() int { return v.ObjAttributes.XDRSize() }
-
-// XDRMaxSize returns AccessResFailMaxSize.
+func (v *AccessResFail) XDRSize() int  { return v.ObjAttributes.XDRSize() }
 func (*AccessResFail) XDRMaxSize() int { return AccessResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AccessResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4877,34 +3989,25 @@ func (v *AccessResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AccessResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *AccessResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *AccessResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AccessResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.AccessResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AccessResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.AccessResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
@@ -4926,11 +4029,9 @@ func (v *AccessRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns AccessResMaxSize.
 func (*AccessRes) XDRMaxSize() int { return AccessResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AccessRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4938,29 +4039,21 @@ func (v *AccessRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AccessRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *AccessRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *AccessRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AccessRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -4971,7 +4064,6 @@ func (v *AccessRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AccessRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.AccessRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -4994,12 +4086,10 @@ func (v *AccessRes) ResetXDR() { *v = AccessRes{} }
 func (v AccessRes) String() string { return text.String(&v, "ACCESS3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadLinkArgs) XDRSize() int { return 4 + xdr.Padded(len(v.SymLink.Data)) }
-
-// XDRMaxSize returns ReadLinkArgsMaxSize.
+func (v *ReadLinkArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.SymLink.Data)) }
 func (*ReadLinkArgs) XDRMaxSize() int { return ReadLinkArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadLinkArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -5007,34 +4097,25 @@ func (v *ReadLinkArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadLinkArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadLinkArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadLinkArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadLinkArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadLinkArgs:SymLink.Data").End(codec.PutCounted(b, off, v.SymLink.Data, 64))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadLinkArgs:SymLink.Data").End(codec.GetOpaque(d, b, off, 64, &v.SymLink.Data))
 }
@@ -5058,7 +4139,7 @@ func (v *ReadLinkResOK) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadLinkResOK) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -5069,35 +4150,26 @@ func (v *ReadLinkResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadLinkResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadLinkResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadLinkResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadLinkResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadLinkResOK:Attributes").In(v.Attributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.ReadLinkResOK:Path").End(codec.PutItem(e, b, off, SiteReadLinkResOKPath, v.Path, math.MaxUint32))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadLinkResOK:Attributes").In(v.Attributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.ReadLinkResOK:Path").End(codec.GetItem(d, b, off, math.MaxUint32, SiteReadLinkResOKPath, &v.Path))
@@ -5110,12 +4182,10 @@ func (v *ReadLinkResOK) ResetXDR() { *v = ReadLinkResOK{} }
 func (v ReadLinkResOK) String() string { return text.String(&v, "READLINK3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadLinkResFail) XDRSize() int { return v.Attributes.XDRSize() }
-
-// XDRMaxSize returns ReadLinkResFailMaxSize.
+func (v *ReadLinkResFail) XDRSize() int  { return v.Attributes.XDRSize() }
 func (*ReadLinkResFail) XDRMaxSize() int { return ReadLinkResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadLinkResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -5123,34 +4193,25 @@ func (v *ReadLinkResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadLinkResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadLinkResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadLinkResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadLinkResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadLinkResFail:Attributes").End(v.Attributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadLinkResFail:Attributes").End(v.Attributes.GetXDR(d, b, off))
 }
@@ -5186,7 +4247,7 @@ func (v *ReadLinkRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadLinkRes) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -5197,29 +4258,21 @@ func (v *ReadLinkRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadLinkRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadLinkRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadLinkRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadLinkRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadLinkRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -5230,7 +4283,6 @@ func (v *ReadLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.ReadLinkRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -5253,12 +4305,10 @@ func (v *ReadLinkRes) ResetXDR() { *v = ReadLinkRes{} }
 func (v ReadLinkRes) String() string { return text.String(&v, "READLINK3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadArgs) XDRSize() int { return 16 + xdr.Padded(len(v.File.Data)) }
-
-// XDRMaxSize returns ReadArgsMaxSize.
+func (v *ReadArgs) XDRSize() int  { return 16 + xdr.Padded(len(v.File.Data)) }
 func (*ReadArgs) XDRMaxSize() int { return ReadArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -5266,36 +4316,27 @@ func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
 	off, fault = codec.At(fault, "nfs3.ReadArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
 	return codec.At(fault, "nfs3.ReadArgs:Count").End(codec.PutWord(b, off, uint32(v.Count)))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
 	off, fault = codec.At(fault, "nfs3.ReadArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
@@ -5321,7 +4362,7 @@ func (v *ReadResOK) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadResOK) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -5332,29 +4373,21 @@ func (v *ReadResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadResOK:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadResOK:Count").In(codec.PutWord(b, off, uint32(v.Count)))
@@ -5362,7 +4395,6 @@ func (v *ReadResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.ReadResOK:Data").End(codec.PutItem(e, b, off, SiteReadResOKData, v.Data, math.MaxUint32))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadResOK:FileAttributes").In(v.FileAttributes.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadResOK:Count").In(codec.GetWord(b, off, &v.Count))
@@ -5377,12 +4409,10 @@ func (v *ReadResOK) ResetXDR() { *v = ReadResOK{} }
 func (v ReadResOK) String() string { return text.String(&v, "READ3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadResFail) XDRSize() int { return v.FileAttributes.XDRSize() }
-
-// XDRMaxSize returns ReadResFailMaxSize.
+func (v *ReadResFail) XDRSize() int  { return v.FileAttributes.XDRSize() }
 func (*ReadResFail) XDRMaxSize() int { return ReadResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -5390,34 +4420,25 @@ func (v *ReadResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadResFail:FileAttributes").End(v.FileAttributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadResFail:FileAttributes").End(v.FileAttributes.GetXDR(d, b, off))
 }
@@ -5453,7 +4474,7 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -5464,29 +4485,21 @@ func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -5497,7 +4510,6 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.ReadRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -5546,17 +4558,13 @@ var enumStableHow = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v StableHow) Valid() bool {
-	return uint32(v) <= 2
-}
+func (v StableHow) Valid() bool { return uint32(v) <= 2 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *StableHow) XDRSize() int { return 4 }
-
-// XDRMaxSize returns StableHowFixedSize.
+func (v *StableHow) XDRSize() int  { return 4 }
 func (*StableHow) XDRMaxSize() int { return StableHowFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *StableHow) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -5564,34 +4572,25 @@ func (v *StableHow) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StableHow) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *StableHow) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *StableHow) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StableHow) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StableHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.StableHow:").End(codec.PutEnum(b, off, *v))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *StableHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.StableHow:").End(codec.GetEnum(d, b, off, v))
 }
@@ -5612,7 +4611,7 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -5623,29 +4622,21 @@ func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
 	off, fault = codec.At(fault, "nfs3.WriteArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
@@ -5654,7 +4645,6 @@ func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.WriteArgs:Data").End(codec.PutItem(e, b, off, SiteWriteArgsData, v.Data, math.MaxUint32))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
 	off, fault = codec.At(fault, "nfs3.WriteArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
@@ -5670,12 +4660,10 @@ func (v *WriteArgs) ResetXDR() { *v = WriteArgs{} }
 func (v WriteArgs) String() string { return text.String(&v, "WRITE3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteResOK) XDRSize() int { return 16 + v.FileWcc.XDRSize() }
-
-// XDRMaxSize returns WriteResOKMaxSize.
+func (v *WriteResOK) XDRSize() int  { return 16 + v.FileWcc.XDRSize() }
 func (*WriteResOK) XDRMaxSize() int { return WriteResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -5683,29 +4671,21 @@ func (v *WriteResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteResOK:FileWcc").In(v.FileWcc.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.WriteResOK:Count").In(codec.PutWord(b, off, uint32(v.Count)))
@@ -5713,7 +4693,6 @@ func (v *WriteResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.WriteResOK:Verf").End(codec.PutFixed(b, off, v.Verf[:]))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteResOK:FileWcc").In(v.FileWcc.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.WriteResOK:Count").In(codec.GetWord(b, off, &v.Count))
@@ -5728,12 +4707,10 @@ func (v *WriteResOK) ResetXDR() { *v = WriteResOK{} }
 func (v WriteResOK) String() string { return text.String(&v, "WRITE3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteResFail) XDRSize() int { return v.FileWcc.XDRSize() }
-
-// XDRMaxSize returns WriteResFailMaxSize.
+func (v *WriteResFail) XDRSize() int  { return v.FileWcc.XDRSize() }
 func (*WriteResFail) XDRMaxSize() int { return WriteResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -5741,34 +4718,25 @@ func (v *WriteResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.WriteResFail:FileWcc").End(v.FileWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.WriteResFail:FileWcc").End(v.FileWcc.GetXDR(d, b, off))
 }
@@ -5790,11 +4758,9 @@ func (v *WriteRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns WriteResMaxSize.
 func (*WriteRes) XDRMaxSize() int { return WriteResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -5802,29 +4768,21 @@ func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -5835,7 +4793,6 @@ func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.WriteRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -5884,49 +4841,35 @@ var enumCreateMode = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v CreateMode) Valid() bool {
-	return uint32(v) <= 2
-}
+func (v CreateMode) Valid() bool { return uint32(v) <= 2 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CreateMode) XDRSize() int { return 4 }
-
-// XDRMaxSize returns CreateModeFixedSize.
+func (v *CreateMode) XDRSize() int  { return 4 }
 func (*CreateMode) XDRMaxSize() int { return CreateModeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateMode) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CreateMode) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CreateMode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CreateMode) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CreateMode) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CreateMode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.CreateMode:"))
@@ -5939,7 +4882,6 @@ func (v *CreateMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.CreateMode:")
@@ -5967,11 +4909,9 @@ func (v *CreateHow) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns CreateHowMaxSize.
 func (*CreateHow) XDRMaxSize() int { return CreateHowMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateHow) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -5979,29 +4919,21 @@ func (v *CreateHow) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CreateHow) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CreateHow) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CreateHow) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CreateHow) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateHow) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutEnum(b, off, v.Mode); err != nil {
 		return 0, codec.In(err, "nfs3.CreateHow:Mode")
@@ -6016,7 +4948,6 @@ func (v *CreateHow) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateHow) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind CreateMode
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -6045,7 +4976,7 @@ func (v CreateHow) String() string { return text.String(&v, "createhow3") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CreateArgs) XDRSize() int { return v.Where.XDRSize() + v.How.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6053,35 +4984,26 @@ func (v *CreateArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CreateArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CreateArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CreateArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CreateArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.CreateArgs:How").End(v.How.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateArgs:Where").In(v.Where.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.CreateArgs:How").End(v.How.GetXDR(d, b, off))
@@ -6097,11 +5019,9 @@ func (v CreateArgs) String() string { return text.String(&v, "CREATE3args") }
 func (v *CreateResOK) XDRSize() int {
 	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
-
-// XDRMaxSize returns CreateResOKMaxSize.
 func (*CreateResOK) XDRMaxSize() int { return CreateResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6109,36 +5029,27 @@ func (v *CreateResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CreateResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CreateResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CreateResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CreateResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.CreateResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.CreateResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateResOK:Obj").In(v.Obj.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.CreateResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
@@ -6152,12 +5063,10 @@ func (v *CreateResOK) ResetXDR() { *v = CreateResOK{} }
 func (v CreateResOK) String() string { return text.String(&v, "CREATE3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CreateResFail) XDRSize() int { return v.DirWcc.XDRSize() }
-
-// XDRMaxSize returns CreateResFailMaxSize.
+func (v *CreateResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*CreateResFail) XDRMaxSize() int { return CreateResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6165,34 +5074,25 @@ func (v *CreateResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CreateResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CreateResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CreateResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CreateResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CreateResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CreateResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
@@ -6214,11 +5114,9 @@ func (v *CreateRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns CreateResMaxSize.
 func (*CreateRes) XDRMaxSize() int { return CreateResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6226,29 +5124,21 @@ func (v *CreateRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CreateRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CreateRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CreateRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CreateRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -6259,7 +5149,6 @@ func (v *CreateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CreateRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.CreateRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -6284,7 +5173,7 @@ func (v CreateRes) String() string { return text.String(&v, "CREATE3res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkDirArgs) XDRSize() int { return v.Where.XDRSize() + v.Attributes.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkDirArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6292,35 +5181,26 @@ func (v *MkDirArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MkDirArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MkDirArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MkDirArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MkDirArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.MkDirArgs:Attributes").End(v.Attributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirArgs:Where").In(v.Where.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.MkDirArgs:Attributes").End(v.Attributes.GetXDR(d, b, off))
@@ -6336,11 +5216,9 @@ func (v MkDirArgs) String() string { return text.String(&v, "MKDIR3args") }
 func (v *MkDirResOK) XDRSize() int {
 	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
-
-// XDRMaxSize returns MkDirResOKMaxSize.
 func (*MkDirResOK) XDRMaxSize() int { return MkDirResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkDirResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6348,36 +5226,27 @@ func (v *MkDirResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MkDirResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MkDirResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MkDirResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MkDirResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.MkDirResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.MkDirResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirResOK:Obj").In(v.Obj.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.MkDirResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
@@ -6391,12 +5260,10 @@ func (v *MkDirResOK) ResetXDR() { *v = MkDirResOK{} }
 func (v MkDirResOK) String() string { return text.String(&v, "MKDIR3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MkDirResFail) XDRSize() int { return v.DirWcc.XDRSize() }
-
-// XDRMaxSize returns MkDirResFailMaxSize.
+func (v *MkDirResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*MkDirResFail) XDRMaxSize() int { return MkDirResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkDirResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6404,34 +5271,25 @@ func (v *MkDirResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MkDirResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MkDirResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MkDirResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MkDirResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.MkDirResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.MkDirResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
@@ -6453,11 +5311,9 @@ func (v *MkDirRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns MkDirResMaxSize.
 func (*MkDirRes) XDRMaxSize() int { return MkDirResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkDirRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6465,29 +5321,21 @@ func (v *MkDirRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MkDirRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MkDirRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MkDirRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MkDirRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -6498,7 +5346,6 @@ func (v *MkDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.MkDirRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -6533,7 +5380,7 @@ func (v *SymLinkData) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SymLinkData) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -6544,35 +5391,26 @@ func (v *SymLinkData) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SymLinkData) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SymLinkData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SymLinkData) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SymLinkData) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkData:Attributes").In(v.Attributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SymLinkData:Path").End(codec.PutItem(e, b, off, SiteSymLinkDataPath, v.Path, math.MaxUint32))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkData:Attributes").In(v.Attributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.SymLinkData:Path").End(codec.GetItem(d, b, off, math.MaxUint32, SiteSymLinkDataPath, &v.Path))
@@ -6593,7 +5431,7 @@ func (v *SymLinkArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return v.Where.XDRSize() + v.SymLink.ReducedXDRSize(e)
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SymLinkArgs) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -6604,35 +5442,26 @@ func (v *SymLinkArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SymLinkArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SymLinkArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SymLinkArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SymLinkArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SymLinkArgs:SymLink").End(v.SymLink.PutXDR(e, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkArgs:Where").In(v.Where.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.SymLinkArgs:SymLink").End(v.SymLink.GetXDR(d, b, off))
@@ -6648,11 +5477,9 @@ func (v SymLinkArgs) String() string { return text.String(&v, "SYMLINK3args") }
 func (v *SymLinkResOK) XDRSize() int {
 	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
-
-// XDRMaxSize returns SymLinkResOKMaxSize.
 func (*SymLinkResOK) XDRMaxSize() int { return SymLinkResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SymLinkResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6660,36 +5487,27 @@ func (v *SymLinkResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SymLinkResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SymLinkResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SymLinkResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SymLinkResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.SymLinkResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SymLinkResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkResOK:Obj").In(v.Obj.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.SymLinkResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
@@ -6703,12 +5521,10 @@ func (v *SymLinkResOK) ResetXDR() { *v = SymLinkResOK{} }
 func (v SymLinkResOK) String() string { return text.String(&v, "SYMLINK3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SymLinkResFail) XDRSize() int { return v.DirWcc.XDRSize() }
-
-// XDRMaxSize returns SymLinkResFailMaxSize.
+func (v *SymLinkResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*SymLinkResFail) XDRMaxSize() int { return SymLinkResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SymLinkResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6716,34 +5532,25 @@ func (v *SymLinkResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SymLinkResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SymLinkResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SymLinkResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SymLinkResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SymLinkResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SymLinkResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
@@ -6765,11 +5572,9 @@ func (v *SymLinkRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns SymLinkResMaxSize.
 func (*SymLinkRes) XDRMaxSize() int { return SymLinkResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SymLinkRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6777,29 +5582,21 @@ func (v *SymLinkRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SymLinkRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SymLinkRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SymLinkRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SymLinkRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -6810,7 +5607,6 @@ func (v *SymLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SymLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.SymLinkRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -6833,12 +5629,10 @@ func (v *SymLinkRes) ResetXDR() { *v = SymLinkRes{} }
 func (v SymLinkRes) String() string { return text.String(&v, "SYMLINK3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *DeviceData) XDRSize() int { return 8 + v.DevAttributes.XDRSize() }
-
-// XDRMaxSize returns DeviceDataMaxSize.
+func (v *DeviceData) XDRSize() int  { return 8 + v.DevAttributes.XDRSize() }
 func (*DeviceData) XDRMaxSize() int { return DeviceDataMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *DeviceData) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6846,36 +5640,27 @@ func (v *DeviceData) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *DeviceData) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *DeviceData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *DeviceData) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *DeviceData) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DeviceData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.DeviceData:DevAttributes").In(v.DevAttributes.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.DeviceData:Spec.Specdata1").In(codec.PutWord(b, off, v.Spec.Specdata1))
 	return codec.At(fault, "nfs3.DeviceData:Spec.Specdata2").End(codec.PutWord(b, off, v.Spec.Specdata2))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *DeviceData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.DeviceData:DevAttributes").In(v.DevAttributes.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.DeviceData:Spec.Specdata1").In(codec.GetWord(b, off, &v.Spec.Specdata1))
@@ -6900,11 +5685,9 @@ func (v *MkNodData) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns MkNodDataMaxSize.
 func (*MkNodData) XDRMaxSize() int { return MkNodDataMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkNodData) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6912,29 +5695,21 @@ func (v *MkNodData) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MkNodData) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MkNodData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MkNodData) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MkNodData) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodData:Type").In(codec.PutEnum(b, off, v.Type))
 	switch v.Type {
@@ -6950,7 +5725,6 @@ func (v *MkNodData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodData) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind FileType
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -6979,7 +5753,7 @@ func (v MkNodData) String() string { return text.String(&v, "mknoddata3") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkNodArgs) XDRSize() int { return v.Where.XDRSize() + v.What.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkNodArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -6987,35 +5761,26 @@ func (v *MkNodArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MkNodArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MkNodArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MkNodArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MkNodArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.MkNodArgs:What").End(v.What.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodArgs:Where").In(v.Where.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.MkNodArgs:What").End(v.What.GetXDR(d, b, off))
@@ -7031,11 +5796,9 @@ func (v MkNodArgs) String() string { return text.String(&v, "MKNOD3args") }
 func (v *MkNodResOK) XDRSize() int {
 	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
-
-// XDRMaxSize returns MkNodResOKMaxSize.
 func (*MkNodResOK) XDRMaxSize() int { return MkNodResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkNodResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7043,36 +5806,27 @@ func (v *MkNodResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MkNodResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MkNodResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MkNodResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MkNodResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.MkNodResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.MkNodResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodResOK:Obj").In(v.Obj.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.MkNodResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
@@ -7086,12 +5840,10 @@ func (v *MkNodResOK) ResetXDR() { *v = MkNodResOK{} }
 func (v MkNodResOK) String() string { return text.String(&v, "MKNOD3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MkNodResFail) XDRSize() int { return v.DirWcc.XDRSize() }
-
-// XDRMaxSize returns MkNodResFailMaxSize.
+func (v *MkNodResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*MkNodResFail) XDRMaxSize() int { return MkNodResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkNodResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7099,34 +5851,25 @@ func (v *MkNodResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MkNodResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MkNodResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MkNodResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MkNodResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.MkNodResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.MkNodResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
@@ -7148,11 +5891,9 @@ func (v *MkNodRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns MkNodResMaxSize.
 func (*MkNodRes) XDRMaxSize() int { return MkNodResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkNodRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7160,29 +5901,21 @@ func (v *MkNodRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MkNodRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MkNodRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MkNodRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MkNodRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -7193,7 +5926,6 @@ func (v *MkNodRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MkNodRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.MkNodRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -7218,7 +5950,7 @@ func (v MkNodRes) String() string { return text.String(&v, "MKNOD3res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RemoveArgs) XDRSize() int { return v.Object.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RemoveArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7226,34 +5958,25 @@ func (v *RemoveArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RemoveArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RemoveArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RemoveArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RemoveArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveArgs:Object").End(v.Object.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveArgs:Object").End(v.Object.GetXDR(d, b, off))
 }
@@ -7265,12 +5988,10 @@ func (v *RemoveArgs) ResetXDR() { *v = RemoveArgs{} }
 func (v RemoveArgs) String() string { return text.String(&v, "REMOVE3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RemoveResOK) XDRSize() int { return v.DirWcc.XDRSize() }
-
-// XDRMaxSize returns RemoveResOKMaxSize.
+func (v *RemoveResOK) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*RemoveResOK) XDRMaxSize() int { return RemoveResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RemoveResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7278,34 +5999,25 @@ func (v *RemoveResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RemoveResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RemoveResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RemoveResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RemoveResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
@@ -7317,12 +6029,10 @@ func (v *RemoveResOK) ResetXDR() { *v = RemoveResOK{} }
 func (v RemoveResOK) String() string { return text.String(&v, "REMOVE3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RemoveResFail) XDRSize() int { return v.DirWcc.XDRSize() }
-
-// XDRMaxSize returns RemoveResFailMaxSize.
+func (v *RemoveResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*RemoveResFail) XDRMaxSize() int { return RemoveResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RemoveResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7330,34 +6040,25 @@ func (v *RemoveResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RemoveResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RemoveResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RemoveResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RemoveResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
@@ -7379,11 +6080,9 @@ func (v *RemoveRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns RemoveResMaxSize.
 func (*RemoveRes) XDRMaxSize() int { return RemoveResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RemoveRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7391,29 +6090,21 @@ func (v *RemoveRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RemoveRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RemoveRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RemoveRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RemoveRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RemoveRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -7424,7 +6115,6 @@ func (v *RemoveRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RemoveRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.RemoveRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -7449,7 +6139,7 @@ func (v RemoveRes) String() string { return text.String(&v, "REMOVE3res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RmDirArgs) XDRSize() int { return v.Object.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RmDirArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7457,34 +6147,25 @@ func (v *RmDirArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RmDirArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RmDirArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RmDirArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RmDirArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirArgs:Object").End(v.Object.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirArgs:Object").End(v.Object.GetXDR(d, b, off))
 }
@@ -7496,12 +6177,10 @@ func (v *RmDirArgs) ResetXDR() { *v = RmDirArgs{} }
 func (v RmDirArgs) String() string { return text.String(&v, "RMDIR3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RmDirResOK) XDRSize() int { return v.DirWcc.XDRSize() }
-
-// XDRMaxSize returns RmDirResOKMaxSize.
+func (v *RmDirResOK) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*RmDirResOK) XDRMaxSize() int { return RmDirResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RmDirResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7509,34 +6188,25 @@ func (v *RmDirResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RmDirResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RmDirResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RmDirResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RmDirResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
@@ -7548,12 +6218,10 @@ func (v *RmDirResOK) ResetXDR() { *v = RmDirResOK{} }
 func (v RmDirResOK) String() string { return text.String(&v, "RMDIR3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RmDirResFail) XDRSize() int { return v.DirWcc.XDRSize() }
-
-// XDRMaxSize returns RmDirResFailMaxSize.
+func (v *RmDirResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*RmDirResFail) XDRMaxSize() int { return RmDirResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RmDirResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7561,34 +6229,25 @@ func (v *RmDirResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RmDirResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RmDirResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RmDirResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RmDirResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
@@ -7610,11 +6269,9 @@ func (v *RmDirRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns RmDirResMaxSize.
 func (*RmDirRes) XDRMaxSize() int { return RmDirResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RmDirRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7622,29 +6279,21 @@ func (v *RmDirRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RmDirRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RmDirRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RmDirRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RmDirRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RmDirRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -7655,7 +6304,6 @@ func (v *RmDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RmDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.RmDirRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -7680,7 +6328,7 @@ func (v RmDirRes) String() string { return text.String(&v, "RMDIR3res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RenameArgs) XDRSize() int { return v.From.XDRSize() + v.To.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RenameArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7688,35 +6336,26 @@ func (v *RenameArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RenameArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RenameArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RenameArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RenameArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameArgs:From").In(v.From.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.RenameArgs:To").End(v.To.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RenameArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameArgs:From").In(v.From.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.RenameArgs:To").End(v.To.GetXDR(d, b, off))
@@ -7729,12 +6368,10 @@ func (v *RenameArgs) ResetXDR() { *v = RenameArgs{} }
 func (v RenameArgs) String() string { return text.String(&v, "RENAME3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RenameResOK) XDRSize() int { return v.FromdirWcc.XDRSize() + v.TodirWcc.XDRSize() }
-
-// XDRMaxSize returns RenameResOKMaxSize.
+func (v *RenameResOK) XDRSize() int  { return v.FromdirWcc.XDRSize() + v.TodirWcc.XDRSize() }
 func (*RenameResOK) XDRMaxSize() int { return RenameResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RenameResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7742,35 +6379,26 @@ func (v *RenameResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RenameResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RenameResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RenameResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RenameResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameResOK:FromdirWcc").In(v.FromdirWcc.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.RenameResOK:TodirWcc").End(v.TodirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RenameResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameResOK:FromdirWcc").In(v.FromdirWcc.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.RenameResOK:TodirWcc").End(v.TodirWcc.GetXDR(d, b, off))
@@ -7783,12 +6411,10 @@ func (v *RenameResOK) ResetXDR() { *v = RenameResOK{} }
 func (v RenameResOK) String() string { return text.String(&v, "RENAME3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RenameResFail) XDRSize() int { return v.FromdirWcc.XDRSize() + v.TodirWcc.XDRSize() }
-
-// XDRMaxSize returns RenameResFailMaxSize.
+func (v *RenameResFail) XDRSize() int  { return v.FromdirWcc.XDRSize() + v.TodirWcc.XDRSize() }
 func (*RenameResFail) XDRMaxSize() int { return RenameResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RenameResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7796,35 +6422,26 @@ func (v *RenameResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RenameResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RenameResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RenameResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RenameResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameResFail:FromdirWcc").In(v.FromdirWcc.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.RenameResFail:TodirWcc").End(v.TodirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RenameResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameResFail:FromdirWcc").In(v.FromdirWcc.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.RenameResFail:TodirWcc").End(v.TodirWcc.GetXDR(d, b, off))
@@ -7847,11 +6464,9 @@ func (v *RenameRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns RenameResMaxSize.
 func (*RenameRes) XDRMaxSize() int { return RenameResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RenameRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7859,29 +6474,21 @@ func (v *RenameRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RenameRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RenameRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RenameRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RenameRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -7892,7 +6499,6 @@ func (v *RenameRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RenameRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.RenameRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -7917,7 +6523,7 @@ func (v RenameRes) String() string { return text.String(&v, "RENAME3res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LinkArgs) XDRSize() int { return 4 + xdr.Padded(len(v.File.Data)) + v.Link.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LinkArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7925,35 +6531,26 @@ func (v *LinkArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LinkArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LinkArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LinkArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LinkArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
 	return codec.At(fault, "nfs3.LinkArgs:Link").End(v.Link.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
 	return codec.At(fault, "nfs3.LinkArgs:Link").End(v.Link.GetXDR(d, b, off))
@@ -7966,12 +6563,10 @@ func (v *LinkArgs) ResetXDR() { *v = LinkArgs{} }
 func (v LinkArgs) String() string { return text.String(&v, "LINK3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LinkResOK) XDRSize() int { return v.FileAttributes.XDRSize() + v.LinkdirWcc.XDRSize() }
-
-// XDRMaxSize returns LinkResOKMaxSize.
+func (v *LinkResOK) XDRSize() int  { return v.FileAttributes.XDRSize() + v.LinkdirWcc.XDRSize() }
 func (*LinkResOK) XDRMaxSize() int { return LinkResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LinkResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -7979,35 +6574,26 @@ func (v *LinkResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LinkResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LinkResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LinkResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LinkResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkResOK:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.LinkResOK:LinkdirWcc").End(v.LinkdirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkResOK:FileAttributes").In(v.FileAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.LinkResOK:LinkdirWcc").End(v.LinkdirWcc.GetXDR(d, b, off))
@@ -8020,12 +6606,10 @@ func (v *LinkResOK) ResetXDR() { *v = LinkResOK{} }
 func (v LinkResOK) String() string { return text.String(&v, "LINK3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LinkResFail) XDRSize() int { return v.FileAttributes.XDRSize() + v.LinkdirWcc.XDRSize() }
-
-// XDRMaxSize returns LinkResFailMaxSize.
+func (v *LinkResFail) XDRSize() int  { return v.FileAttributes.XDRSize() + v.LinkdirWcc.XDRSize() }
 func (*LinkResFail) XDRMaxSize() int { return LinkResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LinkResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8033,35 +6617,26 @@ func (v *LinkResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LinkResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LinkResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LinkResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LinkResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkResFail:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.LinkResFail:LinkdirWcc").End(v.LinkdirWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkResFail:FileAttributes").In(v.FileAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.LinkResFail:LinkdirWcc").End(v.LinkdirWcc.GetXDR(d, b, off))
@@ -8084,11 +6659,9 @@ func (v *LinkRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns LinkResMaxSize.
 func (*LinkRes) XDRMaxSize() int { return LinkResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LinkRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8096,29 +6669,21 @@ func (v *LinkRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LinkRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LinkRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LinkRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LinkRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -8129,7 +6694,6 @@ func (v *LinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.LinkRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -8152,12 +6716,10 @@ func (v *LinkRes) ResetXDR() { *v = LinkRes{} }
 func (v LinkRes) String() string { return text.String(&v, "LINK3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadDirArgs) XDRSize() int { return 24 + xdr.Padded(len(v.Dir.Data)) }
-
-// XDRMaxSize returns ReadDirArgsMaxSize.
+func (v *ReadDirArgs) XDRSize() int  { return 24 + xdr.Padded(len(v.Dir.Data)) }
 func (*ReadDirArgs) XDRMaxSize() int { return ReadDirArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8165,29 +6727,21 @@ func (v *ReadDirArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadDirArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadDirArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadDirArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadDirArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirArgs:Dir.Data").In(codec.PutCounted(b, off, v.Dir.Data, 64))
 	off, fault = codec.At(fault, "nfs3.ReadDirArgs:Cookie").In(codec.PutHyper(b, off, uint64(v.Cookie)))
@@ -8195,7 +6749,6 @@ func (v *ReadDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.ReadDirArgs:Count").End(codec.PutWord(b, off, uint32(v.Count)))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirArgs:Dir.Data").In(codec.GetOpaque(d, b, off, 64, &v.Dir.Data))
 	off, fault = codec.At(fault, "nfs3.ReadDirArgs:Cookie").In(codec.GetHyper(b, off, &v.Cookie))
@@ -8212,33 +6765,23 @@ func (v ReadDirArgs) String() string { return text.String(&v, "READDIR3args") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Entry) XDRSize() int { return 20 + xdr.Padded(len(v.Name)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Entry) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Entry) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Entry) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Entry) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Entry) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Entry) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Entry) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs3.Entry:Name"))
@@ -8256,7 +6799,6 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs3.Entry:FileID")
@@ -8296,7 +6838,7 @@ func (v *DirList) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *DirList) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8304,29 +6846,21 @@ func (v *DirList) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *DirList) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *DirList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *DirList) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *DirList) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Entries
 	for i := range s {
@@ -8356,7 +6890,6 @@ func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *DirList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.DirList:Entries")
@@ -8414,7 +6947,7 @@ func (v DirList) String() string { return text.String(&v, "dirlist3") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadDirResOK) XDRSize() int { return 8 + v.DirAttributes.XDRSize() + v.Reply.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8422,36 +6955,27 @@ func (v *ReadDirResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadDirResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadDirResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadDirResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadDirResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirResOK:DirAttributes").In(v.DirAttributes.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadDirResOK:CookieVerf").In(codec.PutFixed(b, off, v.CookieVerf[:]))
 	return codec.At(fault, "nfs3.ReadDirResOK:Reply").End(v.Reply.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirResOK:DirAttributes").In(v.DirAttributes.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadDirResOK:CookieVerf").In(codec.GetFixed(d, b, off, v.CookieVerf[:]))
@@ -8469,12 +6993,10 @@ func (v *ReadDirResOK) ResetXDR() {
 func (v ReadDirResOK) String() string { return text.String(&v, "READDIR3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadDirResFail) XDRSize() int { return v.DirAttributes.XDRSize() }
-
-// XDRMaxSize returns ReadDirResFailMaxSize.
+func (v *ReadDirResFail) XDRSize() int  { return v.DirAttributes.XDRSize() }
 func (*ReadDirResFail) XDRMaxSize() int { return ReadDirResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8482,34 +7004,25 @@ func (v *ReadDirResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadDirResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadDirResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadDirResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadDirResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadDirResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadDirResFail:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
@@ -8532,7 +7045,7 @@ func (v *ReadDirRes) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8540,29 +7053,21 @@ func (v *ReadDirRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadDirRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadDirRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadDirRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadDirRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -8573,7 +7078,6 @@ func (v *ReadDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.ReadDirRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -8604,12 +7108,10 @@ func (v *ReadDirRes) ResetXDR() {
 func (v ReadDirRes) String() string { return text.String(&v, "READDIR3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadDirPlusArgs) XDRSize() int { return 28 + xdr.Padded(len(v.Dir.Data)) }
-
-// XDRMaxSize returns ReadDirPlusArgsMaxSize.
+func (v *ReadDirPlusArgs) XDRSize() int  { return 28 + xdr.Padded(len(v.Dir.Data)) }
 func (*ReadDirPlusArgs) XDRMaxSize() int { return ReadDirPlusArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirPlusArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8617,29 +7119,21 @@ func (v *ReadDirPlusArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadDirPlusArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadDirPlusArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadDirPlusArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadDirPlusArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutCounted(b, off, v.Dir.Data, 64); err != nil {
 		return 0, codec.In(err, "nfs3.ReadDirPlusArgs:Dir.Data")
@@ -8656,7 +7150,6 @@ func (v *ReadDirPlusArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirPlusArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, 64, &v.Dir.Data); err != nil {
 		return 0, codec.In(err, "nfs3.ReadDirPlusArgs:Dir.Data")
@@ -8684,39 +7177,29 @@ func (v *EntryPlus) XDRSize() int {
 	return 20 + xdr.Padded(len(v.Name)) + v.NameAttributes.XDRSize() + v.NameHandle.XDRSize()
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *EntryPlus) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *EntryPlus) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *EntryPlus) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *EntryPlus) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *EntryPlus) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *EntryPlus) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *EntryPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs3.EntryPlus:Name"))
@@ -8740,7 +7223,6 @@ func (v *EntryPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *EntryPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs3.EntryPlus:FileID")
@@ -8786,7 +7268,7 @@ func (v *DirListPlus) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *DirListPlus) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8794,29 +7276,21 @@ func (v *DirListPlus) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *DirListPlus) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *DirListPlus) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *DirListPlus) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *DirListPlus) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirListPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	s := v.Entries
 	for i := range s {
@@ -8852,7 +7326,6 @@ func (v *DirListPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *DirListPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.DirListPlus:Entries")
@@ -8919,7 +7392,7 @@ func (v DirListPlus) String() string { return text.String(&v, "dirlistplus3") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadDirPlusResOK) XDRSize() int { return 8 + v.DirAttributes.XDRSize() + v.Reply.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirPlusResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8927,36 +7400,27 @@ func (v *ReadDirPlusResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadDirPlusResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadDirPlusResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadDirPlusResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadDirPlusResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirPlusResOK:DirAttributes").In(v.DirAttributes.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadDirPlusResOK:CookieVerf").In(codec.PutFixed(b, off, v.CookieVerf[:]))
 	return codec.At(fault, "nfs3.ReadDirPlusResOK:Reply").End(v.Reply.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirPlusResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirPlusResOK:DirAttributes").In(v.DirAttributes.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadDirPlusResOK:CookieVerf").In(codec.GetFixed(d, b, off, v.CookieVerf[:]))
@@ -8974,12 +7438,10 @@ func (v *ReadDirPlusResOK) ResetXDR() {
 func (v ReadDirPlusResOK) String() string { return text.String(&v, "READDIRPLUS3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadDirPlusResFail) XDRSize() int { return v.DirAttributes.XDRSize() }
-
-// XDRMaxSize returns ReadDirPlusResFailMaxSize.
+func (v *ReadDirPlusResFail) XDRSize() int  { return v.DirAttributes.XDRSize() }
 func (*ReadDirPlusResFail) XDRMaxSize() int { return ReadDirPlusResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirPlusResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -8987,34 +7449,25 @@ func (v *ReadDirPlusResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadDirPlusResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadDirPlusResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadDirPlusResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadDirPlusResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadDirPlusResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirPlusResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadDirPlusResFail:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
@@ -9037,7 +7490,7 @@ func (v *ReadDirPlusRes) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirPlusRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9045,29 +7498,21 @@ func (v *ReadDirPlusRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadDirPlusRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadDirPlusRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadDirPlusRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadDirPlusRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirPlusRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -9078,7 +7523,6 @@ func (v *ReadDirPlusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadDirPlusRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.ReadDirPlusRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -9109,12 +7553,10 @@ func (v *ReadDirPlusRes) ResetXDR() {
 func (v ReadDirPlusRes) String() string { return text.String(&v, "READDIRPLUS3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSStatArgs) XDRSize() int { return 4 + xdr.Padded(len(v.FSRoot.Data)) }
-
-// XDRMaxSize returns FSStatArgsMaxSize.
+func (v *FSStatArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.FSRoot.Data)) }
 func (*FSStatArgs) XDRMaxSize() int { return FSStatArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSStatArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9122,34 +7564,25 @@ func (v *FSStatArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSStatArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FSStatArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FSStatArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSStatArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSStatArgs:FSRoot.Data").End(codec.PutCounted(b, off, v.FSRoot.Data, 64))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSStatArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSStatArgs:FSRoot.Data").End(codec.GetOpaque(d, b, off, 64, &v.FSRoot.Data))
 }
@@ -9161,12 +7594,10 @@ func (v *FSStatArgs) ResetXDR() { *v = FSStatArgs{} }
 func (v FSStatArgs) String() string { return text.String(&v, "FSSTAT3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSStatResOK) XDRSize() int { return 52 + v.ObjAttributes.XDRSize() }
-
-// XDRMaxSize returns FSStatResOKMaxSize.
+func (v *FSStatResOK) XDRSize() int  { return 52 + v.ObjAttributes.XDRSize() }
 func (*FSStatResOK) XDRMaxSize() int { return FSStatResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSStatResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9174,29 +7605,21 @@ func (v *FSStatResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSStatResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FSStatResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FSStatResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSStatResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSStatResOK:ObjAttributes")
@@ -9216,7 +7639,6 @@ func (v *FSStatResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSStatResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSStatResOK:ObjAttributes")
@@ -9243,12 +7665,10 @@ func (v *FSStatResOK) ResetXDR() { *v = FSStatResOK{} }
 func (v FSStatResOK) String() string { return text.String(&v, "FSSTAT3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSStatResFail) XDRSize() int { return v.ObjAttributes.XDRSize() }
-
-// XDRMaxSize returns FSStatResFailMaxSize.
+func (v *FSStatResFail) XDRSize() int  { return v.ObjAttributes.XDRSize() }
 func (*FSStatResFail) XDRMaxSize() int { return FSStatResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSStatResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9256,34 +7676,25 @@ func (v *FSStatResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSStatResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FSStatResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FSStatResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSStatResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSStatResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSStatResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSStatResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
@@ -9305,11 +7716,9 @@ func (v *FSStatRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns FSStatResMaxSize.
 func (*FSStatRes) XDRMaxSize() int { return FSStatResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSStatRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9317,29 +7726,21 @@ func (v *FSStatRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSStatRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FSStatRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FSStatRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSStatRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.FSStatRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -9350,7 +7751,6 @@ func (v *FSStatRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSStatRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.FSStatRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -9373,12 +7773,10 @@ func (v *FSStatRes) ResetXDR() { *v = FSStatRes{} }
 func (v FSStatRes) String() string { return text.String(&v, "FSSTAT3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSInfoArgs) XDRSize() int { return 4 + xdr.Padded(len(v.FSRoot.Data)) }
-
-// XDRMaxSize returns FSInfoArgsMaxSize.
+func (v *FSInfoArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.FSRoot.Data)) }
 func (*FSInfoArgs) XDRMaxSize() int { return FSInfoArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSInfoArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9386,34 +7784,25 @@ func (v *FSInfoArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSInfoArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FSInfoArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FSInfoArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSInfoArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSInfoArgs:FSRoot.Data").End(codec.PutCounted(b, off, v.FSRoot.Data, 64))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSInfoArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSInfoArgs:FSRoot.Data").End(codec.GetOpaque(d, b, off, 64, &v.FSRoot.Data))
 }
@@ -9425,12 +7814,10 @@ func (v *FSInfoArgs) ResetXDR() { *v = FSInfoArgs{} }
 func (v FSInfoArgs) String() string { return text.String(&v, "FSINFO3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSInfoResOK) XDRSize() int { return 48 + v.ObjAttributes.XDRSize() }
-
-// XDRMaxSize returns FSInfoResOKMaxSize.
+func (v *FSInfoResOK) XDRSize() int  { return 48 + v.ObjAttributes.XDRSize() }
 func (*FSInfoResOK) XDRMaxSize() int { return FSInfoResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSInfoResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9438,29 +7825,21 @@ func (v *FSInfoResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSInfoResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FSInfoResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FSInfoResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSInfoResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSInfoResOK:ObjAttributes")
@@ -9484,7 +7863,6 @@ func (v *FSInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSInfoResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSInfoResOK:ObjAttributes")
@@ -9515,12 +7893,10 @@ func (v *FSInfoResOK) ResetXDR() { *v = FSInfoResOK{} }
 func (v FSInfoResOK) String() string { return text.String(&v, "FSINFO3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FSInfoResFail) XDRSize() int { return v.ObjAttributes.XDRSize() }
-
-// XDRMaxSize returns FSInfoResFailMaxSize.
+func (v *FSInfoResFail) XDRSize() int  { return v.ObjAttributes.XDRSize() }
 func (*FSInfoResFail) XDRMaxSize() int { return FSInfoResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSInfoResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9528,34 +7904,25 @@ func (v *FSInfoResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSInfoResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FSInfoResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FSInfoResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSInfoResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSInfoResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSInfoResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSInfoResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
@@ -9577,11 +7944,9 @@ func (v *FSInfoRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns FSInfoResMaxSize.
 func (*FSInfoRes) XDRMaxSize() int { return FSInfoResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSInfoRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9589,29 +7954,21 @@ func (v *FSInfoRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSInfoRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FSInfoRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FSInfoRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSInfoRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.FSInfoRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -9622,7 +7979,6 @@ func (v *FSInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSInfoRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.FSInfoRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -9645,12 +8001,10 @@ func (v *FSInfoRes) ResetXDR() { *v = FSInfoRes{} }
 func (v FSInfoRes) String() string { return text.String(&v, "FSINFO3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PathConfArgs) XDRSize() int { return 4 + xdr.Padded(len(v.Object.Data)) }
-
-// XDRMaxSize returns PathConfArgsMaxSize.
+func (v *PathConfArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.Object.Data)) }
 func (*PathConfArgs) XDRMaxSize() int { return PathConfArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PathConfArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9658,34 +8012,25 @@ func (v *PathConfArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PathConfArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PathConfArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PathConfArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PathConfArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.PathConfArgs:Object.Data").End(codec.PutCounted(b, off, v.Object.Data, 64))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.PathConfArgs:Object.Data").End(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 }
@@ -9697,12 +8042,10 @@ func (v *PathConfArgs) ResetXDR() { *v = PathConfArgs{} }
 func (v PathConfArgs) String() string { return text.String(&v, "PATHCONF3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PathConfResOK) XDRSize() int { return 24 + v.ObjAttributes.XDRSize() }
-
-// XDRMaxSize returns PathConfResOKMaxSize.
+func (v *PathConfResOK) XDRSize() int  { return 24 + v.ObjAttributes.XDRSize() }
 func (*PathConfResOK) XDRMaxSize() int { return PathConfResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PathConfResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9710,29 +8053,21 @@ func (v *PathConfResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PathConfResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PathConfResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PathConfResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PathConfResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.PathConfResOK:ObjAttributes")
@@ -9751,7 +8086,6 @@ func (v *PathConfResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.PathConfResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.PathConfResOK:Linkmax").In(codec.GetWord(b, off, &v.Linkmax))
@@ -9769,12 +8103,10 @@ func (v *PathConfResOK) ResetXDR() { *v = PathConfResOK{} }
 func (v PathConfResOK) String() string { return text.String(&v, "PATHCONF3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PathConfResFail) XDRSize() int { return v.ObjAttributes.XDRSize() }
-
-// XDRMaxSize returns PathConfResFailMaxSize.
+func (v *PathConfResFail) XDRSize() int  { return v.ObjAttributes.XDRSize() }
 func (*PathConfResFail) XDRMaxSize() int { return PathConfResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PathConfResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9782,34 +8114,25 @@ func (v *PathConfResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PathConfResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PathConfResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PathConfResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PathConfResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.PathConfResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.PathConfResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
@@ -9831,11 +8154,9 @@ func (v *PathConfRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns PathConfResMaxSize.
 func (*PathConfRes) XDRMaxSize() int { return PathConfResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PathConfRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9843,29 +8164,21 @@ func (v *PathConfRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PathConfRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PathConfRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PathConfRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PathConfRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.PathConfRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -9876,7 +8189,6 @@ func (v *PathConfRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PathConfRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.PathConfRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -9899,12 +8211,10 @@ func (v *PathConfRes) ResetXDR() { *v = PathConfRes{} }
 func (v PathConfRes) String() string { return text.String(&v, "PATHCONF3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CommitArgs) XDRSize() int { return 16 + xdr.Padded(len(v.File.Data)) }
-
-// XDRMaxSize returns CommitArgsMaxSize.
+func (v *CommitArgs) XDRSize() int  { return 16 + xdr.Padded(len(v.File.Data)) }
 func (*CommitArgs) XDRMaxSize() int { return CommitArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CommitArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9912,36 +8222,27 @@ func (v *CommitArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CommitArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CommitArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CommitArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CommitArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
 	off, fault = codec.At(fault, "nfs3.CommitArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
 	return codec.At(fault, "nfs3.CommitArgs:Count").End(codec.PutWord(b, off, uint32(v.Count)))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CommitArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
 	off, fault = codec.At(fault, "nfs3.CommitArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
@@ -9955,12 +8256,10 @@ func (v *CommitArgs) ResetXDR() { *v = CommitArgs{} }
 func (v CommitArgs) String() string { return text.String(&v, "COMMIT3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CommitResOK) XDRSize() int { return 8 + v.FileWcc.XDRSize() }
-
-// XDRMaxSize returns CommitResOKMaxSize.
+func (v *CommitResOK) XDRSize() int  { return 8 + v.FileWcc.XDRSize() }
 func (*CommitResOK) XDRMaxSize() int { return CommitResOKMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CommitResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -9968,35 +8267,26 @@ func (v *CommitResOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CommitResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CommitResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CommitResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CommitResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitResOK:FileWcc").In(v.FileWcc.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.CommitResOK:Verf").End(codec.PutFixed(b, off, v.Verf[:]))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CommitResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitResOK:FileWcc").In(v.FileWcc.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.CommitResOK:Verf").End(codec.GetFixed(d, b, off, v.Verf[:]))
@@ -10009,12 +8299,10 @@ func (v *CommitResOK) ResetXDR() { *v = CommitResOK{} }
 func (v CommitResOK) String() string { return text.String(&v, "COMMIT3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CommitResFail) XDRSize() int { return v.FileWcc.XDRSize() }
-
-// XDRMaxSize returns CommitResFailMaxSize.
+func (v *CommitResFail) XDRSize() int  { return v.FileWcc.XDRSize() }
 func (*CommitResFail) XDRMaxSize() int { return CommitResFailMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CommitResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -10022,34 +8310,25 @@ func (v *CommitResFail) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CommitResFail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CommitResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CommitResFail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CommitResFail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CommitResFail:FileWcc").End(v.FileWcc.PutXDR(nil, b, off))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CommitResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CommitResFail:FileWcc").End(v.FileWcc.GetXDR(d, b, off))
 }
@@ -10071,11 +8350,9 @@ func (v *CommitRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns CommitResMaxSize.
 func (*CommitRes) XDRMaxSize() int { return CommitResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CommitRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -10083,29 +8360,21 @@ func (v *CommitRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CommitRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CommitRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CommitRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CommitRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -10116,7 +8385,6 @@ func (v *CommitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CommitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.CommitRes:Status").In(codec.GetEnum(d, b, off, &kind))

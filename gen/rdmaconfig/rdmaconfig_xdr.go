@@ -37,12 +37,10 @@ type Reply struct {
 const ReplyFixedSize = 12
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Req) XDRSize() int { return 12 }
-
-// XDRMaxSize returns ReqFixedSize.
+func (v *Req) XDRSize() int  { return 12 }
 func (*Req) XDRMaxSize() int { return ReqFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Req) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -50,33 +48,24 @@ func (v *Req) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Req) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Req) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Req) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Req) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "rdmaconfig.Req:MaxCallSendSize").In(codec.PutWord(b, off, v.MaxCallSendSize))
 	off, fault = codec.At(fault, "rdmaconfig.Req:MaxReplySendSize").In(codec.PutWord(b, off, v.MaxReplySendSize))
 	return codec.At(fault, "rdmaconfig.Req:MaxRDMARead").End(codec.PutWord(b, off, v.MaxRDMARead))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "rdmaconfig.Req:MaxCallSendSize").In(codec.GetWord(b, off, &v.MaxCallSendSize))
 	off, fault = codec.At(fault, "rdmaconfig.Req:MaxReplySendSize").In(codec.GetWord(b, off, &v.MaxReplySendSize))
@@ -90,12 +79,10 @@ func (v *Req) ResetXDR() { *v = Req{} }
 func (v Req) String() string { return text.String(&v, "config_rdma_req") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Reply) XDRSize() int { return 12 }
-
-// XDRMaxSize returns ReplyFixedSize.
+func (v *Reply) XDRSize() int  { return 12 }
 func (*Reply) XDRMaxSize() int { return ReplyFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Reply) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -103,33 +90,24 @@ func (v *Reply) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Reply) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Reply) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Reply) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Reply) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Reply) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "rdmaconfig.Reply:MaxCallSendSize").In(codec.PutWord(b, off, v.MaxCallSendSize))
 	off, fault = codec.At(fault, "rdmaconfig.Reply:Align").In(codec.PutWord(b, off, v.Align))
 	return codec.At(fault, "rdmaconfig.Reply:MaxRDMARead").End(codec.PutWord(b, off, v.MaxRDMARead))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "rdmaconfig.Reply:MaxCallSendSize").In(codec.GetWord(b, off, &v.MaxCallSendSize))
 	off, fault = codec.At(fault, "rdmaconfig.Reply:Align").In(codec.GetWord(b, off, &v.Align))

@@ -73,22 +73,16 @@ type Msg struct {
 	Chunks ChunkLists `xdr:"rdma_chunks"`
 }
 
-// The bounds of Msg. Its size may be 2 GiB and more.
-const (
-	MsgMinSize       = 16 // bytes on the wire, at least
-	MsgAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Msg in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const MsgMinSize, MsgAmplification = 16, 6
 
 // Nomsg is struct rpcrdma2_nomsg.
 type Nomsg struct {
 	Chunks ChunkLists `xdr:"rdma_chunks"`
 }
 
-// The bounds of Nomsg. Its size may be 2 GiB and more.
-const (
-	NomsgMinSize       = 16 // bytes on the wire, at least
-	NomsgAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Nomsg in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const NomsgMinSize, NomsgAmplification = 16, 6
 
 // ErrCode is typedef rpcrdma2_errcode.
 //
@@ -127,11 +121,8 @@ type Error struct {
 	ReplyLengthNeeded uint32        `xdr:"rdma_reply_length_needed,case=9"` // if Err is ErrReplyResource
 }
 
-// The bounds of Error.
-const (
-	ErrorMinSize = 4  // bytes on the wire, at least
-	ErrorMaxSize = 12 // bytes on the wire, at most
-)
+// The least and the largest size of Error in bytes.
+const ErrorMinSize, ErrorMaxSize = 4, 12
 
 // ConnProp is struct rpcrdma2_connprop.
 //
@@ -140,11 +131,8 @@ type ConnProp struct {
 	Props PropSet `xdr:"rdma_props"`
 }
 
-// The bounds of ConnProp. Its size may be 2 GiB and more.
-const (
-	ConnPropMinSize       = 4 // bytes on the wire, at least
-	ConnPropAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ConnProp in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ConnPropMinSize, ConnPropAmplification = 4, 4
 
 // Common is struct rpcrdma_common.
 //
@@ -194,11 +182,8 @@ type WriteChunk struct {
 	Target []Segment `xdr:"rdma_target"`
 }
 
-// The bounds of WriteChunk. Its size may be 2 GiB and more.
-const (
-	WriteChunkMinSize       = 4 // bytes on the wire, at least
-	WriteChunkAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of WriteChunk in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const WriteChunkMinSize, WriteChunkAmplification = 4, 1
 
 // ChunkLists is struct rpcrdma2_chunk_lists.
 type ChunkLists struct {
@@ -208,11 +193,8 @@ type ChunkLists struct {
 	Reply     xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
-// The bounds of ChunkLists. Its size may be 2 GiB and more.
-const (
-	ChunkListsMinSize       = 16 // bytes on the wire, at least
-	ChunkListsAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ChunkLists in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ChunkListsMinSize, ChunkListsAmplification = 16, 6
 
 // PropID is typedef rpcrdma2_propid.
 //
@@ -230,29 +212,20 @@ type PropVal struct {
 	Data  []byte `xdr:"rdma_data"`
 }
 
-// The bounds of PropVal. Its size may be 2 GiB and more.
-const (
-	PropValMinSize       = 8 // bytes on the wire, at least
-	PropValAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of PropVal in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const PropValMinSize, PropValAmplification = 8, 1
 
 // PropSet is typedef rpcrdma2_propset.
 type PropSet []PropVal
 
-// The bounds of PropSet. Its size may be 2 GiB and more.
-const (
-	PropSetMinSize       = 4 // bytes on the wire, at least
-	PropSetAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of PropSet in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const PropSetMinSize, PropSetAmplification = 4, 4
 
 // PropSubset is typedef rpcrdma2_propsubset.
 type PropSubset []uint32
 
-// The bounds of PropSubset. Its size may be 2 GiB and more.
-const (
-	PropSubsetMinSize       = 4 // bytes on the wire, at least
-	PropSubsetAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of PropSubset in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const PropSubsetMinSize, PropSubsetAmplification = 4, 1
 
 // PropMaxSendSize is typedef rpcrdma2_prop_sbsiz.
 //
@@ -289,42 +262,29 @@ const PropReverseSupportFixedSize = 4
 // PropHostAuth is typedef rpcrdma2_prop_hostauth.
 type PropHostAuth []byte
 
-// The bounds of PropHostAuth. Its size may be 2 GiB and more.
-const (
-	PropHostAuthMinSize       = 4 // bytes on the wire, at least
-	PropHostAuthAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of PropHostAuth in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const PropHostAuthMinSize, PropHostAuthAmplification = 4, 1
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Msg) XDRSize() int { return v.Chunks.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Msg) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Msg) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Msg) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Msg) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Msg) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Msg) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Msg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "rpcrdma2.Msg:Chunks"))
@@ -332,7 +292,6 @@ func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.Msg:Chunks")
@@ -349,33 +308,23 @@ func (v Msg) String() string { return text.String(&v, "rpcrdma2_msg") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Nomsg) XDRSize() int { return v.Chunks.XDRSize() }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Nomsg) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nomsg) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Nomsg) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Nomsg) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Nomsg) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nomsg) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "rpcrdma2.Nomsg:Chunks"))
@@ -383,7 +332,6 @@ func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.Nomsg:Chunks")
@@ -398,44 +346,32 @@ func (v *Nomsg) ResetXDR() { v.Chunks.ResetXDR() }
 func (v Nomsg) String() string { return text.String(&v, "rpcrdma2_nomsg") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ErrCode) XDRSize() int { return 4 }
-
-// XDRMaxSize returns ErrCodeFixedSize.
+func (v *ErrCode) XDRSize() int  { return 4 }
 func (*ErrCode) XDRMaxSize() int { return ErrCodeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ErrCode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ErrCode) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -445,7 +381,6 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
@@ -459,44 +394,32 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *ErrCode) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *VersionRange) XDRSize() int { return 8 }
-
-// XDRMaxSize returns VersionRangeFixedSize.
+func (v *VersionRange) XDRSize() int  { return 8 }
 func (*VersionRange) XDRMaxSize() int { return VersionRangeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *VersionRange) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -508,7 +431,6 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.VersionRange:Low")
@@ -527,44 +449,32 @@ func (v *VersionRange) ResetXDR() { *v = VersionRange{} }
 func (v VersionRange) String() string { return text.String(&v, "rpcrdma2_err_vers") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteShortage) XDRSize() int { return 8 }
-
-// XDRMaxSize returns WriteShortageFixedSize.
+func (v *WriteShortage) XDRSize() int  { return 8 }
 func (*WriteShortage) XDRMaxSize() int { return WriteShortageFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteShortage) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteShortage) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteShortage) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteShortage) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -576,7 +486,6 @@ func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
@@ -614,37 +523,25 @@ func (v *Error) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns ErrorMaxSize.
 func (*Error) XDRMaxSize() int { return ErrorMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Error) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Error) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Error) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Error) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Err {
 	case ErrVers:
@@ -707,7 +604,6 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind ErrCode
 	if codec.Lacks(b, off, 4) {
@@ -780,39 +676,29 @@ func (v *ConnProp) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ConnProp) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ConnProp) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ConnProp) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ConnProp) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Props)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Props)), math.MaxUint32, "rpcrdma2.ConnProp:Props"))
@@ -840,7 +726,6 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
@@ -882,44 +767,32 @@ func (v *ConnProp) ResetXDR() { v.Props = v.Props[:0] }
 func (v ConnProp) String() string { return text.String(&v, "rpcrdma2_connprop") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Common) XDRSize() int { return 16 }
-
-// XDRMaxSize returns CommonFixedSize.
+func (v *Common) XDRSize() int  { return 16 }
 func (*Common) XDRMaxSize() int { return CommonFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Common) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Common) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Common) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Common) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Common) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -933,7 +806,6 @@ func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2.Common:XID")
@@ -954,44 +826,32 @@ func (v *Common) ResetXDR() { *v = Common{} }
 func (v Common) String() string { return text.String(&v, "rpcrdma_common") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *HeaderPrefix) XDRSize() int { return 20 }
-
-// XDRMaxSize returns HeaderPrefixFixedSize.
+func (v *HeaderPrefix) XDRSize() int  { return 20 }
 func (*HeaderPrefix) XDRMaxSize() int { return HeaderPrefixFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *HeaderPrefix) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *HeaderPrefix) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *HeaderPrefix) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -1006,7 +866,6 @@ func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
@@ -1028,44 +887,32 @@ func (v *HeaderPrefix) ResetXDR() { *v = HeaderPrefix{} }
 func (v HeaderPrefix) String() string { return text.String(&v, "rpcrdma2_hdr_prefix") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Segment) XDRSize() int { return 16 }
-
-// XDRMaxSize returns SegmentFixedSize.
+func (v *Segment) XDRSize() int  { return 16 }
 func (*Segment) XDRMaxSize() int { return SegmentFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Segment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Segment) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -1078,7 +925,6 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2.Segment:Handle")
@@ -1098,44 +944,32 @@ func (v *Segment) ResetXDR() { *v = Segment{} }
 func (v Segment) String() string { return text.String(&v, "rpcrdma2_segment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadSegment) XDRSize() int { return 20 }
-
-// XDRMaxSize returns ReadSegmentFixedSize.
+func (v *ReadSegment) XDRSize() int  { return 20 }
 func (*ReadSegment) XDRMaxSize() int { return ReadSegmentFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadSegment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadSegment) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadSegment) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -1149,7 +983,6 @@ func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
@@ -1172,39 +1005,29 @@ func (v ReadSegment) String() string { return text.String(&v, "rpcrdma2_read_seg
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteChunk) XDRSize() int { return 4 + 16*len(v.Target) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteChunk) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma2.WriteChunk:Target"))
@@ -1229,7 +1052,6 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
@@ -1272,39 +1094,29 @@ func (v *ChunkLists) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ChunkLists) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ChunkLists) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ChunkLists) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ChunkLists) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ChunkLists) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ChunkLists) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1388,7 +1200,6 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
@@ -1519,44 +1330,32 @@ func (v *ChunkLists) ResetXDR() {
 func (v ChunkLists) String() string { return text.String(&v, "rpcrdma2_chunk_lists") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropID) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropIDFixedSize.
+func (v *PropID) XDRSize() int  { return 4 }
 func (*PropID) XDRMaxSize() int { return PropIDFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropID) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropID) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1566,7 +1365,6 @@ func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
@@ -1582,39 +1380,29 @@ func (v *PropID) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropVal) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropVal) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropVal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropVal) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropVal) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropVal) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2.PropVal:Data"))
@@ -1630,7 +1418,6 @@ func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.PropVal:Which")
@@ -1665,39 +1452,29 @@ func (v *PropSet) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropSet) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropSet) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropSet) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropSet) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSet:"))
@@ -1725,7 +1502,6 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSet:")
@@ -1769,39 +1545,29 @@ func (v PropSet) String() string { return text.String(&v, "rpcrdma2_propset") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropSubset) XDRSize() int { return 4 + 4*len(*v) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropSubset) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropSubset) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropSubset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropSubset) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropSubset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:"))
@@ -1822,7 +1588,6 @@ func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSubset:")
@@ -1850,44 +1615,32 @@ func (v *PropSubset) ResetXDR() { *v = (*v)[:0] }
 func (v PropSubset) String() string { return text.String(&v, "rpcrdma2_propsubset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSendSize) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropMaxSendSizeFixedSize.
+func (v *PropMaxSendSize) XDRSize() int  { return 4 }
 func (*PropMaxSendSize) XDRMaxSize() int { return PropMaxSendSizeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSendSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropMaxSendSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropMaxSendSize) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSendSize) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1897,7 +1650,6 @@ func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
@@ -1911,44 +1663,32 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 func (v *PropMaxSendSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropReceiveBufferSize) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropReceiveBufferSizeFixedSize.
+func (v *PropReceiveBufferSize) XDRSize() int  { return 4 }
 func (*PropReceiveBufferSize) XDRMaxSize() int { return PropReceiveBufferSizeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropReceiveBufferSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropReceiveBufferSize) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1958,7 +1698,6 @@ func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
@@ -1972,44 +1711,32 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 func (v *PropReceiveBufferSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSegmentSize) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropMaxSegmentSizeFixedSize.
+func (v *PropMaxSegmentSize) XDRSize() int  { return 4 }
 func (*PropMaxSegmentSize) XDRMaxSize() int { return PropMaxSegmentSizeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSegmentSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropMaxSegmentSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropMaxSegmentSize) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSegmentSize) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2019,7 +1746,6 @@ func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
@@ -2033,44 +1759,32 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 func (v *PropMaxSegmentSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSegmentCount) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropMaxSegmentCountFixedSize.
+func (v *PropMaxSegmentCount) XDRSize() int  { return 4 }
 func (*PropMaxSegmentCount) XDRMaxSize() int { return PropMaxSegmentCountFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSegmentCount) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropMaxSegmentCount) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropMaxSegmentCount) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSegmentCount) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2080,7 +1794,6 @@ func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
@@ -2094,44 +1807,32 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 func (v *PropMaxSegmentCount) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropReverseSupport) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropReverseSupportFixedSize.
+func (v *PropReverseSupport) XDRSize() int  { return 4 }
 func (*PropReverseSupport) XDRMaxSize() int { return PropReverseSupportFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropReverseSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropReverseSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropReverseSupport) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropReverseSupport) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2141,7 +1842,6 @@ func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
@@ -2157,39 +1857,29 @@ func (v *PropReverseSupport) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropHostAuth) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropHostAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropHostAuth) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropHostAuth) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropHostAuth) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropHostAuth:"))
@@ -2203,7 +1893,6 @@ func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropHostAuth:")

@@ -126,11 +126,8 @@ type Error struct {
 	ReplyLengthNeeded uint32        `xdr:"rdma_reply_length_needed,case=10"` // if Err is ErrReplyResource
 }
 
-// The bounds of Error.
-const (
-	ErrorMinSize = 4  // bytes on the wire, at least
-	ErrorMaxSize = 12 // bytes on the wire, at most
-)
+// The least and the largest size of Error in bytes.
+const ErrorMinSize, ErrorMaxSize = 4, 12
 
 // ConnProp is struct rpcrdma2_hdr_connprop.
 //
@@ -139,11 +136,8 @@ type ConnProp struct {
 	Props PropSet `xdr:"rdma_props"`
 }
 
-// The bounds of ConnProp. Its size may be 2 GiB and more.
-const (
-	ConnPropMinSize       = 4 // bytes on the wire, at least
-	ConnPropAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ConnProp in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ConnPropMinSize, ConnPropAmplification = 4, 4
 
 // CallExternal is struct rpcrdma2_hdr_call_external.
 //
@@ -156,11 +150,8 @@ type CallExternal struct {
 	ProvisionalReply  xdr.Optional[WriteChunk] `xdr:"rdma_provisional_reply"`
 }
 
-// The bounds of CallExternal. Its size may be 2 GiB and more.
-const (
-	CallExternalMinSize       = 20 // bytes on the wire, at least
-	CallExternalAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CallExternal in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CallExternalMinSize, CallExternalAmplification = 20, 6
 
 // CallMiddle is struct rpcrdma2_hdr_call_middle.
 type CallMiddle struct {
@@ -178,11 +169,8 @@ type CallInline struct {
 	ProvisionalReply  xdr.Optional[WriteChunk] `xdr:"rdma_provisional_reply"`
 }
 
-// The bounds of CallInline. Its size may be 2 GiB and more.
-const (
-	CallInlineMinSize       = 16 // bytes on the wire, at least
-	CallInlineAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CallInline in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CallInlineMinSize, CallInlineAmplification = 16, 6
 
 // ReplyExternal is struct rpcrdma2_hdr_reply_external.
 type ReplyExternal struct {
@@ -190,11 +178,8 @@ type ReplyExternal struct {
 	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
-// The bounds of ReplyExternal. Its size may be 2 GiB and more.
-const (
-	ReplyExternalMinSize       = 8 // bytes on the wire, at least
-	ReplyExternalAmplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ReplyExternal in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReplyExternalMinSize, ReplyExternalAmplification = 8, 6
 
 // ReplyMiddle is struct rpcrdma2_hdr_reply_middle.
 type ReplyMiddle struct {
@@ -209,11 +194,8 @@ type ReplyInline struct {
 	Writes []WriteChunk `xdr:"rdma_writes,node=0:rdma_entry"`
 }
 
-// The bounds of ReplyInline. Its size may be 2 GiB and more.
-const (
-	ReplyInlineMinSize       = 4 // bytes on the wire, at least
-	ReplyInlineAmplification = 8 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ReplyInline in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReplyInlineMinSize, ReplyInlineAmplification = 4, 8
 
 // Common is struct rpcrdma_common.
 type Common struct {
@@ -258,11 +240,8 @@ type WriteChunk struct {
 	Target []Segment `xdr:"rdma_target"`
 }
 
-// The bounds of WriteChunk. Its size may be 2 GiB and more.
-const (
-	WriteChunkMinSize       = 4 // bytes on the wire, at least
-	WriteChunkAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of WriteChunk in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const WriteChunkMinSize, WriteChunkAmplification = 4, 1
 
 // PropID is typedef rpcrdma2_propid.
 //
@@ -278,29 +257,20 @@ type PropVal struct {
 	Data  []byte `xdr:"rdma_data"`
 }
 
-// The bounds of PropVal. Its size may be 2 GiB and more.
-const (
-	PropValMinSize       = 8 // bytes on the wire, at least
-	PropValAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of PropVal in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const PropValMinSize, PropValAmplification = 8, 1
 
 // PropSet is typedef rpcrdma2_propset.
 type PropSet []PropVal
 
-// The bounds of PropSet. Its size may be 2 GiB and more.
-const (
-	PropSetMinSize       = 4 // bytes on the wire, at least
-	PropSetAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of PropSet in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const PropSetMinSize, PropSetAmplification = 4, 4
 
 // PropSubset is typedef rpcrdma2_propsubset.
 type PropSubset []uint32
 
-// The bounds of PropSubset. Its size may be 2 GiB and more.
-const (
-	PropSubsetMinSize       = 4 // bytes on the wire, at least
-	PropSubsetAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of PropSubset in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const PropSubsetMinSize, PropSubsetAmplification = 4, 1
 
 // PropMaxSendSize is typedef rpcrdma2_prop_sbsiz.
 //
@@ -337,51 +307,36 @@ const PropReverseSupportFixedSize = 4
 // PropHostAuth is typedef rpcrdma2_prop_hostauth.
 type PropHostAuth []byte
 
-// The bounds of PropHostAuth. Its size may be 2 GiB and more.
-const (
-	PropHostAuthMinSize       = 4 // bytes on the wire, at least
-	PropHostAuthAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of PropHostAuth in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const PropHostAuthMinSize, PropHostAuthAmplification = 4, 1
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ErrCode) XDRSize() int { return 4 }
-
-// XDRMaxSize returns ErrCodeFixedSize.
+func (v *ErrCode) XDRSize() int  { return 4 }
 func (*ErrCode) XDRMaxSize() int { return ErrCodeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ErrCode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ErrCode) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -391,7 +346,6 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ErrCode:")
@@ -405,44 +359,32 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *ErrCode) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *VersionRange) XDRSize() int { return 8 }
-
-// XDRMaxSize returns VersionRangeFixedSize.
+func (v *VersionRange) XDRSize() int  { return 8 }
 func (*VersionRange) XDRMaxSize() int { return VersionRangeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *VersionRange) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -454,7 +396,6 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.VersionRange:Low")
@@ -473,44 +414,32 @@ func (v *VersionRange) ResetXDR() { *v = VersionRange{} }
 func (v VersionRange) String() string { return text.String(&v, "rpcrdma2_err_vers") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteShortage) XDRSize() int { return 8 }
-
-// XDRMaxSize returns WriteShortageFixedSize.
+func (v *WriteShortage) XDRSize() int  { return 8 }
 func (*WriteShortage) XDRMaxSize() int { return WriteShortageFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteShortage) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteShortage) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteShortage) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteShortage) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -522,7 +451,6 @@ func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.WriteShortage:ChunkIndex")
@@ -560,37 +488,25 @@ func (v *Error) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns ErrorMaxSize.
 func (*Error) XDRMaxSize() int { return ErrorMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Error) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Error) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Error) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Error) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Err {
 	case ErrVers:
@@ -653,7 +569,6 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind ErrCode
 	if codec.Lacks(b, off, 4) {
@@ -726,39 +641,29 @@ func (v *ConnProp) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ConnProp) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ConnProp) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ConnProp) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ConnProp) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Props)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Props)), math.MaxUint32, "rpcrdma2draft07.ConnProp:Props"))
@@ -786,7 +691,6 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ConnProp:Props")
@@ -839,39 +743,29 @@ func (v *CallExternal) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CallExternal) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CallExternal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CallExternal) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CallExternal) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CallExternal) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CallExternal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CallExternal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -974,7 +868,6 @@ func (v *CallExternal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CallExternal) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.CallExternal:InvHandle")
@@ -1135,44 +1028,32 @@ func (v *CallExternal) ResetXDR() {
 func (v CallExternal) String() string { return text.String(&v, "rpcrdma2_hdr_call_external") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CallMiddle) XDRSize() int { return 4 }
-
-// XDRMaxSize returns CallMiddleFixedSize.
+func (v *CallMiddle) XDRSize() int  { return 4 }
 func (*CallMiddle) XDRMaxSize() int { return CallMiddleFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CallMiddle) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CallMiddle) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CallMiddle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CallMiddle) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CallMiddle) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CallMiddle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CallMiddle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1182,7 +1063,6 @@ func (v *CallMiddle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CallMiddle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.CallMiddle:Remaining")
@@ -1210,39 +1090,29 @@ func (v *CallInline) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CallInline) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CallInline) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CallInline) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CallInline) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CallInline) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CallInline) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CallInline) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1326,7 +1196,6 @@ func (v *CallInline) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CallInline) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.CallInline:InvHandle")
@@ -1468,39 +1337,29 @@ func (v *ReplyExternal) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReplyExternal) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyExternal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReplyExternal) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReplyExternal) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyExternal) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReplyExternal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyExternal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Writes
 	for i := range s {
@@ -1560,7 +1419,6 @@ func (v *ReplyExternal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyExternal) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyExternal:Writes")
@@ -1658,44 +1516,32 @@ func (v *ReplyExternal) ResetXDR() {
 func (v ReplyExternal) String() string { return text.String(&v, "rpcrdma2_hdr_reply_external") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReplyMiddle) XDRSize() int { return 4 }
-
-// XDRMaxSize returns ReplyMiddleFixedSize.
+func (v *ReplyMiddle) XDRSize() int  { return 4 }
 func (*ReplyMiddle) XDRMaxSize() int { return ReplyMiddleFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReplyMiddle) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyMiddle) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReplyMiddle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReplyMiddle) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyMiddle) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReplyMiddle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyMiddle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1705,7 +1551,6 @@ func (v *ReplyMiddle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyMiddle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyMiddle:Remaining")
@@ -1730,39 +1575,29 @@ func (v *ReplyInline) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReplyInline) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyInline) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReplyInline) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReplyInline) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyInline) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReplyInline) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyInline) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Writes
 	for i := range s {
@@ -1798,7 +1633,6 @@ func (v *ReplyInline) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyInline) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.ReplyInline:Writes")
@@ -1854,44 +1688,32 @@ func (v *ReplyInline) ResetXDR() { v.Writes = v.Writes[:0] }
 func (v ReplyInline) String() string { return text.String(&v, "rpcrdma2_hdr_reply_inline") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Common) XDRSize() int { return 16 }
-
-// XDRMaxSize returns CommonFixedSize.
+func (v *Common) XDRSize() int  { return 16 }
 func (*Common) XDRMaxSize() int { return CommonFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Common) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Common) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Common) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Common) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Common) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -1905,7 +1727,6 @@ func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2draft07.Common:XID")
@@ -1926,44 +1747,32 @@ func (v *Common) ResetXDR() { *v = Common{} }
 func (v Common) String() string { return text.String(&v, "rpcrdma_common") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *HeaderPrefix) XDRSize() int { return 16 }
-
-// XDRMaxSize returns HeaderPrefixFixedSize.
+func (v *HeaderPrefix) XDRSize() int  { return 16 }
 func (*HeaderPrefix) XDRMaxSize() int { return HeaderPrefixFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *HeaderPrefix) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *HeaderPrefix) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *HeaderPrefix) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -1977,7 +1786,6 @@ func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2draft07.HeaderPrefix:Start.XID")
@@ -1998,44 +1806,32 @@ func (v *HeaderPrefix) ResetXDR() { *v = HeaderPrefix{} }
 func (v HeaderPrefix) String() string { return text.String(&v, "rpcrdma2_hdr_prefix") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Segment) XDRSize() int { return 16 }
-
-// XDRMaxSize returns SegmentFixedSize.
+func (v *Segment) XDRSize() int  { return 16 }
 func (*Segment) XDRMaxSize() int { return SegmentFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Segment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Segment) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -2048,7 +1844,6 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2draft07.Segment:Handle")
@@ -2068,44 +1863,32 @@ func (v *Segment) ResetXDR() { *v = Segment{} }
 func (v Segment) String() string { return text.String(&v, "rpcrdma2_segment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadSegment) XDRSize() int { return 20 }
-
-// XDRMaxSize returns ReadSegmentFixedSize.
+func (v *ReadSegment) XDRSize() int  { return 20 }
 func (*ReadSegment) XDRMaxSize() int { return ReadSegmentFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadSegment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadSegment) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadSegment) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -2119,7 +1902,6 @@ func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2draft07.ReadSegment:Position")
@@ -2142,39 +1924,29 @@ func (v ReadSegment) String() string { return text.String(&v, "rpcrdma2_read_seg
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteChunk) XDRSize() int { return 4 + 16*len(v.Target) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteChunk) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma2draft07.WriteChunk:Target"))
@@ -2199,7 +1971,6 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.WriteChunk:Target")
@@ -2231,44 +2002,32 @@ func (v *WriteChunk) ResetXDR() { v.Target = v.Target[:0] }
 func (v WriteChunk) String() string { return text.String(&v, "rpcrdma2_write_chunk") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropID) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropIDFixedSize.
+func (v *PropID) XDRSize() int  { return 4 }
 func (*PropID) XDRMaxSize() int { return PropIDFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropID) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropID) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2278,7 +2037,6 @@ func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropID:")
@@ -2294,39 +2052,29 @@ func (v *PropID) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropVal) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropVal) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropVal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropVal) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropVal) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropVal) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2draft07.PropVal:Data"))
@@ -2342,7 +2090,6 @@ func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.PropVal:Which")
@@ -2377,39 +2124,29 @@ func (v *PropSet) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropSet) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropSet) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropSet) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropSet) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2draft07.PropSet:"))
@@ -2437,7 +2174,6 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropSet:")
@@ -2481,39 +2217,29 @@ func (v PropSet) String() string { return text.String(&v, "rpcrdma2_propset") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropSubset) XDRSize() int { return 4 + 4*len(*v) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropSubset) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropSubset) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropSubset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropSubset) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropSubset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2draft07.PropSubset:"))
@@ -2534,7 +2260,6 @@ func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropSubset:")
@@ -2562,44 +2287,32 @@ func (v *PropSubset) ResetXDR() { *v = (*v)[:0] }
 func (v PropSubset) String() string { return text.String(&v, "rpcrdma2_propsubset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSendSize) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropMaxSendSizeFixedSize.
+func (v *PropMaxSendSize) XDRSize() int  { return 4 }
 func (*PropMaxSendSize) XDRMaxSize() int { return PropMaxSendSizeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSendSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropMaxSendSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropMaxSendSize) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSendSize) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2609,7 +2322,6 @@ func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropMaxSendSize:")
@@ -2623,44 +2335,32 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 func (v *PropMaxSendSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropReceiveBufferSize) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropReceiveBufferSizeFixedSize.
+func (v *PropReceiveBufferSize) XDRSize() int  { return 4 }
 func (*PropReceiveBufferSize) XDRMaxSize() int { return PropReceiveBufferSizeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropReceiveBufferSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropReceiveBufferSize) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2670,7 +2370,6 @@ func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropReceiveBufferSize:")
@@ -2684,44 +2383,32 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 func (v *PropReceiveBufferSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSegmentSize) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropMaxSegmentSizeFixedSize.
+func (v *PropMaxSegmentSize) XDRSize() int  { return 4 }
 func (*PropMaxSegmentSize) XDRMaxSize() int { return PropMaxSegmentSizeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSegmentSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropMaxSegmentSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropMaxSegmentSize) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSegmentSize) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2731,7 +2418,6 @@ func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropMaxSegmentSize:")
@@ -2745,44 +2431,32 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 func (v *PropMaxSegmentSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSegmentCount) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropMaxSegmentCountFixedSize.
+func (v *PropMaxSegmentCount) XDRSize() int  { return 4 }
 func (*PropMaxSegmentCount) XDRMaxSize() int { return PropMaxSegmentCountFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSegmentCount) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropMaxSegmentCount) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropMaxSegmentCount) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSegmentCount) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2792,7 +2466,6 @@ func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropMaxSegmentCount:")
@@ -2806,44 +2479,32 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 func (v *PropMaxSegmentCount) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *PropReverseSupport) XDRSize() int { return 4 }
-
-// XDRMaxSize returns PropReverseSupportFixedSize.
+func (v *PropReverseSupport) XDRSize() int  { return 4 }
 func (*PropReverseSupport) XDRMaxSize() int { return PropReverseSupportFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropReverseSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropReverseSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropReverseSupport) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropReverseSupport) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2853,7 +2514,6 @@ func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropReverseSupport:")
@@ -2869,39 +2529,29 @@ func (v *PropReverseSupport) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropHostAuth) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropHostAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PropHostAuth) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PropHostAuth) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropHostAuth) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2draft07.PropHostAuth:"))
@@ -2915,7 +2565,6 @@ func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2draft07.PropHostAuth:")

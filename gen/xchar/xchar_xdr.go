@@ -76,29 +76,20 @@ type Value struct {
 	Data  []byte `xdr:"xchv_data"`
 }
 
-// The bounds of Value. Its size may be 2 GiB and more.
-const (
-	ValueMinSize       = 8 // bytes on the wire, at least
-	ValueAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Value in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ValueMinSize, ValueAmplification = 8, 1
 
 // Spec is typedef xcharspec.
 type Spec []Value
 
-// The bounds of Spec. Its size may be 2 GiB and more.
-const (
-	SpecMinSize       = 4 // bytes on the wire, at least
-	SpecAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Spec in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const SpecMinSize, SpecAmplification = 4, 4
 
 // Subset is typedef xcharsubset.
 type Subset []uint32
 
-// The bounds of Subset. Its size may be 2 GiB and more.
-const (
-	SubsetMinSize       = 4 // bytes on the wire, at least
-	SubsetAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Subset in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const SubsetMinSize, SubsetAmplification = 4, 1
 
 // BackwardSupport is enum bkrqsup.
 //
@@ -141,22 +132,16 @@ type Init struct {
 	NoChange Subset `xdr:"optixc_nochg"`
 }
 
-// The bounds of Init. Its size may be 2 GiB and more.
-const (
-	InitMinSize       = 8 // bytes on the wire, at least
-	InitAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Init in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const InitMinSize, InitAmplification = 8, 4
 
 // Req is struct optinfo_reqxch.
 type Req struct {
 	Want Spec `xdr:"optrqxc_want"`
 }
 
-// The bounds of Req. Its size may be 2 GiB and more.
-const (
-	ReqMinSize       = 4 // bytes on the wire, at least
-	ReqAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Req in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReqMinSize, ReqAmplification = 4, 4
 
 // Resp is struct optinfo_respxch.
 type Resp struct {
@@ -165,11 +150,8 @@ type Resp struct {
 	Pending  Subset `xdr:"optrsxc_pend"`
 }
 
-// The bounds of Resp. Its size may be 2 GiB and more.
-const (
-	RespMinSize       = 12 // bytes on the wire, at least
-	RespAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Resp in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const RespMinSize, RespAmplification = 12, 1
 
 // Upd is struct optinfo_updxch.
 type Upd struct {
@@ -177,45 +159,30 @@ type Upd struct {
 	PendClear bool  `xdr:"optuxc_pendclr"`
 }
 
-// The bounds of Upd. Its size may be 2 GiB and more.
-const (
-	UpdMinSize       = 12 // bytes on the wire, at least
-	UpdAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Upd in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const UpdMinSize, UpdAmplification = 12, 1
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ID) XDRSize() int { return 4 }
-
-// XDRMaxSize returns IDFixedSize.
+func (v *ID) XDRSize() int  { return 4 }
 func (*ID) XDRMaxSize() int { return IDFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ID) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ID) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *ID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ID) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *ID) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -225,7 +192,6 @@ func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ID:")
@@ -241,33 +207,23 @@ func (v *ID) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Value) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Value) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Value) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Value) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Value) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Value) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Value) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Value) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "xchar.Value:Data"))
@@ -283,7 +239,6 @@ func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "xchar.Value:Which")
@@ -318,33 +273,23 @@ func (v *Spec) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Spec) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Spec) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Spec) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Spec) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Spec) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Spec) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Spec) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Spec:"))
@@ -372,7 +317,6 @@ func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Spec:")
@@ -416,39 +360,29 @@ func (v Spec) String() string { return text.String(&v, "xcharspec") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Subset) XDRSize() int { return 4 + 4*len(*v) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Subset) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Subset) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Subset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Subset) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Subset) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Subset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:"))
@@ -469,7 +403,6 @@ func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Subset:")
@@ -523,49 +456,35 @@ var enumBackwardSupport = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v BackwardSupport) Valid() bool {
-	return uint32(v) <= 3
-}
+func (v BackwardSupport) Valid() bool { return uint32(v) <= 3 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *BackwardSupport) XDRSize() int { return 4 }
-
-// XDRMaxSize returns BackwardSupportFixedSize.
+func (v *BackwardSupport) XDRSize() int  { return 4 }
 func (*BackwardSupport) XDRMaxSize() int { return BackwardSupportFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *BackwardSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *BackwardSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *BackwardSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *BackwardSupport) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *BackwardSupport) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *BackwardSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xchar.BackwardSupport:"))
@@ -578,7 +497,6 @@ func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.BackwardSupport:")
@@ -596,44 +514,32 @@ func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 func (v *BackwardSupport) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReceiveBufferSize) XDRSize() int { return 4 }
-
-// XDRMaxSize returns ReceiveBufferSizeFixedSize.
+func (v *ReceiveBufferSize) XDRSize() int  { return 4 }
 func (*ReceiveBufferSize) XDRMaxSize() int { return ReceiveBufferSizeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReceiveBufferSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReceiveBufferSize) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -643,7 +549,6 @@ func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ReceiveBufferSize:")
@@ -657,44 +562,32 @@ func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 func (v *ReceiveBufferSize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RemoteInvalidation) XDRSize() int { return 4 }
-
-// XDRMaxSize returns RemoteInvalidationFixedSize.
+func (v *RemoteInvalidation) XDRSize() int  { return 4 }
 func (*RemoteInvalidation) XDRMaxSize() int { return RemoteInvalidationFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RemoteInvalidation) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RemoteInvalidation) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RemoteInvalidation) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RemoteInvalidation) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RemoteInvalidation) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RemoteInvalidation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -704,7 +597,6 @@ func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.RemoteInvalidation:")
@@ -730,33 +622,23 @@ func (v *Init) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Init) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Init) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Init) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Init) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Init) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Init) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Init) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Start)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Start)), math.MaxUint32, "xchar.Init:Start"))
@@ -800,7 +682,6 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Init:Start")
@@ -869,33 +750,23 @@ func (v *Req) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Req) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Req) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Req) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Req) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Req) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Want)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Want)), math.MaxUint32, "xchar.Req:Want"))
@@ -923,7 +794,6 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Req:Want")
@@ -967,33 +837,23 @@ func (v Req) String() string { return text.String(&v, "optinfo_reqxch") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Resp) XDRSize() int { return 12 + 4*len(v.Done) + 4*len(v.Rejected) + 4*len(v.Pending) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Resp) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Resp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Resp) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Resp) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Resp) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Resp) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Resp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Done)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Done)), math.MaxUint32, "xchar.Resp:Done"))
@@ -1046,7 +906,6 @@ func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Resp:Done")
@@ -1112,33 +971,23 @@ func (v Resp) String() string { return text.String(&v, "optinfo_respxch") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Upd) XDRSize() int { return 12 + xdr.Padded(len(v.Now.Data)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Upd) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Upd) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Upd) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Upd) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Upd) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Upd) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Upd) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Now.Data)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), math.MaxUint32, "xchar.Upd:Now.Data"))
@@ -1156,7 +1005,6 @@ func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "xchar.Upd:Now.Which")

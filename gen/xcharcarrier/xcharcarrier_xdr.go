@@ -40,11 +40,8 @@ type Optional struct {
 	Info      []byte    `xdr:"xcc_optinfo"`
 }
 
-// The bounds of Optional. Its size may be 2 GiB and more.
-const (
-	OptionalMinSize       = 12 // bytes on the wire, at least
-	OptionalAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Optional in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const OptionalMinSize, OptionalAmplification = 12, 1
 
 // String returns the XDR name of v, such as XCHARCARRIER_SENDER. Without a name, it is xcharcarrier_direction(NUMBER).
 func (v Direction) String() string {
@@ -73,49 +70,35 @@ var enumDirection = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v Direction) Valid() bool {
-	return uint32(v) <= 1
-}
+func (v Direction) Valid() bool { return uint32(v) <= 1 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Direction) XDRSize() int { return 4 }
-
-// XDRMaxSize returns DirectionFixedSize.
+func (v *Direction) XDRSize() int  { return 4 }
 func (*Direction) XDRMaxSize() int { return DirectionFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Direction) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Direction) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Direction) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Direction) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Direction) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Direction) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Direction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xcharcarrier.Direction:"))
@@ -128,7 +111,6 @@ func (v *Direction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Direction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xcharcarrier.Direction:")
@@ -148,39 +130,29 @@ func (v *Direction) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Optional) XDRSize() int { return 12 + xdr.Padded(len(v.Info)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Optional) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Optional) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Optional) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Optional) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Optional) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Optional) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Optional) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Direction.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Direction)), 0, "xcharcarrier.Optional:Direction"))
@@ -200,7 +172,6 @@ func (v *Optional) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Optional) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "xcharcarrier.Optional:Direction")

@@ -40,12 +40,8 @@ type OpaqueAuth struct {
 	Body   []byte `xdr:"body"`
 }
 
-// The bounds of OpaqueAuth.
-const (
-	OpaqueAuthMinSize       = 8   // bytes on the wire, at least
-	OpaqueAuthMaxSize       = 408 // bytes on the wire, at most
-	OpaqueAuthAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of OpaqueAuth in bytes, and its memory for each, at most.
+const OpaqueAuthMinSize, OpaqueAuthMaxSize, OpaqueAuthAmplification = 8, 408, 1
 
 // MsgType is enum rpc_msg_type.
 type MsgType int32
@@ -138,12 +134,8 @@ type CallBody struct {
 	Verf    OpaqueAuth `xdr:"verf"`
 }
 
-// The bounds of CallBody.
-const (
-	CallBodyMinSize       = 32  // bytes on the wire, at least
-	CallBodyMaxSize       = 832 // bytes on the wire, at most
-	CallBodyAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of CallBody in bytes, and its memory for each, at most.
+const CallBodyMinSize, CallBodyMaxSize, CallBodyAmplification = 32, 832, 1
 
 // ReplyData is union rpc_reply_data, with the arm that Stat selects.
 type ReplyData struct {
@@ -151,11 +143,8 @@ type ReplyData struct {
 	MismatchInfo VersionRange `xdr:"mismatch_info,case=2"`       // if Stat is ProgMismatch
 }
 
-// The bounds of ReplyData.
-const (
-	ReplyDataMinSize = 4  // bytes on the wire, at least
-	ReplyDataMaxSize = 12 // bytes on the wire, at most
-)
+// The least and the largest size of ReplyData in bytes.
+const ReplyDataMinSize, ReplyDataMaxSize = 4, 12
 
 // AcceptedReply is struct rpc_accepted_reply.
 type AcceptedReply struct {
@@ -163,12 +152,8 @@ type AcceptedReply struct {
 	Data ReplyData  `xdr:"reply_data"`
 }
 
-// The bounds of AcceptedReply.
-const (
-	AcceptedReplyMinSize       = 12  // bytes on the wire, at least
-	AcceptedReplyMaxSize       = 420 // bytes on the wire, at most
-	AcceptedReplyAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of AcceptedReply in bytes, and its memory for each, at most.
+const AcceptedReplyMinSize, AcceptedReplyMaxSize, AcceptedReplyAmplification = 12, 420, 1
 
 // RejectedReply is union rpc_rejected_reply, with the arm that Stat selects.
 type RejectedReply struct {
@@ -177,11 +162,8 @@ type RejectedReply struct {
 	AuthStat     AuthStat     `xdr:"auth_stat,case=1"`     // if Stat is AuthError
 }
 
-// The bounds of RejectedReply.
-const (
-	RejectedReplyMinSize = 8  // bytes on the wire, at least
-	RejectedReplyMaxSize = 12 // bytes on the wire, at most
-)
+// The least and the largest size of RejectedReply in bytes.
+const RejectedReplyMinSize, RejectedReplyMaxSize = 8, 12
 
 // ReplyBody is union rpc_reply_body, with the arm that Stat selects.
 type ReplyBody struct {
@@ -190,12 +172,8 @@ type ReplyBody struct {
 	Rejected RejectedReply `xdr:"rreply,case=1"` // if Stat is Denied
 }
 
-// The bounds of ReplyBody.
-const (
-	ReplyBodyMinSize       = 12  // bytes on the wire, at least
-	ReplyBodyMaxSize       = 424 // bytes on the wire, at most
-	ReplyBodyAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ReplyBody in bytes, and its memory for each, at most.
+const ReplyBodyMinSize, ReplyBodyMaxSize, ReplyBodyAmplification = 12, 424, 1
 
 // Body is union rpc_msg_body, with the arm that Type selects.
 type Body struct {
@@ -204,12 +182,8 @@ type Body struct {
 	Reply ReplyBody `xdr:"rbody,case=1"` // if Type is MsgReply
 }
 
-// The bounds of Body.
-const (
-	BodyMinSize       = 16  // bytes on the wire, at least
-	BodyMaxSize       = 836 // bytes on the wire, at most
-	BodyAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Body in bytes, and its memory for each, at most.
+const BodyMinSize, BodyMaxSize, BodyAmplification = 16, 836, 1
 
 // Header is struct rpc_msg.
 type Header struct {
@@ -217,12 +191,8 @@ type Header struct {
 	Body Body   `xdr:"body"`
 }
 
-// The bounds of Header.
-const (
-	HeaderMinSize       = 20  // bytes on the wire, at least
-	HeaderMaxSize       = 840 // bytes on the wire, at most
-	HeaderAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Header in bytes, and its memory for each, at most.
+const HeaderMinSize, HeaderMaxSize, HeaderAmplification = 20, 840, 1
 
 // AuthSysParms is struct authsys_parms.
 //
@@ -235,12 +205,8 @@ type AuthSysParms struct {
 	Gids        []uint32   `xdr:"gids"`
 }
 
-// The bounds of AuthSysParms.
-const (
-	AuthSysParmsMinSize       = 20  // bytes on the wire, at least
-	AuthSysParmsMaxSize       = 340 // bytes on the wire, at most
-	AuthSysParmsAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of AuthSysParms in bytes, and its memory for each, at most.
+const AuthSysParmsMinSize, AuthSysParmsMaxSize, AuthSysParmsAmplification = 20, 340, 1
 
 // String returns the XDR name of v, such as AUTH_NONE. Without a name, it is rpc_auth_flavor(NUMBER).
 func (v Flavor) String() string {
@@ -270,49 +236,35 @@ var enumFlavor = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v Flavor) Valid() bool {
-	return uint32(v) <= 3 || v == 6
-}
+func (v Flavor) Valid() bool { return uint32(v) <= 3 || v == 6 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Flavor) XDRSize() int { return 4 }
-
-// XDRMaxSize returns FlavorFixedSize.
+func (v *Flavor) XDRSize() int  { return 4 }
 func (*Flavor) XDRMaxSize() int { return FlavorFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Flavor) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Flavor) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Flavor) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Flavor) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Flavor) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Flavor) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -322,7 +274,6 @@ func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.Flavor:")
@@ -336,44 +287,32 @@ func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Flavor) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpaqueAuth) XDRSize() int { return 8 + xdr.Padded(len(v.Body)) }
-
-// XDRMaxSize returns OpaqueAuthMaxSize.
+func (v *OpaqueAuth) XDRSize() int  { return 8 + xdr.Padded(len(v.Body)) }
 func (*OpaqueAuth) XDRMaxSize() int { return OpaqueAuthMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpaqueAuth) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpaqueAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpaqueAuth) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpaqueAuth) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpaqueAuth) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpaqueAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Body) > 400 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body"))
@@ -389,7 +328,6 @@ func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
@@ -445,49 +383,35 @@ var enumMsgType = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v MsgType) Valid() bool {
-	return uint32(v) <= 1
-}
+func (v MsgType) Valid() bool { return uint32(v) <= 1 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MsgType) XDRSize() int { return 4 }
-
-// XDRMaxSize returns MsgTypeFixedSize.
+func (v *MsgType) XDRSize() int  { return 4 }
 func (*MsgType) XDRMaxSize() int { return MsgTypeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MsgType) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MsgType) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MsgType) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MsgType) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MsgType) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *MsgType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.MsgType:"))
@@ -500,7 +424,6 @@ func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.MsgType:")
@@ -544,49 +467,35 @@ var enumReplyStat = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v ReplyStat) Valid() bool {
-	return uint32(v) <= 1
-}
+func (v ReplyStat) Valid() bool { return uint32(v) <= 1 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReplyStat) XDRSize() int { return 4 }
-
-// XDRMaxSize returns ReplyStatFixedSize.
+func (v *ReplyStat) XDRSize() int  { return 4 }
 func (*ReplyStat) XDRMaxSize() int { return ReplyStatFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReplyStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReplyStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReplyStat) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyStat) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReplyStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.ReplyStat:"))
@@ -599,7 +508,6 @@ func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyStat:")
@@ -643,49 +551,35 @@ var enumAcceptStat = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v AcceptStat) Valid() bool {
-	return uint32(v) <= 5
-}
+func (v AcceptStat) Valid() bool { return uint32(v) <= 5 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AcceptStat) XDRSize() int { return 4 }
-
-// XDRMaxSize returns AcceptStatFixedSize.
+func (v *AcceptStat) XDRSize() int  { return 4 }
 func (*AcceptStat) XDRMaxSize() int { return AcceptStatFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AcceptStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *AcceptStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *AcceptStat) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AcceptStat) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AcceptStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.AcceptStat:"))
@@ -698,7 +592,6 @@ func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.AcceptStat:")
@@ -742,49 +635,35 @@ var enumRejectStat = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v RejectStat) Valid() bool {
-	return uint32(v) <= 1
-}
+func (v RejectStat) Valid() bool { return uint32(v) <= 1 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RejectStat) XDRSize() int { return 4 }
-
-// XDRMaxSize returns RejectStatFixedSize.
+func (v *RejectStat) XDRSize() int  { return 4 }
 func (*RejectStat) XDRMaxSize() int { return RejectStatFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RejectStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RejectStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RejectStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RejectStat) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RejectStat) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RejectStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.RejectStat:"))
@@ -797,7 +676,6 @@ func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.RejectStat:")
@@ -844,49 +722,35 @@ var enumAuthStat = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v AuthStat) Valid() bool {
-	return uint32(v) <= 7 || 13 <= v && v <= 14
-}
+func (v AuthStat) Valid() bool { return uint32(v) <= 7 || 13 <= v && v <= 14 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AuthStat) XDRSize() int { return 4 }
-
-// XDRMaxSize returns AuthStatFixedSize.
+func (v *AuthStat) XDRSize() int  { return 4 }
 func (*AuthStat) XDRMaxSize() int { return AuthStatFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AuthStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AuthStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *AuthStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *AuthStat) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AuthStat) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AuthStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -896,7 +760,6 @@ func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.AuthStat:")
@@ -910,44 +773,32 @@ func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *AuthStat) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *VersionRange) XDRSize() int { return 8 }
-
-// XDRMaxSize returns VersionRangeFixedSize.
+func (v *VersionRange) XDRSize() int  { return 8 }
 func (*VersionRange) XDRMaxSize() int { return VersionRangeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *VersionRange) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -959,7 +810,6 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.VersionRange:Low")
@@ -981,43 +831,31 @@ func (v VersionRange) String() string { return text.String(&v, "rpc_version_rang
 func (v *CallBody) XDRSize() int {
 	return 32 + xdr.Padded(len(v.Cred.Body)) + xdr.Padded(len(v.Verf.Body))
 }
-
-// XDRMaxSize returns CallBodyMaxSize.
 func (*CallBody) XDRMaxSize() int { return CallBodyMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CallBody) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CallBody) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CallBody) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CallBody) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CallBody) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CallBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Cred.Body) > 400 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "oncrpc.CallBody:Cred.Body"))
@@ -1045,7 +883,6 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
@@ -1107,43 +944,31 @@ func (v *ReplyData) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns ReplyDataMaxSize.
 func (*ReplyData) XDRMaxSize() int { return ReplyDataMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReplyData) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyData) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReplyData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReplyData) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyData) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReplyData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case Success:
@@ -1174,7 +999,6 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyData:Stat")
@@ -1220,43 +1044,31 @@ func (v *AcceptedReply) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns AcceptedReplyMaxSize.
 func (*AcceptedReply) XDRMaxSize() int { return AcceptedReplyMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AcceptedReply) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AcceptedReply) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *AcceptedReply) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *AcceptedReply) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AcceptedReply) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AcceptedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Verf.Body) > 400 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body"))
@@ -1289,7 +1101,6 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
@@ -1353,43 +1164,31 @@ func (v *RejectedReply) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns RejectedReplyMaxSize.
 func (*RejectedReply) XDRMaxSize() int { return RejectedReplyMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RejectedReply) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RejectedReply) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RejectedReply) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RejectedReply) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RejectedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case RPCMismatch:
@@ -1418,7 +1217,6 @@ func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
@@ -1482,43 +1280,31 @@ func (v *ReplyBody) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns ReplyBodyMaxSize.
 func (*ReplyBody) XDRMaxSize() int { return ReplyBodyMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReplyBody) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyBody) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReplyBody) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReplyBody) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyBody) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReplyBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case Accepted:
@@ -1589,7 +1375,6 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
@@ -1719,37 +1504,25 @@ func (v *Body) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns BodyMaxSize.
 func (*Body) XDRMaxSize() int { return BodyMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Body) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Body) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Body) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Type {
 	case MsgCall:
@@ -1855,7 +1628,6 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.Body:Type")
@@ -2043,43 +1815,31 @@ func (v *Header) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns HeaderMaxSize.
 func (*Header) XDRMaxSize() int { return HeaderMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Header) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Header) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Header) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Header) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Header) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -2189,7 +1949,6 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.Header:XID")
@@ -2351,44 +2110,32 @@ func (v *Header) ResetXDR() { *v = Header{} }
 func (v Header) String() string { return text.String(&v, "rpc_msg") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AuthSysParms) XDRSize() int { return 20 + xdr.Padded(len(v.MachineName)) + 4*len(v.Gids) }
-
-// XDRMaxSize returns AuthSysParmsMaxSize.
+func (v *AuthSysParms) XDRSize() int  { return 20 + xdr.Padded(len(v.MachineName)) + 4*len(v.Gids) }
 func (*AuthSysParms) XDRMaxSize() int { return AuthSysParmsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AuthSysParms) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AuthSysParms) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *AuthSysParms) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *AuthSysParms) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AuthSysParms) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AuthSysParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.MachineName) > 255 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName"))
@@ -2420,7 +2167,6 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")

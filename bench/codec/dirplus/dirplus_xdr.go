@@ -105,21 +105,14 @@ type OptAttr struct {
 	Attr    Attr `xdr:"attr,case=1"`           // if Present is true
 }
 
-// The bounds of OptAttr.
-const (
-	OptAttrMinSize = 4  // bytes on the wire, at least
-	OptAttrMaxSize = 88 // bytes on the wire, at most
-)
+// The least and the largest size of OptAttr in bytes.
+const OptAttrMinSize, OptAttrMaxSize = 4, 88
 
 // Handle is typedef dp_handle.
 type Handle []byte
 
-// The bounds of Handle.
-const (
-	HandleMinSize       = 4  // bytes on the wire, at least
-	HandleMaxSize       = 68 // bytes on the wire, at most
-	HandleAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Handle in bytes, and its memory for each, at most.
+const HandleMinSize, HandleMaxSize, HandleAmplification = 4, 68, 1
 
 // OptHandle is union dp_opt_handle, with the arm that Present selects.
 type OptHandle struct {
@@ -127,12 +120,8 @@ type OptHandle struct {
 	Handle  Handle `xdr:"handle,case=1"`         // if Present is true
 }
 
-// The bounds of OptHandle.
-const (
-	OptHandleMinSize       = 4  // bytes on the wire, at least
-	OptHandleMaxSize       = 72 // bytes on the wire, at most
-	OptHandleAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of OptHandle in bytes, and its memory for each, at most.
+const OptHandleMinSize, OptHandleMaxSize, OptHandleAmplification = 4, 72, 1
 
 // Entry is one element of the linked list of struct dp_entry, without the pointer to the next.
 type Entry struct {
@@ -143,12 +132,8 @@ type Entry struct {
 	Handle OptHandle  `xdr:"handle"`
 }
 
-// The bounds of Entry.
-const (
-	EntryMinSize       = 28  // bytes on the wire, at least
-	EntryMaxSize       = 436 // bytes on the wire, at most
-	EntryAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Entry in bytes, and its memory for each, at most.
+const EntryMinSize, EntryMaxSize, EntryAmplification = 28, 436, 1
 
 // Listing is struct dp_listing.
 type Listing struct {
@@ -158,11 +143,8 @@ type Listing struct {
 	EOF      bool    `xdr:"eof"`
 }
 
-// The bounds of Listing. Its size may be 2 GiB and more.
-const (
-	ListingMinSize       = 20 // bytes on the wire, at least
-	ListingAmplification = 13 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Listing in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ListingMinSize, ListingAmplification = 20, 13
 
 // Reply is union dp_reply, with the arm that Status selects.
 type Reply struct {
@@ -171,22 +153,16 @@ type Reply struct {
 	DirAttr OptAttr `xdr:"dir_attr,default"` // if Status is anything else
 }
 
-// The bounds of Reply. Its size may be 2 GiB and more.
-const (
-	ReplyMinSize       = 8  // bytes on the wire, at least
-	ReplyAmplification = 12 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Reply in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ReplyMinSize, ReplyAmplification = 8, 12
 
 // Blob is typedef dp_blob.
 //
 // Message c: one opaque of any size.
 type Blob []byte
 
-// The bounds of Blob. Its size may be 2 GiB and more.
-const (
-	BlobMinSize       = 4 // bytes on the wire, at least
-	BlobAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Blob in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const BlobMinSize, BlobAmplification = 4, 1
 
 // String returns the XDR name of v, such as DP_OK. Without a name, it is dp_status(NUMBER).
 func (v Status) String() string {
@@ -216,49 +192,35 @@ var enumStatus = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v Status) Valid() bool {
-	return v == 0 || v == 2 || v == 5 || v == 13 || v == 20 || v == 70
-}
+func (v Status) Valid() bool { return v == 0 || v == 2 || v == 5 || v == 13 || v == 20 || v == 70 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int { return 4 }
-
-// XDRMaxSize returns StatusFixedSize.
+func (v *Status) XDRSize() int  { return 4 }
 func (*Status) XDRMaxSize() int { return StatusFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Status) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Status) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "dirplus.Status:"))
@@ -271,7 +233,6 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "dirplus.Status:")
@@ -315,43 +276,29 @@ var enumType = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v Type) Valid() bool {
-	return 1 <= v && v <= 7
-}
+func (v Type) Valid() bool { return 1 <= v && v <= 7 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Type) XDRSize() int { return 4 }
-
-// XDRMaxSize returns TypeFixedSize.
+func (v *Type) XDRSize() int  { return 4 }
 func (*Type) XDRMaxSize() int { return TypeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Type) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Type) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Type) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Type) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Type) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Type) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Type) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "dirplus.Type:"))
@@ -364,7 +311,6 @@ func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "dirplus.Type:")
@@ -382,44 +328,32 @@ func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Type) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Device) XDRSize() int { return 8 }
-
-// XDRMaxSize returns DeviceFixedSize.
+func (v *Device) XDRSize() int  { return 8 }
 func (*Device) XDRMaxSize() int { return DeviceFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Device) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Device) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Device) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Device) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Device) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Device) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Device) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -431,7 +365,6 @@ func (v *Device) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "dirplus.Device:MajorNo")
@@ -450,38 +383,26 @@ func (v *Device) ResetXDR() { *v = Device{} }
 func (v Device) String() string { return text.String(&v, "dp_device") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Time) XDRSize() int { return 8 }
-
-// XDRMaxSize returns TimeFixedSize.
+func (v *Time) XDRSize() int  { return 8 }
 func (*Time) XDRMaxSize() int { return TimeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Time) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Time) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Time) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Time) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Time) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -493,7 +414,6 @@ func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "dirplus.Time:Seconds")
@@ -512,38 +432,26 @@ func (v *Time) ResetXDR() { *v = Time{} }
 func (v Time) String() string { return text.String(&v, "dp_time") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Attr) XDRSize() int { return 84 }
-
-// XDRMaxSize returns AttrFixedSize.
+func (v *Attr) XDRSize() int  { return 84 }
 func (*Attr) XDRMaxSize() int { return AttrFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Attr) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Attr) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Attr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Attr) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Attr) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Attr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Attr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Type.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "dirplus.Attr:Type"))
@@ -573,7 +481,6 @@ func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 84) {
 		return 0, codec.Short(b, off, 84, "dirplus.Attr:Type")
@@ -618,43 +525,31 @@ func (v *OptAttr) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns OptAttrMaxSize.
 func (*OptAttr) XDRMaxSize() int { return OptAttrMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OptAttr) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OptAttr) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OptAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OptAttr) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OptAttr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OptAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.Present {
 		if !v.Attr.Type.Valid() {
@@ -693,7 +588,6 @@ func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if codec.Lacks(b, off, 4) {
@@ -747,44 +641,32 @@ func (v *OptAttr) ResetXDR() { *v = OptAttr{} }
 func (v OptAttr) String() string { return text.String(&v, "dp_opt_attr") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Handle) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// XDRMaxSize returns HandleMaxSize.
+func (v *Handle) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*Handle) XDRMaxSize() int { return HandleMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Handle) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Handle) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Handle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Handle) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Handle) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Handle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 64 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "dirplus.Handle:"))
@@ -798,7 +680,6 @@ func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "dirplus.Handle:")
@@ -833,43 +714,31 @@ func (v *OptHandle) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns OptHandleMaxSize.
 func (*OptHandle) XDRMaxSize() int { return OptHandleMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OptHandle) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OptHandle) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OptHandle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OptHandle) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OptHandle) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OptHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.Present {
 		if len(v.Handle) > 64 {
@@ -893,7 +762,6 @@ func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if codec.Lacks(b, off, 4) {
@@ -944,37 +812,25 @@ func (v *Entry) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns EntryMaxSize.
 func (*Entry) XDRMaxSize() int { return EntryMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Entry) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Entry) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Entry) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Entry) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Entry) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Entry) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Entry) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if len(v.Name) > 255 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 255, "dirplus.Entry:Name"))
@@ -1014,7 +870,6 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "dirplus.Entry:ID")
@@ -1095,39 +950,29 @@ func (v *Listing) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Listing) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Listing) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Listing) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Listing) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Listing) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Listing) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.DirAttr.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "dirplus.Listing:DirAttr"))
@@ -1187,7 +1032,6 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.DirAttr.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "dirplus.Listing:DirAttr")
@@ -1317,33 +1161,23 @@ func (v *Reply) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Reply) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Reply) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Reply) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Reply) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Reply) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Reply) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Reply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1418,7 +1252,6 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "dirplus.Reply:Status")
@@ -1555,33 +1388,23 @@ func (v Reply) String() string { return text.String(&v, "dp_reply") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Blob) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Blob) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Blob) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Blob) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Blob) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Blob) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Blob) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Blob) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Blob) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "dirplus.Blob:"))
@@ -1595,7 +1418,6 @@ func (v *Blob) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Blob) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "dirplus.Blob:")

@@ -36,22 +36,14 @@ const HashFixedSize = 32
 // Signature is typedef ev_signature.
 type Signature []byte
 
-// The bounds of Signature.
-const (
-	SignatureMinSize       = 4  // bytes on the wire, at least
-	SignatureMaxSize       = 68 // bytes on the wire, at most
-	SignatureAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Signature in bytes, and its memory for each, at most.
+const SignatureMinSize, SignatureMaxSize, SignatureAmplification = 4, 68, 1
 
 // Text is typedef ev_text.
 type Text []byte
 
-// The bounds of Text.
-const (
-	TextMinSize       = 4  // bytes on the wire, at least
-	TextMaxSize       = 32 // bytes on the wire, at most
-	TextAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Text in bytes, and its memory for each, at most.
+const TextMinSize, TextMaxSize, TextAmplification = 4, 32, 1
 
 // Amount is typedef ev_amount.
 type Amount int64
@@ -89,11 +81,8 @@ type Account struct {
 	Tagged TaggedKey `xdr:"tagged,case=256"` // if Kind is KeyKindTagged
 }
 
-// The bounds of Account.
-const (
-	AccountMinSize = 36 // bytes on the wire, at least
-	AccountMaxSize = 44 // bytes on the wire, at most
-)
+// The least and the largest size of Account in bytes.
+const AccountMinSize, AccountMaxSize = 36, 44
 
 // AssetKind is enum ev_asset_kind.
 type AssetKind int32
@@ -114,11 +103,8 @@ type ShortAsset struct {
 	Issuer Account `xdr:"issuer"`
 }
 
-// The bounds of ShortAsset.
-const (
-	ShortAssetMinSize = 40 // bytes on the wire, at least
-	ShortAssetMaxSize = 48 // bytes on the wire, at most
-)
+// The least and the largest size of ShortAsset in bytes.
+const ShortAssetMinSize, ShortAssetMaxSize = 40, 48
 
 // LongAsset is struct ev_long_asset.
 type LongAsset struct {
@@ -126,11 +112,8 @@ type LongAsset struct {
 	Issuer Account  `xdr:"issuer"`
 }
 
-// The bounds of LongAsset.
-const (
-	LongAssetMinSize = 48 // bytes on the wire, at least
-	LongAssetMaxSize = 56 // bytes on the wire, at most
-)
+// The least and the largest size of LongAsset in bytes.
+const LongAssetMinSize, LongAssetMaxSize = 48, 56
 
 // Asset is union ev_asset, with the arm that Kind selects.
 type Asset struct {
@@ -139,12 +122,8 @@ type Asset struct {
 	Large *LongAsset `xdr:"large,case=2,pointer"` // if Kind is AssetKindLong
 }
 
-// The bounds of Asset.
-const (
-	AssetMinSize       = 4  // bytes on the wire, at least
-	AssetMaxSize       = 60 // bytes on the wire, at most
-	AssetAmplification = 3  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Asset in bytes, and its memory for each, at most.
+const AssetMinSize, AssetMaxSize, AssetAmplification = 4, 60, 3
 
 // Price is struct ev_price.
 type Price struct {
@@ -162,12 +141,8 @@ type Payment struct {
 	Amount      Amount  `xdr:"amount"`
 }
 
-// The bounds of Payment.
-const (
-	PaymentMinSize       = 48  // bytes on the wire, at least
-	PaymentMaxSize       = 112 // bytes on the wire, at most
-	PaymentAmplification = 2   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Payment in bytes, and its memory for each, at most.
+const PaymentMinSize, PaymentMaxSize, PaymentAmplification = 48, 112, 2
 
 // PathPayment is struct ev_path_payment.
 type PathPayment struct {
@@ -179,12 +154,8 @@ type PathPayment struct {
 	Path        []Asset `xdr:"path"`
 }
 
-// The bounds of PathPayment.
-const (
-	PathPaymentMinSize       = 64  // bytes on the wire, at least
-	PathPaymentMaxSize       = 484 // bytes on the wire, at most
-	PathPaymentAmplification = 34  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of PathPayment in bytes, and its memory for each, at most.
+const PathPaymentMinSize, PathPaymentMaxSize, PathPaymentAmplification = 64, 484, 34
 
 // Offer is struct ev_offer.
 type Offer struct {
@@ -195,12 +166,8 @@ type Offer struct {
 	ID      int64  `xdr:"id"`
 }
 
-// The bounds of Offer.
-const (
-	OfferMinSize       = 32  // bytes on the wire, at least
-	OfferMaxSize       = 144 // bytes on the wire, at most
-	OfferAmplification = 2   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Offer in bytes, and its memory for each, at most.
+const OfferMinSize, OfferMaxSize, OfferAmplification = 32, 144, 2
 
 // Signer is struct ev_signer.
 type Signer struct {
@@ -208,11 +175,8 @@ type Signer struct {
 	Weight uint32  `xdr:"weight"`
 }
 
-// The bounds of Signer.
-const (
-	SignerMinSize = 40 // bytes on the wire, at least
-	SignerMaxSize = 48 // bytes on the wire, at most
-)
+// The least and the largest size of Signer in bytes.
+const SignerMinSize, SignerMaxSize = 40, 48
 
 // Options is struct ev_options.
 type Options struct {
@@ -223,12 +187,8 @@ type Options struct {
 	Signer     xdr.Optional[Signer]  `xdr:"signer"`
 }
 
-// The bounds of Options.
-const (
-	OptionsMinSize       = 20  // bytes on the wire, at least
-	OptionsMaxSize       = 152 // bytes on the wire, at most
-	OptionsAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Options in bytes, and its memory for each, at most.
+const OptionsMinSize, OptionsMaxSize, OptionsAmplification = 20, 152, 1
 
 // Data is struct ev_data.
 type Data struct {
@@ -236,12 +196,8 @@ type Data struct {
 	Value xdr.Optional[Signature] `xdr:"value"`
 }
 
-// The bounds of Data.
-const (
-	DataMinSize       = 8   // bytes on the wire, at least
-	DataMaxSize       = 140 // bytes on the wire, at most
-	DataAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Data in bytes, and its memory for each, at most.
+const DataMinSize, DataMaxSize, DataAmplification = 8, 140, 1
 
 // OperationKind is enum ev_operation_kind.
 type OperationKind int32
@@ -267,11 +223,8 @@ type Create struct {
 	Balance     Amount  `xdr:"balance"`
 }
 
-// The bounds of Create.
-const (
-	CreateMinSize = 44 // bytes on the wire, at least
-	CreateMaxSize = 52 // bytes on the wire, at most
-)
+// The least and the largest size of Create in bytes.
+const CreateMinSize, CreateMaxSize = 44, 52
 
 // Body is union ev_body, with the arm that Kind selects.
 type Body struct {
@@ -286,12 +239,8 @@ type Body struct {
 	Sequence    int64         `xdr:"sequence,case=11"`            // if Kind is OperationKindBump
 }
 
-// The bounds of Body.
-const (
-	BodyMinSize       = 12  // bytes on the wire, at least
-	BodyMaxSize       = 488 // bytes on the wire, at most
-	BodyAmplification = 34  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Body in bytes, and its memory for each, at most.
+const BodyMinSize, BodyMaxSize, BodyAmplification = 12, 488, 34
 
 // Operation is struct ev_operation.
 type Operation struct {
@@ -299,12 +248,8 @@ type Operation struct {
 	Body   Body                  `xdr:"body"`
 }
 
-// The bounds of Operation.
-const (
-	OperationMinSize       = 16  // bytes on the wire, at least
-	OperationMaxSize       = 536 // bytes on the wire, at most
-	OperationAmplification = 34  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Operation in bytes, and its memory for each, at most.
+const OperationMinSize, OperationMaxSize, OperationAmplification = 16, 536, 34
 
 // MemoKind is enum ev_memo_kind.
 type MemoKind int32
@@ -328,12 +273,8 @@ type Memo struct {
 	Hash Hash     `xdr:"hash,case=3"`        // if Kind is MemoKindHash
 }
 
-// The bounds of Memo.
-const (
-	MemoMinSize       = 4  // bytes on the wire, at least
-	MemoMaxSize       = 36 // bytes on the wire, at most
-	MemoAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Memo in bytes, and its memory for each, at most.
+const MemoMinSize, MemoMaxSize, MemoAmplification = 4, 36, 1
 
 // Bounds is struct ev_bounds.
 type Bounds struct {
@@ -342,11 +283,8 @@ type Bounds struct {
 	Ledger   xdr.Optional[int64] `xdr:"ledger"`
 }
 
-// The bounds of Bounds.
-const (
-	BoundsMinSize = 20 // bytes on the wire, at least
-	BoundsMaxSize = 28 // bytes on the wire, at most
-)
+// The least and the largest size of Bounds in bytes.
+const BoundsMinSize, BoundsMaxSize = 20, 28
 
 // Transaction is struct ev_transaction.
 type Transaction struct {
@@ -358,12 +296,8 @@ type Transaction struct {
 	Operations []Operation          `xdr:"operations"`
 }
 
-// The bounds of Transaction.
-const (
-	TransactionMinSize       = 60    // bytes on the wire, at least
-	TransactionMaxSize       = 53728 // bytes on the wire, at most
-	TransactionAmplification = 34    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Transaction in bytes, and its memory for each, at most.
+const TransactionMinSize, TransactionMaxSize, TransactionAmplification = 60, 53728, 34
 
 // Decorated is struct ev_decorated.
 type Decorated struct {
@@ -371,12 +305,8 @@ type Decorated struct {
 	Signature Signature `xdr:"signature"`
 }
 
-// The bounds of Decorated.
-const (
-	DecoratedMinSize       = 8  // bytes on the wire, at least
-	DecoratedMaxSize       = 72 // bytes on the wire, at most
-	DecoratedAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Decorated in bytes, and its memory for each, at most.
+const DecoratedMinSize, DecoratedMaxSize, DecoratedAmplification = 8, 72, 1
 
 // Signed is struct ev_signed.
 type Signed struct {
@@ -384,12 +314,8 @@ type Signed struct {
 	Signatures  []Decorated `xdr:"signatures"`
 }
 
-// The bounds of Signed.
-const (
-	SignedMinSize       = 64    // bytes on the wire, at least
-	SignedMaxSize       = 55172 // bytes on the wire, at most
-	SignedAmplification = 34    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Signed in bytes, and its memory for each, at most.
+const SignedMinSize, SignedMaxSize, SignedAmplification = 64, 55172, 34
 
 // Bumped is struct ev_bumped.
 type Bumped struct {
@@ -399,12 +325,8 @@ type Bumped struct {
 	Signatures []Decorated `xdr:"signatures"`
 }
 
-// The bounds of Bumped.
-const (
-	BumpedMinSize       = 112   // bytes on the wire, at least
-	BumpedMaxSize       = 56668 // bytes on the wire, at most
-	BumpedAmplification = 34    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Bumped in bytes, and its memory for each, at most.
+const BumpedMinSize, BumpedMaxSize, BumpedAmplification = 112, 56668, 34
 
 // Kind is enum ev_kind.
 type Kind int32
@@ -425,46 +347,30 @@ type Envelope struct {
 	Bumped Bumped `xdr:"bumped,case=5"` // if Kind is KindFeeBump
 }
 
-// The bounds of Envelope.
-const (
-	EnvelopeMinSize       = 68    // bytes on the wire, at least
-	EnvelopeMaxSize       = 56672 // bytes on the wire, at most
-	EnvelopeAmplification = 34    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Envelope in bytes, and its memory for each, at most.
+const EnvelopeMinSize, EnvelopeMaxSize, EnvelopeAmplification = 68, 56672, 34
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Hash) XDRSize() int { return 32 }
-
-// XDRMaxSize returns HashFixedSize.
+func (v *Hash) XDRSize() int  { return 32 }
 func (*Hash) XDRMaxSize() int { return HashFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Hash) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Hash) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Hash) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Hash) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Hash) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Hash) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Hash) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Hash) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 32) {
 		return v.failXDR(e, codec.Full())
@@ -474,7 +380,6 @@ func (v *Hash) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Hash) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 32) {
 		return 0, codec.Short(b, off, 32, "envelope.Hash:")
@@ -491,44 +396,32 @@ func (v *Hash) ResetXDR() { clear((*v)[:]) }
 func (v Hash) String() string { return text.String(&v, "ev_hash") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Signature) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// XDRMaxSize returns SignatureMaxSize.
+func (v *Signature) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*Signature) XDRMaxSize() int { return SignatureMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Signature) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Signature) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Signature) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Signature) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Signature) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Signature) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Signature) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 64 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "envelope.Signature:"))
@@ -542,7 +435,6 @@ func (v *Signature) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Signature) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Signature:")
@@ -570,38 +462,26 @@ func (v *Signature) ResetXDR() { *v = nil }
 func (v Signature) String() string { return text.String(&v, "ev_signature") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Text) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// XDRMaxSize returns TextMaxSize.
+func (v *Text) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*Text) XDRMaxSize() int { return TextMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Text) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Text) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Text) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Text) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Text) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Text) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Text) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Text) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 28 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 28, "envelope.Text:"))
@@ -615,7 +495,6 @@ func (v *Text) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Text) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Text:")
@@ -643,44 +522,32 @@ func (v *Text) ResetXDR() { *v = nil }
 func (v Text) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Amount) XDRSize() int { return 8 }
-
-// XDRMaxSize returns AmountFixedSize.
+func (v *Amount) XDRSize() int  { return 8 }
 func (*Amount) XDRMaxSize() int { return AmountFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Amount) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Amount) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Amount) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Amount) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Amount) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Amount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Amount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -690,7 +557,6 @@ func (v *Amount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Amount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "envelope.Amount:")
@@ -731,49 +597,35 @@ var enumKeyKind = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v KeyKind) Valid() bool {
-	return uint32(v) <= 1 || v == 256
-}
+func (v KeyKind) Valid() bool { return uint32(v) <= 1 || v == 256 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *KeyKind) XDRSize() int { return 4 }
-
-// XDRMaxSize returns KeyKindFixedSize.
+func (v *KeyKind) XDRSize() int  { return 4 }
 func (*KeyKind) XDRMaxSize() int { return KeyKindFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *KeyKind) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *KeyKind) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *KeyKind) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *KeyKind) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *KeyKind) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *KeyKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *KeyKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.KeyKind:"))
@@ -786,7 +638,6 @@ func (v *KeyKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *KeyKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.KeyKind:")
@@ -804,44 +655,32 @@ func (v *KeyKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *KeyKind) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *TaggedKey) XDRSize() int { return 40 }
-
-// XDRMaxSize returns TaggedKeyFixedSize.
+func (v *TaggedKey) XDRSize() int  { return 40 }
 func (*TaggedKey) XDRMaxSize() int { return TaggedKeyFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *TaggedKey) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *TaggedKey) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *TaggedKey) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *TaggedKey) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *TaggedKey) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *TaggedKey) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TaggedKey) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 40) {
 		return v.failXDR(e, codec.Full())
@@ -853,7 +692,6 @@ func (v *TaggedKey) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *TaggedKey) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 40) {
 		return 0, codec.Short(b, off, 40, "envelope.TaggedKey:Tag")
@@ -884,43 +722,31 @@ func (v *Account) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns AccountMaxSize.
 func (*Account) XDRMaxSize() int { return AccountMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Account) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Account) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Account) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Account) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Account) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Account) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Kind {
 	case KeyKindPlain:
@@ -957,7 +783,6 @@ func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Account:Kind")
@@ -1031,49 +856,35 @@ var enumAssetKind = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v AssetKind) Valid() bool {
-	return uint32(v) <= 2
-}
+func (v AssetKind) Valid() bool { return uint32(v) <= 2 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AssetKind) XDRSize() int { return 4 }
-
-// XDRMaxSize returns AssetKindFixedSize.
+func (v *AssetKind) XDRSize() int  { return 4 }
 func (*AssetKind) XDRMaxSize() int { return AssetKindFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AssetKind) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AssetKind) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *AssetKind) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *AssetKind) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AssetKind) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *AssetKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AssetKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.AssetKind:"))
@@ -1086,7 +897,6 @@ func (v *AssetKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AssetKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.AssetKind:")
@@ -1104,44 +914,32 @@ func (v *AssetKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *AssetKind) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ShortAsset) XDRSize() int { return 4 + v.Issuer.XDRSize() }
-
-// XDRMaxSize returns ShortAssetMaxSize.
+func (v *ShortAsset) XDRSize() int  { return 4 + v.Issuer.XDRSize() }
 func (*ShortAsset) XDRMaxSize() int { return ShortAssetMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ShortAsset) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ShortAsset) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ShortAsset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ShortAsset) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ShortAsset) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ShortAsset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1154,7 +952,6 @@ func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ShortAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.ShortAsset:Code")
@@ -1174,44 +971,32 @@ func (v *ShortAsset) ResetXDR() { *v = ShortAsset{} }
 func (v ShortAsset) String() string { return text.String(&v, "ev_short_asset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LongAsset) XDRSize() int { return 12 + v.Issuer.XDRSize() }
-
-// XDRMaxSize returns LongAssetMaxSize.
+func (v *LongAsset) XDRSize() int  { return 12 + v.Issuer.XDRSize() }
 func (*LongAsset) XDRMaxSize() int { return LongAssetMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LongAsset) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LongAsset) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LongAsset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LongAsset) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LongAsset) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *LongAsset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return v.failXDR(e, codec.Full())
@@ -1224,7 +1009,6 @@ func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LongAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "envelope.LongAsset:Code")
@@ -1257,37 +1041,25 @@ func (v *Asset) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns AssetMaxSize.
 func (*Asset) XDRMaxSize() int { return AssetMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Asset) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Asset) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Asset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Asset) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Asset) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Asset) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Asset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.Kind {
 	case AssetKindNative:
@@ -1330,7 +1102,6 @@ func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Asset:Kind")
@@ -1391,38 +1162,26 @@ func (v *Asset) ResetXDR() {
 func (v Asset) String() string { return text.String(&v, "ev_asset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Price) XDRSize() int { return 8 }
-
-// XDRMaxSize returns PriceFixedSize.
+func (v *Price) XDRSize() int  { return 8 }
 func (*Price) XDRMaxSize() int { return PriceFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Price) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Price) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Price) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Price) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Price) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Price) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Price) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Price) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -1434,7 +1193,6 @@ func (v *Price) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Price) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "envelope.Price:Numerator")
@@ -1453,44 +1211,32 @@ func (v *Price) ResetXDR() { *v = Price{} }
 func (v Price) String() string { return text.String(&v, "ev_price") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Payment) XDRSize() int { return 8 + v.Destination.XDRSize() + v.Asset.XDRSize() }
-
-// XDRMaxSize returns PaymentMaxSize.
+func (v *Payment) XDRSize() int  { return 8 + v.Destination.XDRSize() + v.Asset.XDRSize() }
 func (*Payment) XDRMaxSize() int { return PaymentMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Payment) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Payment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Payment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Payment) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Payment) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Payment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Destination.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Payment:Destination"))
@@ -1506,7 +1252,6 @@ func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Payment) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Destination.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Payment:Destination")
@@ -1540,43 +1285,31 @@ func (v *PathPayment) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns PathPaymentMaxSize.
 func (*PathPayment) XDRMaxSize() int { return PathPaymentMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PathPayment) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PathPayment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *PathPayment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *PathPayment) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PathPayment) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *PathPayment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Send.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.PathPayment:Send"))
@@ -1612,7 +1345,6 @@ func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PathPayment) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Send.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.PathPayment:Send")
@@ -1668,38 +1400,26 @@ func (v *PathPayment) ResetXDR() {
 func (v PathPayment) String() string { return text.String(&v, "ev_path_payment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Offer) XDRSize() int { return 24 + v.Selling.XDRSize() + v.Buying.XDRSize() }
-
-// XDRMaxSize returns OfferMaxSize.
+func (v *Offer) XDRSize() int  { return 24 + v.Selling.XDRSize() + v.Buying.XDRSize() }
 func (*Offer) XDRMaxSize() int { return OfferMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Offer) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Offer) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Offer) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Offer) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Offer) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Offer) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Offer) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Selling.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Offer:Selling"))
@@ -1719,7 +1439,6 @@ func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Offer) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Selling.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Offer:Selling")
@@ -1752,44 +1471,32 @@ func (v *Offer) ResetXDR() {
 func (v Offer) String() string { return text.String(&v, "ev_offer") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Signer) XDRSize() int { return 4 + v.Key.XDRSize() }
-
-// XDRMaxSize returns SignerMaxSize.
+func (v *Signer) XDRSize() int  { return 4 + v.Key.XDRSize() }
 func (*Signer) XDRMaxSize() int { return SignerMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Signer) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Signer) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Signer) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Signer) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Signer) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Signer) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Key.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Signer:Key"))
@@ -1802,7 +1509,6 @@ func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Key.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Signer:Key")
@@ -1841,43 +1547,31 @@ func (v *Options) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns OptionsMaxSize.
 func (*Options) XDRMaxSize() int { return OptionsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Options) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Options) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Options) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Options) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Options) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Options) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1947,7 +1641,6 @@ func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Options:Inflation")
@@ -2083,37 +1776,25 @@ func (v *Data) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns DataMaxSize.
 func (*Data) XDRMaxSize() int { return DataMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Data) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Data) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Data) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Data) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Data) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Data) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Data) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Data) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Name) > 64 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 64, "envelope.Data:Name"))
@@ -2140,7 +1821,6 @@ func (v *Data) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Data) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Data:Name")
@@ -2228,49 +1908,35 @@ var enumOperationKind = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v OperationKind) Valid() bool {
-	return uint32(v) <= 3 || v == 5 || v == 8 || 10 <= v && v <= 11
-}
+func (v OperationKind) Valid() bool { return uint32(v) <= 3 || v == 5 || v == 8 || 10 <= v && v <= 11 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OperationKind) XDRSize() int { return 4 }
-
-// XDRMaxSize returns OperationKindFixedSize.
+func (v *OperationKind) XDRSize() int  { return 4 }
 func (*OperationKind) XDRMaxSize() int { return OperationKindFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OperationKind) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OperationKind) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OperationKind) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OperationKind) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OperationKind) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OperationKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OperationKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.OperationKind:"))
@@ -2283,7 +1949,6 @@ func (v *OperationKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OperationKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.OperationKind:")
@@ -2301,44 +1966,32 @@ func (v *OperationKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *OperationKind) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Create) XDRSize() int { return 8 + v.Destination.XDRSize() }
-
-// XDRMaxSize returns CreateMaxSize.
+func (v *Create) XDRSize() int  { return 8 + v.Destination.XDRSize() }
 func (*Create) XDRMaxSize() int { return CreateMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Create) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Create) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Create) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Create) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Create) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Create) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Destination.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Create:Destination"))
@@ -2351,7 +2004,6 @@ func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Destination.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Create:Destination")
@@ -2426,37 +2078,25 @@ func (v *Body) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns BodyMaxSize.
 func (*Body) XDRMaxSize() int { return BodyMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Body) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Body) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Body) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.Kind {
 	case OperationKindCreate:
@@ -2685,7 +2325,6 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Body:Kind")
@@ -3022,43 +2661,31 @@ func (v *Operation) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns OperationMaxSize.
 func (*Operation) XDRMaxSize() int { return OperationMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Operation) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Operation) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Operation) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Operation) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Operation) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Operation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Operation) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3076,7 +2703,6 @@ func (v *Operation) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Operation:Source")
@@ -3142,49 +2768,35 @@ var enumMemoKind = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v MemoKind) Valid() bool {
-	return uint32(v) <= 3
-}
+func (v MemoKind) Valid() bool { return uint32(v) <= 3 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *MemoKind) XDRSize() int { return 4 }
-
-// XDRMaxSize returns MemoKindFixedSize.
+func (v *MemoKind) XDRSize() int  { return 4 }
 func (*MemoKind) XDRMaxSize() int { return MemoKindFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MemoKind) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MemoKind) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *MemoKind) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *MemoKind) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MemoKind) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *MemoKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MemoKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.MemoKind:"))
@@ -3197,7 +2809,6 @@ func (v *MemoKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MemoKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.MemoKind:")
@@ -3228,37 +2839,25 @@ func (v *Memo) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns MemoMaxSize.
 func (*Memo) XDRMaxSize() int { return MemoMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Memo) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Memo) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Memo) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Memo) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Memo) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Memo) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Memo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Kind {
 	case MemoKindNone:
@@ -3304,7 +2903,6 @@ func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Memo:Kind")
@@ -3369,43 +2967,31 @@ func (v *Bounds) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns BoundsMaxSize.
 func (*Bounds) XDRMaxSize() int { return BoundsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Bounds) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Bounds) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Bounds) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Bounds) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Bounds) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Bounds) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Bounds) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -3425,7 +3011,6 @@ func (v *Bounds) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Bounds) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "envelope.Bounds:Earliest")
@@ -3483,43 +3068,31 @@ func (v *Transaction) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns TransactionMaxSize.
 func (*Transaction) XDRMaxSize() int { return TransactionMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Transaction) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Transaction) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Transaction) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Transaction) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Transaction) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Transaction) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Source.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Transaction:Source"))
@@ -3608,7 +3181,6 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Source.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Transaction:Source")
@@ -3743,44 +3315,32 @@ func (v *Transaction) ResetXDR() {
 func (v Transaction) String() string { return text.String(&v, "ev_transaction") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Decorated) XDRSize() int { return 8 + xdr.Padded(len(v.Signature)) }
-
-// XDRMaxSize returns DecoratedMaxSize.
+func (v *Decorated) XDRSize() int  { return 8 + xdr.Padded(len(v.Signature)) }
 func (*Decorated) XDRMaxSize() int { return DecoratedMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Decorated) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Decorated) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Decorated) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Decorated) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Decorated) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Decorated) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Decorated) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Signature) > 64 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Signature)), 64, "envelope.Decorated:Signature"))
@@ -3796,7 +3356,6 @@ func (v *Decorated) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Decorated) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "envelope.Decorated:Hint")
@@ -3833,43 +3392,31 @@ func (v *Signed) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns SignedMaxSize.
 func (*Signed) XDRMaxSize() int { return SignedMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Signed) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Signed) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Signed) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Signed) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Signed) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Signed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Transaction.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Signed:Transaction"))
@@ -3900,7 +3447,6 @@ func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Signed) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Transaction.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Signed:Transaction")
@@ -3961,43 +3507,31 @@ func (v *Bumped) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns BumpedMaxSize.
 func (*Bumped) XDRMaxSize() int { return BumpedMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Bumped) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Bumped) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Bumped) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Bumped) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Bumped) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Bumped) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Payer.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "envelope.Bumped:Payer"))
@@ -4036,7 +3570,6 @@ func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Payer.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "envelope.Bumped:Payer")
@@ -4127,43 +3660,29 @@ var enumKind = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v Kind) Valid() bool {
-	return v == 2 || v == 5
-}
+func (v Kind) Valid() bool { return v == 2 || v == 5 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Kind) XDRSize() int { return 4 }
-
-// XDRMaxSize returns KindFixedSize.
+func (v *Kind) XDRSize() int  { return 4 }
 func (*Kind) XDRMaxSize() int { return KindFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Kind) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Kind) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Kind) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Kind) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Kind) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Kind) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Kind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Kind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.Kind:"))
@@ -4176,7 +3695,6 @@ func (v *Kind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Kind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Kind:")
@@ -4204,43 +3722,31 @@ func (v *Envelope) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns EnvelopeMaxSize.
 func (*Envelope) XDRMaxSize() int { return EnvelopeMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Envelope) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Envelope) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Envelope) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Envelope) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Envelope) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Envelope) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -4265,7 +3771,6 @@ func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "envelope.Envelope:Kind")

@@ -315,20 +315,14 @@ const Nfsstat4FixedSize = 4
 // Basic data types
 type Attrlist4 []byte
 
-// The bounds of Attrlist4. Its size may be 2 GiB and more.
-const (
-	Attrlist4MinSize       = 4 // bytes on the wire, at least
-	Attrlist4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Attrlist4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Attrlist4MinSize, Attrlist4Amplification = 4, 1
 
 // Bitmap4 is typedef bitmap4.
 type Bitmap4 []uint32
 
-// The bounds of Bitmap4. Its size may be 2 GiB and more.
-const (
-	Bitmap4MinSize       = 4 // bytes on the wire, at least
-	Bitmap4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Bitmap4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Bitmap4MinSize, Bitmap4Amplification = 4, 1
 
 // Changeid4 is typedef changeid4.
 type Changeid4 uint64
@@ -369,12 +363,8 @@ const NFSCookie4FixedSize = 8
 // NFSFH4 is typedef nfs_fh4.
 type NFSFH4 []byte
 
-// The bounds of NFSFH4.
-const (
-	NFSFH4MinSize       = 4   // bytes on the wire, at least
-	NFSFH4MaxSize       = 132 // bytes on the wire, at most
-	NFSFH4Amplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of NFSFH4 in bytes, and its memory for each, at most.
+const NFSFH4MinSize, NFSFH4MaxSize, NFSFH4Amplification = 4, 132, 1
 
 // NFSLease4 is typedef nfs_lease4.
 type NFSLease4 uint32
@@ -397,11 +387,8 @@ const Qop4FixedSize = 4
 // SecOid4 is typedef sec_oid4.
 type SecOid4 []byte
 
-// The bounds of SecOid4. Its size may be 2 GiB and more.
-const (
-	SecOid4MinSize       = 4 // bytes on the wire, at least
-	SecOid4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of SecOid4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const SecOid4MinSize, SecOid4Amplification = 4, 1
 
 // Seqid4 is typedef seqid4.
 type Seqid4 uint32
@@ -412,11 +399,8 @@ const Seqid4FixedSize = 4
 // UTF8String is typedef utf8string.
 type UTF8String []byte
 
-// The bounds of UTF8String. Its size may be 2 GiB and more.
-const (
-	UTF8StringMinSize       = 4 // bytes on the wire, at least
-	UTF8StringAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of UTF8String in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const UTF8StringMinSize, UTF8StringAmplification = 4, 1
 
 // UTF8StrCis is typedef utf8str_cis.
 type UTF8StrCis = UTF8String
@@ -433,11 +417,8 @@ type Component4 = UTF8StrCs
 // Linktext4 is typedef linktext4.
 type Linktext4 []byte
 
-// The bounds of Linktext4. Its size may be 2 GiB and more.
-const (
-	Linktext4MinSize       = 4 // bytes on the wire, at least
-	Linktext4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Linktext4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Linktext4MinSize, Linktext4Amplification = 4, 1
 
 // ASCIIRequired4 is typedef ascii_REQUIRED4.
 type ASCIIRequired4 = UTF8String
@@ -445,11 +426,8 @@ type ASCIIRequired4 = UTF8String
 // Pathname4 is typedef pathname4.
 type Pathname4 []Component4
 
-// The bounds of Pathname4. Its size may be 2 GiB and more.
-const (
-	Pathname4MinSize       = 4 // bytes on the wire, at least
-	Pathname4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Pathname4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Pathname4MinSize, Pathname4Amplification = 4, 6
 
 // NFSLockid4 is typedef nfs_lockid4.
 type NFSLockid4 uint64
@@ -492,11 +470,8 @@ type Settime4 struct {
 	Time  Nfstime4 `xdr:"time,case=1"`           // if SetIt is TimeHow4ClientTime
 }
 
-// The bounds of Settime4.
-const (
-	Settime4MinSize = 4  // bytes on the wire, at least
-	Settime4MaxSize = 16 // bytes on the wire, at most
-)
+// The least and the largest size of Settime4 in bytes.
+const Settime4MinSize, Settime4MaxSize = 4, 16
 
 // Fsid4 is struct fsid4.
 //
@@ -517,11 +492,8 @@ type FSLocation4 struct {
 	Rootpath Pathname4    `xdr:"rootpath"`
 }
 
-// The bounds of FSLocation4. Its size may be 2 GiB and more.
-const (
-	FSLocation4MinSize       = 8 // bytes on the wire, at least
-	FSLocation4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of FSLocation4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const FSLocation4MinSize, FSLocation4Amplification = 8, 6
 
 // FSLocations4 is struct fs_locations4.
 type FSLocations4 struct {
@@ -529,11 +501,8 @@ type FSLocations4 struct {
 	Locations []FSLocation4 `xdr:"locations"`
 }
 
-// The bounds of FSLocations4. Its size may be 2 GiB and more.
-const (
-	FSLocations4MinSize       = 8 // bytes on the wire, at least
-	FSLocations4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of FSLocations4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const FSLocations4MinSize, FSLocations4Amplification = 8, 6
 
 // Acetype4 is typedef acetype4.
 type Acetype4 uint32
@@ -567,11 +536,8 @@ type Nfsace4 struct {
 	Who        UTF8StrMixed `xdr:"who"`
 }
 
-// The bounds of Nfsace4. Its size may be 2 GiB and more.
-const (
-	Nfsace4MinSize       = 16 // bytes on the wire, at least
-	Nfsace4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Nfsace4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Nfsace4MinSize, Nfsace4Amplification = 16, 1
 
 // Specdata4 is struct specdata4.
 //
@@ -642,11 +608,8 @@ type Fattr4RdattrError = Nfsstat4
 // Fattr4ACL is typedef fattr4_acl.
 type Fattr4ACL []Nfsace4
 
-// The bounds of Fattr4ACL. Its size may be 2 GiB and more.
-const (
-	Fattr4ACLMinSize       = 4 // bytes on the wire, at least
-	Fattr4ACLAmplification = 3 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Fattr4ACL in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Fattr4ACLMinSize, Fattr4ACLAmplification = 4, 3
 
 // Fattr4Aclsupport is typedef fattr4_aclsupport.
 type Fattr4Aclsupport uint32
@@ -869,11 +832,8 @@ type Fattr4 struct {
 	AttrVals Attrlist4 `xdr:"attr_vals"`
 }
 
-// The bounds of Fattr4. Its size may be 2 GiB and more.
-const (
-	Fattr4MinSize       = 8 // bytes on the wire, at least
-	Fattr4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Fattr4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Fattr4MinSize, Fattr4Amplification = 8, 1
 
 // ChangeInfo4 is struct change_info4.
 //
@@ -894,11 +854,8 @@ type Clientaddr4 struct {
 	Addr  xdr.String `xdr:"r_addr,string"`  // universal address
 }
 
-// The bounds of Clientaddr4. Its size may be 2 GiB and more.
-const (
-	Clientaddr4MinSize       = 8 // bytes on the wire, at least
-	Clientaddr4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Clientaddr4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Clientaddr4MinSize, Clientaddr4Amplification = 8, 1
 
 // CbClient4 is struct cb_client4.
 //
@@ -908,11 +865,8 @@ type CbClient4 struct {
 	Location Clientaddr4 `xdr:"cb_location"`
 }
 
-// The bounds of CbClient4. Its size may be 2 GiB and more.
-const (
-	CbClient4MinSize       = 12 // bytes on the wire, at least
-	CbClient4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CbClient4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CbClient4MinSize, CbClient4Amplification = 12, 1
 
 // Stateid4 is struct stateid4.
 //
@@ -933,12 +887,8 @@ type NFSClientID4 struct {
 	ID       []byte    `xdr:"id"`
 }
 
-// The bounds of NFSClientID4.
-const (
-	NFSClientID4MinSize       = 12   // bytes on the wire, at least
-	NFSClientID4MaxSize       = 1036 // bytes on the wire, at most
-	NFSClientID4Amplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of NFSClientID4 in bytes, and its memory for each, at most.
+const NFSClientID4MinSize, NFSClientID4MaxSize, NFSClientID4Amplification = 12, 1036, 1
 
 // OpenOwner4 is struct open_owner4.
 type OpenOwner4 struct {
@@ -946,12 +896,8 @@ type OpenOwner4 struct {
 	Owner    []byte    `xdr:"owner"`
 }
 
-// The bounds of OpenOwner4.
-const (
-	OpenOwner4MinSize       = 12   // bytes on the wire, at least
-	OpenOwner4MaxSize       = 1036 // bytes on the wire, at most
-	OpenOwner4Amplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of OpenOwner4 in bytes, and its memory for each, at most.
+const OpenOwner4MinSize, OpenOwner4MaxSize, OpenOwner4Amplification = 12, 1036, 1
 
 // LockOwner4 is struct lock_owner4.
 type LockOwner4 struct {
@@ -959,12 +905,8 @@ type LockOwner4 struct {
 	Owner    []byte    `xdr:"owner"`
 }
 
-// The bounds of LockOwner4.
-const (
-	LockOwner4MinSize       = 12   // bytes on the wire, at least
-	LockOwner4MaxSize       = 1036 // bytes on the wire, at most
-	LockOwner4Amplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of LockOwner4 in bytes, and its memory for each, at most.
+const LockOwner4MinSize, LockOwner4MaxSize, LockOwner4Amplification = 12, 1036, 1
 
 // NFSLockType4 is enum nfs_lock_type4.
 type NFSLockType4 int32
@@ -1004,11 +946,8 @@ type Access4Res struct {
 	Resok4 Access4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Access4Res.
-const (
-	Access4ResMinSize = 4  // bytes on the wire, at least
-	Access4ResMaxSize = 12 // bytes on the wire, at most
-)
+// The least and the largest size of Access4Res in bytes.
+const Access4ResMinSize, Access4ResMaxSize = 4, 12
 
 // Close4Args is struct CLOSE4args.
 type Close4Args struct {
@@ -1026,11 +965,8 @@ type Close4Res struct {
 	OpenStateid Stateid4 `xdr:"open_stateid,case=0"`   // if Status is Nfsstat4OK
 }
 
-// The bounds of Close4Res.
-const (
-	Close4ResMinSize = 4  // bytes on the wire, at least
-	Close4ResMaxSize = 20 // bytes on the wire, at most
-)
+// The least and the largest size of Close4Res in bytes.
+const Close4ResMinSize, Close4ResMaxSize = 4, 20
 
 // Commit4Args is struct COMMIT4args.
 type Commit4Args struct {
@@ -1056,11 +992,8 @@ type Commit4Res struct {
 	Resok4 Commit4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Commit4Res.
-const (
-	Commit4ResMinSize = 4  // bytes on the wire, at least
-	Commit4ResMaxSize = 12 // bytes on the wire, at most
-)
+// The least and the largest size of Commit4Res in bytes.
+const Commit4ResMinSize, Commit4ResMaxSize = 4, 12
 
 // Createtype4 is union createtype4, with the arm that Type selects.
 type Createtype4 struct {
@@ -1069,11 +1002,8 @@ type Createtype4 struct {
 	Devdata  Specdata4 `xdr:"devdata,case=3,case=4"`                    // if Type is NFSFtype4Blk or NFSFtype4Chr
 }
 
-// The bounds of Createtype4. Its size may be 2 GiB and more.
-const (
-	Createtype4MinSize       = 4 // bytes on the wire, at least
-	Createtype4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Createtype4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Createtype4MinSize, Createtype4Amplification = 4, 1
 
 // Create4Args is struct CREATE4args.
 type Create4Args struct {
@@ -1083,11 +1013,8 @@ type Create4Args struct {
 	Createattrs Fattr4      `xdr:"createattrs"`
 }
 
-// The bounds of Create4Args. Its size may be 2 GiB and more.
-const (
-	Create4ArgsMinSize       = 16 // bytes on the wire, at least
-	Create4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Create4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Create4ArgsMinSize, Create4ArgsAmplification = 16, 1
 
 // Create4Resok is struct CREATE4resok.
 type Create4Resok struct {
@@ -1095,11 +1022,8 @@ type Create4Resok struct {
 	Attrset Bitmap4     `xdr:"attrset"` // attributes set
 }
 
-// The bounds of Create4Resok. Its size may be 2 GiB and more.
-const (
-	Create4ResokMinSize       = 24 // bytes on the wire, at least
-	Create4ResokAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Create4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Create4ResokMinSize, Create4ResokAmplification = 24, 1
 
 // Create4Res is union CREATE4res, with the arm that Status selects.
 type Create4Res struct {
@@ -1107,11 +1031,8 @@ type Create4Res struct {
 	Resok4 Create4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Create4Res. Its size may be 2 GiB and more.
-const (
-	Create4ResMinSize       = 4 // bytes on the wire, at least
-	Create4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Create4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Create4ResMinSize, Create4ResAmplification = 4, 1
 
 // Delegpurge4Args is struct DELEGPURGE4args.
 type Delegpurge4Args struct {
@@ -1152,22 +1073,16 @@ type Getattr4Args struct {
 	AttrRequest Bitmap4 `xdr:"attr_request"`
 }
 
-// The bounds of Getattr4Args. Its size may be 2 GiB and more.
-const (
-	Getattr4ArgsMinSize       = 4 // bytes on the wire, at least
-	Getattr4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Getattr4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Getattr4ArgsMinSize, Getattr4ArgsAmplification = 4, 1
 
 // Getattr4Resok is struct GETATTR4resok.
 type Getattr4Resok struct {
 	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
-// The bounds of Getattr4Resok. Its size may be 2 GiB and more.
-const (
-	Getattr4ResokMinSize       = 8 // bytes on the wire, at least
-	Getattr4ResokAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Getattr4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Getattr4ResokMinSize, Getattr4ResokAmplification = 8, 1
 
 // Getattr4Res is union GETATTR4res, with the arm that Status selects.
 type Getattr4Res struct {
@@ -1175,23 +1090,16 @@ type Getattr4Res struct {
 	Resok4 Getattr4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Getattr4Res. Its size may be 2 GiB and more.
-const (
-	Getattr4ResMinSize       = 4 // bytes on the wire, at least
-	Getattr4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Getattr4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Getattr4ResMinSize, Getattr4ResAmplification = 4, 1
 
 // Getfh4Resok is struct GETFH4resok.
 type Getfh4Resok struct {
 	Object NFSFH4 `xdr:"object"`
 }
 
-// The bounds of Getfh4Resok.
-const (
-	Getfh4ResokMinSize       = 4   // bytes on the wire, at least
-	Getfh4ResokMaxSize       = 132 // bytes on the wire, at most
-	Getfh4ResokAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Getfh4Resok in bytes, and its memory for each, at most.
+const Getfh4ResokMinSize, Getfh4ResokMaxSize, Getfh4ResokAmplification = 4, 132, 1
 
 // Getfh4Res is union GETFH4res, with the arm that Status selects.
 type Getfh4Res struct {
@@ -1199,12 +1107,8 @@ type Getfh4Res struct {
 	Resok4 Getfh4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Getfh4Res.
-const (
-	Getfh4ResMinSize       = 4   // bytes on the wire, at least
-	Getfh4ResMaxSize       = 136 // bytes on the wire, at most
-	Getfh4ResAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Getfh4Res in bytes, and its memory for each, at most.
+const Getfh4ResMinSize, Getfh4ResMaxSize, Getfh4ResAmplification = 4, 136, 1
 
 // Link4Args is struct LINK4args.
 type Link4Args struct {
@@ -1213,11 +1117,8 @@ type Link4Args struct {
 	Newname Component4 `xdr:"newname"`
 }
 
-// The bounds of Link4Args. Its size may be 2 GiB and more.
-const (
-	Link4ArgsMinSize       = 4 // bytes on the wire, at least
-	Link4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Link4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Link4ArgsMinSize, Link4ArgsAmplification = 4, 1
 
 // Link4Resok is struct LINK4resok.
 type Link4Resok struct {
@@ -1233,11 +1134,8 @@ type Link4Res struct {
 	Resok4 Link4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Link4Res.
-const (
-	Link4ResMinSize = 4  // bytes on the wire, at least
-	Link4ResMaxSize = 24 // bytes on the wire, at most
-)
+// The least and the largest size of Link4Res in bytes.
+const Link4ResMinSize, Link4ResMaxSize = 4, 24
 
 // OpenToLockOwner4 is struct open_to_lock_owner4.
 //
@@ -1249,12 +1147,8 @@ type OpenToLockOwner4 struct {
 	LockOwner   LockOwner4 `xdr:"lock_owner"`
 }
 
-// The bounds of OpenToLockOwner4.
-const (
-	OpenToLockOwner4MinSize       = 36   // bytes on the wire, at least
-	OpenToLockOwner4MaxSize       = 1060 // bytes on the wire, at most
-	OpenToLockOwner4Amplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of OpenToLockOwner4 in bytes, and its memory for each, at most.
+const OpenToLockOwner4MinSize, OpenToLockOwner4MaxSize, OpenToLockOwner4Amplification = 36, 1060, 1
 
 // ExistLockOwner4 is struct exist_lock_owner4.
 //
@@ -1274,12 +1168,8 @@ type Locker4 struct {
 	LockOwner    ExistLockOwner4  `xdr:"lock_owner,case=0"`     // if NewLockOwner is false
 }
 
-// The bounds of Locker4.
-const (
-	Locker4MinSize       = 24   // bytes on the wire, at least
-	Locker4MaxSize       = 1064 // bytes on the wire, at most
-	Locker4Amplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Locker4 in bytes, and its memory for each, at most.
+const Locker4MinSize, Locker4MaxSize, Locker4Amplification = 24, 1064, 1
 
 // Lock4Args is struct LOCK4args.
 //
@@ -1293,12 +1183,8 @@ type Lock4Args struct {
 	Locker   Locker4      `xdr:"locker"`
 }
 
-// The bounds of Lock4Args.
-const (
-	Lock4ArgsMinSize       = 48   // bytes on the wire, at least
-	Lock4ArgsMaxSize       = 1088 // bytes on the wire, at most
-	Lock4ArgsAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Lock4Args in bytes, and its memory for each, at most.
+const Lock4ArgsMinSize, Lock4ArgsMaxSize, Lock4ArgsAmplification = 48, 1088, 1
 
 // Lock4Denied is struct LOCK4denied.
 type Lock4Denied struct {
@@ -1308,12 +1194,8 @@ type Lock4Denied struct {
 	Owner    LockOwner4   `xdr:"owner"`
 }
 
-// The bounds of Lock4Denied.
-const (
-	Lock4DeniedMinSize       = 32   // bytes on the wire, at least
-	Lock4DeniedMaxSize       = 1056 // bytes on the wire, at most
-	Lock4DeniedAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Lock4Denied in bytes, and its memory for each, at most.
+const Lock4DeniedMinSize, Lock4DeniedMaxSize, Lock4DeniedAmplification = 32, 1056, 1
 
 // Lock4Resok is struct LOCK4resok.
 type Lock4Resok struct {
@@ -1330,12 +1212,8 @@ type Lock4Res struct {
 	Denied Lock4Denied `xdr:"denied,case=10010"`     // if Status is Nfsstat4ErrDenied
 }
 
-// The bounds of Lock4Res.
-const (
-	Lock4ResMinSize       = 4    // bytes on the wire, at least
-	Lock4ResMaxSize       = 1060 // bytes on the wire, at most
-	Lock4ResAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Lock4Res in bytes, and its memory for each, at most.
+const Lock4ResMinSize, Lock4ResMaxSize, Lock4ResAmplification = 4, 1060, 1
 
 // Lockt4Args is struct LOCKT4args.
 type Lockt4Args struct {
@@ -1346,12 +1224,8 @@ type Lockt4Args struct {
 	Owner    LockOwner4   `xdr:"owner"`
 }
 
-// The bounds of Lockt4Args.
-const (
-	Lockt4ArgsMinSize       = 32   // bytes on the wire, at least
-	Lockt4ArgsMaxSize       = 1056 // bytes on the wire, at most
-	Lockt4ArgsAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Lockt4Args in bytes, and its memory for each, at most.
+const Lockt4ArgsMinSize, Lockt4ArgsMaxSize, Lockt4ArgsAmplification = 32, 1056, 1
 
 // Lockt4Res is union LOCKT4res, with the arm that Status selects.
 type Lockt4Res struct {
@@ -1359,12 +1233,8 @@ type Lockt4Res struct {
 	Denied Lock4Denied `xdr:"denied,case=10010"`            // if Status is Nfsstat4ErrDenied
 }
 
-// The bounds of Lockt4Res.
-const (
-	Lockt4ResMinSize       = 4    // bytes on the wire, at least
-	Lockt4ResMaxSize       = 1060 // bytes on the wire, at most
-	Lockt4ResAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Lockt4Res in bytes, and its memory for each, at most.
+const Lockt4ResMinSize, Lockt4ResMaxSize, Lockt4ResAmplification = 4, 1060, 1
 
 // Locku4Args is struct LOCKU4args.
 type Locku4Args struct {
@@ -1385,11 +1255,8 @@ type Locku4Res struct {
 	LockStateid Stateid4 `xdr:"lock_stateid,case=0"`   // if Status is Nfsstat4OK
 }
 
-// The bounds of Locku4Res.
-const (
-	Locku4ResMinSize = 4  // bytes on the wire, at least
-	Locku4ResMaxSize = 20 // bytes on the wire, at most
-)
+// The least and the largest size of Locku4Res in bytes.
+const Locku4ResMinSize, Locku4ResMaxSize = 4, 20
 
 // Lookup4Args is struct LOOKUP4args.
 type Lookup4Args struct {
@@ -1397,11 +1264,8 @@ type Lookup4Args struct {
 	Objname Component4 `xdr:"objname"`
 }
 
-// The bounds of Lookup4Args. Its size may be 2 GiB and more.
-const (
-	Lookup4ArgsMinSize       = 4 // bytes on the wire, at least
-	Lookup4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Lookup4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Lookup4ArgsMinSize, Lookup4ArgsAmplification = 4, 1
 
 // Lookup4Res is struct LOOKUP4res.
 type Lookup4Res struct {
@@ -1427,11 +1291,8 @@ type Nverify4Args struct {
 	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
-// The bounds of Nverify4Args. Its size may be 2 GiB and more.
-const (
-	Nverify4ArgsMinSize       = 8 // bytes on the wire, at least
-	Nverify4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Nverify4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Nverify4ArgsMinSize, Nverify4ArgsAmplification = 8, 1
 
 // Nverify4Res is struct NVERIFY4res.
 type Nverify4Res struct {
@@ -1463,11 +1324,8 @@ type Createhow4 struct {
 	Createverf  Verifier4   `xdr:"createverf,case=2"`         // if Mode is Createmode4Exclusive
 }
 
-// The bounds of Createhow4. Its size may be 2 GiB and more.
-const (
-	Createhow4MinSize       = 12 // bytes on the wire, at least
-	Createhow4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Createhow4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Createhow4MinSize, Createhow4Amplification = 12, 1
 
 // Opentype4 is enum opentype4.
 type Opentype4 int32
@@ -1487,11 +1345,8 @@ type Openflag4 struct {
 	How      Createhow4 `xdr:"how,case=1"`              // if Opentype is Opentype4Create
 }
 
-// The bounds of Openflag4. Its size may be 2 GiB and more.
-const (
-	Openflag4MinSize       = 4 // bytes on the wire, at least
-	Openflag4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Openflag4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Openflag4MinSize, Openflag4Amplification = 4, 1
 
 // LimitBy4 is enum limit_by4.
 //
@@ -1559,11 +1414,8 @@ type OpenClaimDelegateCur4 struct {
 	File            Component4 `xdr:"file"`
 }
 
-// The bounds of OpenClaimDelegateCur4. Its size may be 2 GiB and more.
-const (
-	OpenClaimDelegateCur4MinSize       = 20 // bytes on the wire, at least
-	OpenClaimDelegateCur4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of OpenClaimDelegateCur4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const OpenClaimDelegateCur4MinSize, OpenClaimDelegateCur4Amplification = 20, 1
 
 // OpenClaim4 is union open_claim4, with the arm that Claim selects.
 type OpenClaim4 struct {
@@ -1578,11 +1430,8 @@ type OpenClaim4 struct {
 	FileDelegatePrev Component4 `xdr:"file_delegate_prev,case=3"` // if Claim is OpenClaimType4DelegatePrev
 }
 
-// The bounds of OpenClaim4. Its size may be 2 GiB and more.
-const (
-	OpenClaim4MinSize       = 8 // bytes on the wire, at least
-	OpenClaim4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of OpenClaim4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const OpenClaim4MinSize, OpenClaim4Amplification = 8, 1
 
 // Open4Args is struct OPEN4args.
 //
@@ -1596,11 +1445,8 @@ type Open4Args struct {
 	Claim       OpenClaim4 `xdr:"claim"`
 }
 
-// The bounds of Open4Args. Its size may be 2 GiB and more.
-const (
-	Open4ArgsMinSize       = 36 // bytes on the wire, at least
-	Open4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Open4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Open4ArgsMinSize, Open4ArgsAmplification = 36, 1
 
 // OpenReadDelegation4 is struct open_read_delegation4.
 type OpenReadDelegation4 struct {
@@ -1609,11 +1455,8 @@ type OpenReadDelegation4 struct {
 	Permissions Nfsace4  `xdr:"permissions"` // Defines users who don't need an ACCESS call to open for read.
 }
 
-// The bounds of OpenReadDelegation4. Its size may be 2 GiB and more.
-const (
-	OpenReadDelegation4MinSize       = 36 // bytes on the wire, at least
-	OpenReadDelegation4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of OpenReadDelegation4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const OpenReadDelegation4MinSize, OpenReadDelegation4Amplification = 36, 1
 
 // OpenWriteDelegation4 is struct open_write_delegation4.
 type OpenWriteDelegation4 struct {
@@ -1623,11 +1466,8 @@ type OpenWriteDelegation4 struct {
 	Permissions Nfsace4        `xdr:"permissions"` // Defines users who don't need an ACCESS call as part of a delegated open.
 }
 
-// The bounds of OpenWriteDelegation4. Its size may be 2 GiB and more.
-const (
-	OpenWriteDelegation4MinSize       = 48 // bytes on the wire, at least
-	OpenWriteDelegation4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of OpenWriteDelegation4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const OpenWriteDelegation4MinSize, OpenWriteDelegation4Amplification = 48, 1
 
 // OpenDelegation4 is union open_delegation4, with the arm that DelegationType selects.
 type OpenDelegation4 struct {
@@ -1636,11 +1476,8 @@ type OpenDelegation4 struct {
 	Write          *OpenWriteDelegation4 `xdr:"write,case=2,pointer"`          // if DelegationType is OpenDelegationType4Write
 }
 
-// The bounds of OpenDelegation4. Its size may be 2 GiB and more.
-const (
-	OpenDelegation4MinSize       = 4 // bytes on the wire, at least
-	OpenDelegation4Amplification = 2 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of OpenDelegation4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const OpenDelegation4MinSize, OpenDelegation4Amplification = 4, 2
 
 // Open4Resok is struct OPEN4resok.
 type Open4Resok struct {
@@ -1651,11 +1488,8 @@ type Open4Resok struct {
 	Delegation OpenDelegation4 `xdr:"delegation"` // Info on any open delegation
 }
 
-// The bounds of Open4Resok. Its size may be 2 GiB and more.
-const (
-	Open4ResokMinSize       = 48 // bytes on the wire, at least
-	Open4ResokAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Open4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Open4ResokMinSize, Open4ResokAmplification = 48, 1
 
 // Open4Res is union OPEN4res, with the arm that Status selects.
 type Open4Res struct {
@@ -1664,11 +1498,8 @@ type Open4Res struct {
 	Resok4 *Open4Resok `xdr:"resok4,case=0,pointer"` // if Status is Nfsstat4OK
 }
 
-// The bounds of Open4Res. Its size may be 2 GiB and more.
-const (
-	Open4ResMinSize       = 4 // bytes on the wire, at least
-	Open4ResAmplification = 3 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Open4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Open4ResMinSize, Open4ResAmplification = 4, 3
 
 // Openattr4Args is struct OPENATTR4args.
 type Openattr4Args struct {
@@ -1712,11 +1543,8 @@ type OpenConfirm4Res struct {
 	Resok4 OpenConfirm4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of OpenConfirm4Res.
-const (
-	OpenConfirm4ResMinSize = 4  // bytes on the wire, at least
-	OpenConfirm4ResMaxSize = 20 // bytes on the wire, at most
-)
+// The least and the largest size of OpenConfirm4Res in bytes.
+const OpenConfirm4ResMinSize, OpenConfirm4ResMaxSize = 4, 20
 
 // OpenDowngrade4Args is struct OPEN_DOWNGRADE4args.
 type OpenDowngrade4Args struct {
@@ -1744,23 +1572,16 @@ type OpenDowngrade4Res struct {
 	Resok4 OpenDowngrade4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of OpenDowngrade4Res.
-const (
-	OpenDowngrade4ResMinSize = 4  // bytes on the wire, at least
-	OpenDowngrade4ResMaxSize = 20 // bytes on the wire, at most
-)
+// The least and the largest size of OpenDowngrade4Res in bytes.
+const OpenDowngrade4ResMinSize, OpenDowngrade4ResMaxSize = 4, 20
 
 // Putfh4Args is struct PUTFH4args.
 type Putfh4Args struct {
 	Object NFSFH4 `xdr:"object"`
 }
 
-// The bounds of Putfh4Args.
-const (
-	Putfh4ArgsMinSize       = 4   // bytes on the wire, at least
-	Putfh4ArgsMaxSize       = 132 // bytes on the wire, at most
-	Putfh4ArgsAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Putfh4Args in bytes, and its memory for each, at most.
+const Putfh4ArgsMinSize, Putfh4ArgsMaxSize, Putfh4ArgsAmplification = 4, 132, 1
 
 // Putfh4Res is struct PUTFH4res.
 type Putfh4Res struct {
@@ -1806,11 +1627,8 @@ type Read4Resok struct {
 	Data []byte `xdr:"data"`
 }
 
-// The bounds of Read4Resok. Its size may be 2 GiB and more.
-const (
-	Read4ResokMinSize       = 8 // bytes on the wire, at least
-	Read4ResokAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Read4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Read4ResokMinSize, Read4ResokAmplification = 8, 1
 
 // Read4Res is union READ4res, with the arm that Status selects.
 type Read4Res struct {
@@ -1818,11 +1636,8 @@ type Read4Res struct {
 	Resok4 Read4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Read4Res. Its size may be 2 GiB and more.
-const (
-	Read4ResMinSize       = 4 // bytes on the wire, at least
-	Read4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Read4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Read4ResMinSize, Read4ResAmplification = 4, 1
 
 // Readdir4Args is struct READDIR4args.
 type Readdir4Args struct {
@@ -1834,11 +1649,8 @@ type Readdir4Args struct {
 	AttrRequest Bitmap4    `xdr:"attr_request"`
 }
 
-// The bounds of Readdir4Args. Its size may be 2 GiB and more.
-const (
-	Readdir4ArgsMinSize       = 28 // bytes on the wire, at least
-	Readdir4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Readdir4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Readdir4ArgsMinSize, Readdir4ArgsAmplification = 28, 1
 
 // Entry4 is one element of the linked list of struct entry4, without the pointer to the next.
 type Entry4 struct {
@@ -1847,11 +1659,8 @@ type Entry4 struct {
 	Attrs  Fattr4     `xdr:"attrs"`
 }
 
-// The bounds of Entry4. Its size may be 2 GiB and more.
-const (
-	Entry4MinSize       = 20 // bytes on the wire, at least
-	Entry4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Entry4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Entry4MinSize, Entry4Amplification = 20, 1
 
 // Dirlist4 is struct dirlist4.
 type Dirlist4 struct {
@@ -1859,11 +1668,8 @@ type Dirlist4 struct {
 	EOF     bool     `xdr:"eof"`
 }
 
-// The bounds of Dirlist4. Its size may be 2 GiB and more.
-const (
-	Dirlist4MinSize       = 8  // bytes on the wire, at least
-	Dirlist4Amplification = 10 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Dirlist4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Dirlist4MinSize, Dirlist4Amplification = 8, 10
 
 // Readdir4Resok is struct READDIR4resok.
 type Readdir4Resok struct {
@@ -1871,11 +1677,8 @@ type Readdir4Resok struct {
 	Reply      Dirlist4  `xdr:"reply"`
 }
 
-// The bounds of Readdir4Resok. Its size may be 2 GiB and more.
-const (
-	Readdir4ResokMinSize       = 16 // bytes on the wire, at least
-	Readdir4ResokAmplification = 8  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Readdir4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Readdir4ResokMinSize, Readdir4ResokAmplification = 16, 8
 
 // Readdir4Res is union READDIR4res, with the arm that Status selects.
 type Readdir4Res struct {
@@ -1883,22 +1686,16 @@ type Readdir4Res struct {
 	Resok4 Readdir4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Readdir4Res. Its size may be 2 GiB and more.
-const (
-	Readdir4ResMinSize       = 4 // bytes on the wire, at least
-	Readdir4ResAmplification = 8 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Readdir4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Readdir4ResMinSize, Readdir4ResAmplification = 4, 8
 
 // Readlink4Resok is struct READLINK4resok.
 type Readlink4Resok struct {
 	Link Linktext4 `xdr:"link"`
 }
 
-// The bounds of Readlink4Resok. Its size may be 2 GiB and more.
-const (
-	Readlink4ResokMinSize       = 4 // bytes on the wire, at least
-	Readlink4ResokAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Readlink4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Readlink4ResokMinSize, Readlink4ResokAmplification = 4, 1
 
 // Readlink4Res is union READLINK4res, with the arm that Status selects.
 type Readlink4Res struct {
@@ -1906,11 +1703,8 @@ type Readlink4Res struct {
 	Resok4 Readlink4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Readlink4Res. Its size may be 2 GiB and more.
-const (
-	Readlink4ResMinSize       = 4 // bytes on the wire, at least
-	Readlink4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Readlink4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Readlink4ResMinSize, Readlink4ResAmplification = 4, 1
 
 // Remove4Args is struct REMOVE4args.
 type Remove4Args struct {
@@ -1918,11 +1712,8 @@ type Remove4Args struct {
 	Target Component4 `xdr:"target"`
 }
 
-// The bounds of Remove4Args. Its size may be 2 GiB and more.
-const (
-	Remove4ArgsMinSize       = 4 // bytes on the wire, at least
-	Remove4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Remove4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Remove4ArgsMinSize, Remove4ArgsAmplification = 4, 1
 
 // Remove4Resok is struct REMOVE4resok.
 type Remove4Resok struct {
@@ -1938,11 +1729,8 @@ type Remove4Res struct {
 	Resok4 Remove4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Remove4Res.
-const (
-	Remove4ResMinSize = 4  // bytes on the wire, at least
-	Remove4ResMaxSize = 24 // bytes on the wire, at most
-)
+// The least and the largest size of Remove4Res in bytes.
+const Remove4ResMinSize, Remove4ResMaxSize = 4, 24
 
 // Rename4Args is struct RENAME4args.
 type Rename4Args struct {
@@ -1952,11 +1740,8 @@ type Rename4Args struct {
 	Newname Component4 `xdr:"newname"`
 }
 
-// The bounds of Rename4Args. Its size may be 2 GiB and more.
-const (
-	Rename4ArgsMinSize       = 8 // bytes on the wire, at least
-	Rename4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Rename4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Rename4ArgsMinSize, Rename4ArgsAmplification = 8, 1
 
 // Rename4Resok is struct RENAME4resok.
 type Rename4Resok struct {
@@ -1973,11 +1758,8 @@ type Rename4Res struct {
 	Resok4 Rename4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Rename4Res.
-const (
-	Rename4ResMinSize = 4  // bytes on the wire, at least
-	Rename4ResMaxSize = 44 // bytes on the wire, at most
-)
+// The least and the largest size of Rename4Res in bytes.
+const Rename4ResMinSize, Rename4ResMaxSize = 4, 44
 
 // Renew4Args is struct RENEW4args.
 type Renew4Args struct {
@@ -2019,11 +1801,8 @@ type Secinfo4Args struct {
 	Name Component4 `xdr:"name"`
 }
 
-// The bounds of Secinfo4Args. Its size may be 2 GiB and more.
-const (
-	Secinfo4ArgsMinSize       = 4 // bytes on the wire, at least
-	Secinfo4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Secinfo4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Secinfo4ArgsMinSize, Secinfo4ArgsAmplification = 4, 1
 
 // RPCGSSSvc is enum rpc_gss_svc_t.
 //
@@ -2047,11 +1826,8 @@ type RpcsecGSSInfo struct {
 	Service RPCGSSSvc `xdr:"service"`
 }
 
-// The bounds of RpcsecGSSInfo. Its size may be 2 GiB and more.
-const (
-	RpcsecGSSInfoMinSize       = 12 // bytes on the wire, at least
-	RpcsecGSSInfoAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of RpcsecGSSInfo in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const RpcsecGSSInfoMinSize, RpcsecGSSInfoAmplification = 12, 1
 
 // Secinfo4 is union secinfo4, with the arm that Flavor selects.
 //
@@ -2061,20 +1837,14 @@ type Secinfo4 struct {
 	FlavorInfo RpcsecGSSInfo `xdr:"flavor_info,case=6"`    // if Flavor is RpcsecGSS
 }
 
-// The bounds of Secinfo4. Its size may be 2 GiB and more.
-const (
-	Secinfo4MinSize       = 4 // bytes on the wire, at least
-	Secinfo4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Secinfo4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Secinfo4MinSize, Secinfo4Amplification = 4, 1
 
 // Secinfo4Resok is typedef SECINFO4resok.
 type Secinfo4Resok []Secinfo4
 
-// The bounds of Secinfo4Resok. Its size may be 2 GiB and more.
-const (
-	Secinfo4ResokMinSize       = 4  // bytes on the wire, at least
-	Secinfo4ResokAmplification = 10 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Secinfo4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Secinfo4ResokMinSize, Secinfo4ResokAmplification = 4, 10
 
 // Secinfo4Res is union SECINFO4res, with the arm that Status selects.
 type Secinfo4Res struct {
@@ -2082,11 +1852,8 @@ type Secinfo4Res struct {
 	Resok4 Secinfo4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Secinfo4Res. Its size may be 2 GiB and more.
-const (
-	Secinfo4ResMinSize       = 4  // bytes on the wire, at least
-	Secinfo4ResAmplification = 10 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Secinfo4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Secinfo4ResMinSize, Secinfo4ResAmplification = 4, 10
 
 // Setattr4Args is struct SETATTR4args.
 type Setattr4Args struct {
@@ -2095,11 +1862,8 @@ type Setattr4Args struct {
 	ObjAttributes Fattr4   `xdr:"obj_attributes"`
 }
 
-// The bounds of Setattr4Args. Its size may be 2 GiB and more.
-const (
-	Setattr4ArgsMinSize       = 24 // bytes on the wire, at least
-	Setattr4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Setattr4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Setattr4ArgsMinSize, Setattr4ArgsAmplification = 24, 1
 
 // Setattr4Res is struct SETATTR4res.
 type Setattr4Res struct {
@@ -2107,11 +1871,8 @@ type Setattr4Res struct {
 	Attrsset Bitmap4  `xdr:"attrsset"`
 }
 
-// The bounds of Setattr4Res. Its size may be 2 GiB and more.
-const (
-	Setattr4ResMinSize       = 8 // bytes on the wire, at least
-	Setattr4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Setattr4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Setattr4ResMinSize, Setattr4ResAmplification = 8, 1
 
 // Setclientid4Args is struct SETCLIENTID4args.
 type Setclientid4Args struct {
@@ -2120,11 +1881,8 @@ type Setclientid4Args struct {
 	CallbackIdent uint32       `xdr:"callback_ident"`
 }
 
-// The bounds of Setclientid4Args. Its size may be 2 GiB and more.
-const (
-	Setclientid4ArgsMinSize       = 28 // bytes on the wire, at least
-	Setclientid4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Setclientid4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Setclientid4ArgsMinSize, Setclientid4ArgsAmplification = 28, 1
 
 // Setclientid4Resok is struct SETCLIENTID4resok.
 type Setclientid4Resok struct {
@@ -2142,11 +1900,8 @@ type Setclientid4Res struct {
 	ClientUsing Clientaddr4       `xdr:"client_using,case=10017"` // if Status is Nfsstat4ErrClidInuse
 }
 
-// The bounds of Setclientid4Res. Its size may be 2 GiB and more.
-const (
-	Setclientid4ResMinSize       = 4 // bytes on the wire, at least
-	Setclientid4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Setclientid4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Setclientid4ResMinSize, Setclientid4ResAmplification = 4, 1
 
 // SetclientidConfirm4Args is struct SETCLIENTID_CONFIRM4args.
 type SetclientidConfirm4Args struct {
@@ -2171,11 +1926,8 @@ type Verify4Args struct {
 	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
-// The bounds of Verify4Args. Its size may be 2 GiB and more.
-const (
-	Verify4ArgsMinSize       = 8 // bytes on the wire, at least
-	Verify4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Verify4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Verify4ArgsMinSize, Verify4ArgsAmplification = 8, 1
 
 // Verify4Res is struct VERIFY4res.
 type Verify4Res struct {
@@ -2207,11 +1959,8 @@ type Write4Args struct {
 	Data    []byte     `xdr:"data"`
 }
 
-// The bounds of Write4Args. Its size may be 2 GiB and more.
-const (
-	Write4ArgsMinSize       = 32 // bytes on the wire, at least
-	Write4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Write4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Write4ArgsMinSize, Write4ArgsAmplification = 32, 1
 
 // Write4Resok is struct WRITE4resok.
 type Write4Resok struct {
@@ -2229,23 +1978,16 @@ type Write4Res struct {
 	Resok4 Write4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of Write4Res.
-const (
-	Write4ResMinSize = 4  // bytes on the wire, at least
-	Write4ResMaxSize = 20 // bytes on the wire, at most
-)
+// The least and the largest size of Write4Res in bytes.
+const Write4ResMinSize, Write4ResMaxSize = 4, 20
 
 // ReleaseLockowner4Args is struct RELEASE_LOCKOWNER4args.
 type ReleaseLockowner4Args struct {
 	LockOwner LockOwner4 `xdr:"lock_owner"`
 }
 
-// The bounds of ReleaseLockowner4Args.
-const (
-	ReleaseLockowner4ArgsMinSize       = 12   // bytes on the wire, at least
-	ReleaseLockowner4ArgsMaxSize       = 1036 // bytes on the wire, at most
-	ReleaseLockowner4ArgsAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ReleaseLockowner4Args in bytes, and its memory for each, at most.
+const ReleaseLockowner4ArgsMinSize, ReleaseLockowner4ArgsMaxSize, ReleaseLockowner4ArgsAmplification = 12, 1036, 1
 
 // ReleaseLockowner4Res is struct RELEASE_LOCKOWNER4res.
 type ReleaseLockowner4Res struct {
@@ -2346,11 +2088,8 @@ type NFSArgop4 struct {
 	OpreleaseLockowner   *ReleaseLockowner4Args   `xdr:"oprelease_lockowner,case=39,pointer"`                                             // if Argop is NFSOpnum4ReleaseLockowner
 }
 
-// The bounds of NFSArgop4. Its size may be 2 GiB and more.
-const (
-	NFSArgop4MinSize       = 4 // bytes on the wire, at least
-	NFSArgop4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of NFSArgop4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const NFSArgop4MinSize, NFSArgop4Amplification = 4, 6
 
 // NFSResop4 is union nfs_resop4, with the arm that Resop selects.
 type NFSResop4 struct {
@@ -2395,11 +2134,8 @@ type NFSResop4 struct {
 	Opillegal            *Illegal4Res            `xdr:"opillegal,case=10044,pointer"`          // if Resop is NFSOpnum4Illegal
 }
 
-// The bounds of NFSResop4. Its size may be 2 GiB and more.
-const (
-	NFSResop4MinSize       = 8  // bytes on the wire, at least
-	NFSResop4Amplification = 10 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of NFSResop4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const NFSResop4MinSize, NFSResop4Amplification = 8, 10
 
 // Compound4Args is struct COMPOUND4args.
 type Compound4Args struct {
@@ -2408,11 +2144,8 @@ type Compound4Args struct {
 	Argarray     []NFSArgop4 `xdr:"argarray"`
 }
 
-// The bounds of Compound4Args. Its size may be 2 GiB and more.
-const (
-	Compound4ArgsMinSize       = 12 // bytes on the wire, at least
-	Compound4ArgsAmplification = 76 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Compound4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Compound4ArgsMinSize, Compound4ArgsAmplification = 12, 76
 
 // Compound4Res is struct COMPOUND4res.
 type Compound4Res struct {
@@ -2421,11 +2154,8 @@ type Compound4Res struct {
 	Resarray []NFSResop4 `xdr:"resarray"`
 }
 
-// The bounds of Compound4Res. Its size may be 2 GiB and more.
-const (
-	Compound4ResMinSize       = 12 // bytes on the wire, at least
-	Compound4ResAmplification = 58 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Compound4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const Compound4ResMinSize, Compound4ResAmplification = 12, 58
 
 // CbGetattr4Args is struct CB_GETATTR4args.
 //
@@ -2435,22 +2165,16 @@ type CbGetattr4Args struct {
 	AttrRequest Bitmap4 `xdr:"attr_request"`
 }
 
-// The bounds of CbGetattr4Args. Its size may be 2 GiB and more.
-const (
-	CbGetattr4ArgsMinSize       = 8 // bytes on the wire, at least
-	CbGetattr4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CbGetattr4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CbGetattr4ArgsMinSize, CbGetattr4ArgsAmplification = 8, 1
 
 // CbGetattr4Resok is struct CB_GETATTR4resok.
 type CbGetattr4Resok struct {
 	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
-// The bounds of CbGetattr4Resok. Its size may be 2 GiB and more.
-const (
-	CbGetattr4ResokMinSize       = 8 // bytes on the wire, at least
-	CbGetattr4ResokAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CbGetattr4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CbGetattr4ResokMinSize, CbGetattr4ResokAmplification = 8, 1
 
 // CbGetattr4Res is union CB_GETATTR4res, with the arm that Status selects.
 type CbGetattr4Res struct {
@@ -2458,11 +2182,8 @@ type CbGetattr4Res struct {
 	Resok4 CbGetattr4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The bounds of CbGetattr4Res. Its size may be 2 GiB and more.
-const (
-	CbGetattr4ResMinSize       = 4 // bytes on the wire, at least
-	CbGetattr4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CbGetattr4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CbGetattr4ResMinSize, CbGetattr4ResAmplification = 4, 1
 
 // CbRecall4Args is struct CB_RECALL4args.
 type CbRecall4Args struct {
@@ -2471,12 +2192,8 @@ type CbRecall4Args struct {
 	FH       NFSFH4   `xdr:"fh"`
 }
 
-// The bounds of CbRecall4Args.
-const (
-	CbRecall4ArgsMinSize       = 24  // bytes on the wire, at least
-	CbRecall4ArgsMaxSize       = 152 // bytes on the wire, at most
-	CbRecall4ArgsAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of CbRecall4Args in bytes, and its memory for each, at most.
+const CbRecall4ArgsMinSize, CbRecall4ArgsMaxSize, CbRecall4ArgsAmplification = 24, 152, 1
 
 // CbRecall4Res is struct CB_RECALL4res.
 type CbRecall4Res struct {
@@ -2518,11 +2235,8 @@ type NFSCbArgop4 struct {
 	Opcbrecall  CbRecall4Args  `xdr:"opcbrecall,case=4"`       // if Argop is 4
 }
 
-// The bounds of NFSCbArgop4. Its size may be 2 GiB and more.
-const (
-	NFSCbArgop4MinSize       = 4 // bytes on the wire, at least
-	NFSCbArgop4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of NFSCbArgop4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const NFSCbArgop4MinSize, NFSCbArgop4Amplification = 4, 1
 
 // NFSCbResop4 is union nfs_cb_resop4, with the arm that Resop selects.
 type NFSCbResop4 struct {
@@ -2532,11 +2246,8 @@ type NFSCbResop4 struct {
 	Opcbillegal CbIllegal4Res `xdr:"opcbillegal,case=10044"` // if Resop is 10044
 }
 
-// The bounds of NFSCbResop4. Its size may be 2 GiB and more.
-const (
-	NFSCbResop4MinSize       = 8 // bytes on the wire, at least
-	NFSCbResop4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of NFSCbResop4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const NFSCbResop4MinSize, NFSCbResop4Amplification = 8, 1
 
 // CbCompound4Args is struct CB_COMPOUND4args.
 type CbCompound4Args struct {
@@ -2546,11 +2257,8 @@ type CbCompound4Args struct {
 	Argarray      []NFSCbArgop4 `xdr:"argarray"`
 }
 
-// The bounds of CbCompound4Args. Its size may be 2 GiB and more.
-const (
-	CbCompound4ArgsMinSize       = 16 // bytes on the wire, at least
-	CbCompound4ArgsAmplification = 26 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CbCompound4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CbCompound4ArgsMinSize, CbCompound4ArgsAmplification = 16, 26
 
 // CbCompound4Res is struct CB_COMPOUND4res.
 type CbCompound4Res struct {
@@ -2559,11 +2267,8 @@ type CbCompound4Res struct {
 	Resarray []NFSCbResop4 `xdr:"resarray"`
 }
 
-// The bounds of CbCompound4Res. Its size may be 2 GiB and more.
-const (
-	CbCompound4ResMinSize       = 12 // bytes on the wire, at least
-	CbCompound4ResAmplification = 9  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CbCompound4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CbCompound4ResMinSize, CbCompound4ResAmplification = 12, 9
 
 // String returns the XDR name of v, such as NF4REG. Without a name, it is nfs_ftype4(NUMBER).
 func (v NFSFtype4) String() string {
@@ -2593,49 +2298,35 @@ var enumNFSFtype4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v NFSFtype4) Valid() bool {
-	return 1 <= v && v <= 9
-}
+func (v NFSFtype4) Valid() bool { return 1 <= v && v <= 9 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSFtype4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns NFSFtype4FixedSize.
+func (v *NFSFtype4) XDRSize() int  { return 4 }
 func (*NFSFtype4) XDRMaxSize() int { return NFSFtype4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSFtype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSFtype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSFtype4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSFtype4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSFtype4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSFtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSFtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSFtype4:"))
@@ -2648,7 +2339,6 @@ func (v *NFSFtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSFtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSFtype4:")
@@ -2719,44 +2409,32 @@ func (v Nfsstat4) Valid() bool {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Nfsstat4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Nfsstat4FixedSize.
+func (v *Nfsstat4) XDRSize() int  { return 4 }
 func (*Nfsstat4) XDRMaxSize() int { return Nfsstat4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Nfsstat4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nfsstat4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Nfsstat4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Nfsstat4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nfsstat4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nfsstat4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Nfsstat4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Nfsstat4:"))
@@ -2769,7 +2447,6 @@ func (v *Nfsstat4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nfsstat4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Nfsstat4:")
@@ -2789,39 +2466,29 @@ func (v *Nfsstat4) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Attrlist4) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Attrlist4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Attrlist4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Attrlist4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Attrlist4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Attrlist4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Attrlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Attrlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Attrlist4:"))
@@ -2835,7 +2502,6 @@ func (v *Attrlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Attrlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Attrlist4:")
@@ -2862,39 +2528,29 @@ func (v Attrlist4) String() string { return text.String(&v, "attrlist4") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Bitmap4) XDRSize() int { return 4 + 4*len(*v) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Bitmap4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Bitmap4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Bitmap4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Bitmap4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Bitmap4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Bitmap4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Bitmap4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Bitmap4:"))
@@ -2915,7 +2571,6 @@ func (v *Bitmap4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Bitmap4:")
@@ -2943,44 +2598,32 @@ func (v *Bitmap4) ResetXDR() { *v = (*v)[:0] }
 func (v Bitmap4) String() string { return text.String(&v, "bitmap4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Changeid4) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Changeid4FixedSize.
+func (v *Changeid4) XDRSize() int  { return 8 }
 func (*Changeid4) XDRMaxSize() int { return Changeid4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Changeid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Changeid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Changeid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Changeid4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Changeid4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Changeid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Changeid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -2990,7 +2633,6 @@ func (v *Changeid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Changeid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Changeid4:")
@@ -3004,44 +2646,32 @@ func (v *Changeid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Changeid4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Clientid4) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Clientid4FixedSize.
+func (v *Clientid4) XDRSize() int  { return 8 }
 func (*Clientid4) XDRMaxSize() int { return Clientid4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Clientid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Clientid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Clientid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Clientid4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Clientid4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Clientid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Clientid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -3051,7 +2681,6 @@ func (v *Clientid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Clientid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Clientid4:")
@@ -3065,44 +2694,32 @@ func (v *Clientid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Clientid4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Count4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Count4FixedSize.
+func (v *Count4) XDRSize() int  { return 4 }
 func (*Count4) XDRMaxSize() int { return Count4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Count4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Count4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Count4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Count4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Count4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Count4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Count4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3112,7 +2729,6 @@ func (v *Count4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Count4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Count4:")
@@ -3126,44 +2742,32 @@ func (v *Count4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Count4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Length4) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Length4FixedSize.
+func (v *Length4) XDRSize() int  { return 8 }
 func (*Length4) XDRMaxSize() int { return Length4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Length4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Length4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Length4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Length4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Length4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Length4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Length4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -3173,7 +2777,6 @@ func (v *Length4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Length4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Length4:")
@@ -3187,38 +2790,26 @@ func (v *Length4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Length4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Mode4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Mode4FixedSize.
+func (v *Mode4) XDRSize() int  { return 4 }
 func (*Mode4) XDRMaxSize() int { return Mode4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Mode4) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Mode4) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Mode4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Mode4) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Mode4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Mode4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Mode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3228,7 +2819,6 @@ func (v *Mode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Mode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Mode4:")
@@ -3242,44 +2832,32 @@ func (v *Mode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Mode4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSCookie4) XDRSize() int { return 8 }
-
-// XDRMaxSize returns NFSCookie4FixedSize.
+func (v *NFSCookie4) XDRSize() int  { return 8 }
 func (*NFSCookie4) XDRMaxSize() int { return NFSCookie4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSCookie4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCookie4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSCookie4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSCookie4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCookie4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSCookie4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSCookie4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -3289,7 +2867,6 @@ func (v *NFSCookie4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCookie4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSCookie4:")
@@ -3303,44 +2880,32 @@ func (v *NFSCookie4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *NFSCookie4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSFH4) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// XDRMaxSize returns NFSFH4MaxSize.
+func (v *NFSFH4) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*NFSFH4) XDRMaxSize() int { return NFSFH4MaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSFH4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSFH4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSFH4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSFH4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSFH4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSFH4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSFH4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 128 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 128, "nfs4.NFSFH4:"))
@@ -3354,7 +2919,6 @@ func (v *NFSFH4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSFH4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSFH4:")
@@ -3382,44 +2946,32 @@ func (v *NFSFH4) ResetXDR() { *v = nil }
 func (v NFSFH4) String() string { return text.String(&v, "nfs_fh4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSLease4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns NFSLease4FixedSize.
+func (v *NFSLease4) XDRSize() int  { return 4 }
 func (*NFSLease4) XDRMaxSize() int { return NFSLease4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSLease4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSLease4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSLease4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSLease4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSLease4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSLease4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSLease4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3429,7 +2981,6 @@ func (v *NFSLease4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLease4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSLease4:")
@@ -3443,44 +2994,32 @@ func (v *NFSLease4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *NFSLease4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Offset4) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Offset4FixedSize.
+func (v *Offset4) XDRSize() int  { return 8 }
 func (*Offset4) XDRMaxSize() int { return Offset4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Offset4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Offset4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Offset4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Offset4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Offset4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Offset4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Offset4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -3490,7 +3029,6 @@ func (v *Offset4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Offset4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Offset4:")
@@ -3504,38 +3042,26 @@ func (v *Offset4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Offset4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Qop4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Qop4FixedSize.
+func (v *Qop4) XDRSize() int  { return 4 }
 func (*Qop4) XDRMaxSize() int { return Qop4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Qop4) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Qop4) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Qop4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Qop4) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Qop4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Qop4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Qop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Qop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3545,7 +3071,6 @@ func (v *Qop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Qop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Qop4:")
@@ -3561,39 +3086,29 @@ func (v *Qop4) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SecOid4) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SecOid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SecOid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SecOid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SecOid4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SecOid4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SecOid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SecOid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.SecOid4:"))
@@ -3607,7 +3122,6 @@ func (v *SecOid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SecOid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.SecOid4:")
@@ -3632,44 +3146,32 @@ func (v *SecOid4) ResetXDR() { *v = nil }
 func (v SecOid4) String() string { return text.String(&v, "sec_oid4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Seqid4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Seqid4FixedSize.
+func (v *Seqid4) XDRSize() int  { return 4 }
 func (*Seqid4) XDRMaxSize() int { return Seqid4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Seqid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Seqid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Seqid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Seqid4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Seqid4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Seqid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Seqid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3679,7 +3181,6 @@ func (v *Seqid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Seqid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Seqid4:")
@@ -3695,39 +3196,29 @@ func (v *Seqid4) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *UTF8String) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *UTF8String) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *UTF8String) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *UTF8String) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *UTF8String) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *UTF8String) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.UTF8String:"))
@@ -3741,7 +3232,6 @@ func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.UTF8String:")
@@ -3768,39 +3258,29 @@ func (v UTF8String) String() string { return text.String(&v, "utf8string") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Linktext4) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Linktext4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Linktext4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Linktext4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Linktext4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Linktext4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Linktext4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Linktext4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Linktext4:"))
@@ -3814,7 +3294,6 @@ func (v *Linktext4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Linktext4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Linktext4:")
@@ -3847,39 +3326,29 @@ func (v *Pathname4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Pathname4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Pathname4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Pathname4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Pathname4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Pathname4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Pathname4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Pathname4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Pathname4:"))
@@ -3904,7 +3373,6 @@ func (v *Pathname4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Pathname4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Pathname4:")
@@ -3943,44 +3411,32 @@ func (v *Pathname4) ResetXDR() { *v = (*v)[:0] }
 func (v Pathname4) String() string { return text.String(&v, "pathname4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSLockid4) XDRSize() int { return 8 }
-
-// XDRMaxSize returns NFSLockid4FixedSize.
+func (v *NFSLockid4) XDRSize() int  { return 8 }
 func (*NFSLockid4) XDRMaxSize() int { return NFSLockid4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSLockid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSLockid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSLockid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSLockid4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSLockid4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSLockid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSLockid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -3990,7 +3446,6 @@ func (v *NFSLockid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLockid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSLockid4:")
@@ -4004,44 +3459,32 @@ func (v *NFSLockid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *NFSLockid4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Verifier4) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Verifier4FixedSize.
+func (v *Verifier4) XDRSize() int  { return 8 }
 func (*Verifier4) XDRMaxSize() int { return Verifier4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Verifier4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verifier4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Verifier4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Verifier4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verifier4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Verifier4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Verifier4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -4051,7 +3494,6 @@ func (v *Verifier4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Verifier4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Verifier4:")
@@ -4068,44 +3510,32 @@ func (v *Verifier4) ResetXDR() { clear((*v)[:]) }
 func (v Verifier4) String() string { return text.String(&v, "verifier4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Nfstime4) XDRSize() int { return 12 }
-
-// XDRMaxSize returns Nfstime4FixedSize.
+func (v *Nfstime4) XDRSize() int  { return 12 }
 func (*Nfstime4) XDRMaxSize() int { return Nfstime4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Nfstime4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nfstime4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Nfstime4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Nfstime4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nfstime4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nfstime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Nfstime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return v.failXDR(e, codec.Full())
@@ -4117,7 +3547,6 @@ func (v *Nfstime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nfstime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Nfstime4:Seconds")
@@ -4162,49 +3591,35 @@ var enumTimeHow4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v TimeHow4) Valid() bool {
-	return uint32(v) <= 1
-}
+func (v TimeHow4) Valid() bool { return uint32(v) <= 1 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *TimeHow4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns TimeHow4FixedSize.
+func (v *TimeHow4) XDRSize() int  { return 4 }
 func (*TimeHow4) XDRMaxSize() int { return TimeHow4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *TimeHow4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *TimeHow4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *TimeHow4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *TimeHow4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *TimeHow4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *TimeHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TimeHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.TimeHow4:"))
@@ -4217,7 +3632,6 @@ func (v *TimeHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *TimeHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.TimeHow4:")
@@ -4244,43 +3658,31 @@ func (v *Settime4) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Settime4MaxSize.
 func (*Settime4) XDRMaxSize() int { return Settime4MaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Settime4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Settime4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Settime4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Settime4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Settime4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Settime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.SetIt {
 	case TimeHow4ClientTime:
@@ -4305,7 +3707,6 @@ func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Settime4:SetIt")
@@ -4340,38 +3741,26 @@ func (v *Settime4) ResetXDR() { *v = Settime4{} }
 func (v Settime4) String() string { return text.String(&v, "settime4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fsid4) XDRSize() int { return 16 }
-
-// XDRMaxSize returns Fsid4FixedSize.
+func (v *Fsid4) XDRSize() int  { return 16 }
 func (*Fsid4) XDRMaxSize() int { return Fsid4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fsid4) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fsid4) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Fsid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fsid4) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Fsid4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fsid4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fsid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fsid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -4383,7 +3772,6 @@ func (v *Fsid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fsid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Fsid4:Major")
@@ -4413,39 +3801,29 @@ func (v *FSLocation4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSLocation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSLocation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FSLocation4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FSLocation4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSLocation4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FSLocation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Server)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Server)), math.MaxUint32, "nfs4.FSLocation4:Server"))
@@ -4490,7 +3868,6 @@ func (v *FSLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Server")
@@ -4576,39 +3953,29 @@ func (v *FSLocations4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSLocations4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSLocations4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *FSLocations4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *FSLocations4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSLocations4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *FSLocations4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.FSRoot)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.FSRoot)), math.MaxUint32, "nfs4.FSLocations4:FSRoot"))
@@ -4685,7 +4052,6 @@ func (v *FSLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FSLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:FSRoot")
@@ -4796,44 +4162,32 @@ func (v *FSLocations4) ResetXDR() {
 func (v FSLocations4) String() string { return text.String(&v, "fs_locations4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Acetype4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Acetype4FixedSize.
+func (v *Acetype4) XDRSize() int  { return 4 }
 func (*Acetype4) XDRMaxSize() int { return Acetype4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Acetype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Acetype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Acetype4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Acetype4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Acetype4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Acetype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Acetype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -4843,7 +4197,6 @@ func (v *Acetype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Acetype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Acetype4:")
@@ -4857,44 +4210,32 @@ func (v *Acetype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Acetype4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Aceflag4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Aceflag4FixedSize.
+func (v *Aceflag4) XDRSize() int  { return 4 }
 func (*Aceflag4) XDRMaxSize() int { return Aceflag4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Aceflag4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Aceflag4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Aceflag4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Aceflag4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Aceflag4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Aceflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Aceflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -4904,7 +4245,6 @@ func (v *Aceflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Aceflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Aceflag4:")
@@ -4918,44 +4258,32 @@ func (v *Aceflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Aceflag4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Acemask4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Acemask4FixedSize.
+func (v *Acemask4) XDRSize() int  { return 4 }
 func (*Acemask4) XDRMaxSize() int { return Acemask4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Acemask4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Acemask4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Acemask4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Acemask4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Acemask4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Acemask4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Acemask4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -4965,7 +4293,6 @@ func (v *Acemask4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Acemask4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Acemask4:")
@@ -4981,39 +4308,29 @@ func (v *Acemask4) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Nfsace4) XDRSize() int { return 16 + xdr.Padded(len(v.Who)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Nfsace4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nfsace4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Nfsace4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Nfsace4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nfsace4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nfsace4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Nfsace4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Who)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.Who)), math.MaxUint32, "nfs4.Nfsace4:Who"))
@@ -5031,7 +4348,6 @@ func (v *Nfsace4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nfsace4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Nfsace4:Type")
@@ -5060,44 +4376,32 @@ func (v *Nfsace4) ResetXDR() { *v = Nfsace4{} }
 func (v Nfsace4) String() string { return text.String(&v, "nfsace4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Specdata4) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Specdata4FixedSize.
+func (v *Specdata4) XDRSize() int  { return 8 }
 func (*Specdata4) XDRMaxSize() int { return Specdata4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Specdata4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Specdata4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Specdata4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Specdata4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Specdata4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Specdata4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Specdata4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -5109,7 +4413,6 @@ func (v *Specdata4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Specdata4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Specdata4:Specdata1")
@@ -5128,44 +4431,32 @@ func (v *Specdata4) ResetXDR() { *v = Specdata4{} }
 func (v Specdata4) String() string { return text.String(&v, "specdata4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4FHExpireType) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4FHExpireTypeFixedSize.
+func (v *Fattr4FHExpireType) XDRSize() int  { return 4 }
 func (*Fattr4FHExpireType) XDRMaxSize() int { return Fattr4FHExpireTypeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4FHExpireType) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FHExpireType) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4FHExpireType) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4FHExpireType) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FHExpireType) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4FHExpireType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4FHExpireType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5175,7 +4466,6 @@ func (v *Fattr4FHExpireType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FHExpireType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4FHExpireType:")
@@ -5189,44 +4479,32 @@ func (v *Fattr4FHExpireType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 func (v *Fattr4FHExpireType) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Size) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4SizeFixedSize.
+func (v *Fattr4Size) XDRSize() int  { return 8 }
 func (*Fattr4Size) XDRMaxSize() int { return Fattr4SizeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Size) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Size) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Size) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Size) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Size) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Size) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -5236,7 +4514,6 @@ func (v *Fattr4Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Size:")
@@ -5250,44 +4527,32 @@ func (v *Fattr4Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Fattr4Size) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4LinkSupport) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4LinkSupportFixedSize.
+func (v *Fattr4LinkSupport) XDRSize() int  { return 4 }
 func (*Fattr4LinkSupport) XDRMaxSize() int { return Fattr4LinkSupportFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4LinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4LinkSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4LinkSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4LinkSupport) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4LinkSupport) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4LinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4LinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5297,7 +4562,6 @@ func (v *Fattr4LinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4LinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4LinkSupport:")
@@ -5315,44 +4579,32 @@ func (v *Fattr4LinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 func (v *Fattr4LinkSupport) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4SymlinkSupport) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4SymlinkSupportFixedSize.
+func (v *Fattr4SymlinkSupport) XDRSize() int  { return 4 }
 func (*Fattr4SymlinkSupport) XDRMaxSize() int { return Fattr4SymlinkSupportFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4SymlinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SymlinkSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4SymlinkSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4SymlinkSupport) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SymlinkSupport) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4SymlinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4SymlinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5362,7 +4614,6 @@ func (v *Fattr4SymlinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SymlinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4SymlinkSupport:")
@@ -5380,44 +4631,32 @@ func (v *Fattr4SymlinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 func (v *Fattr4SymlinkSupport) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4NamedAttr) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4NamedAttrFixedSize.
+func (v *Fattr4NamedAttr) XDRSize() int  { return 4 }
 func (*Fattr4NamedAttr) XDRMaxSize() int { return Fattr4NamedAttrFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4NamedAttr) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4NamedAttr) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4NamedAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4NamedAttr) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4NamedAttr) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4NamedAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4NamedAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5427,7 +4666,6 @@ func (v *Fattr4NamedAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4NamedAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4NamedAttr:")
@@ -5445,44 +4683,32 @@ func (v *Fattr4NamedAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 func (v *Fattr4NamedAttr) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4UniqueHandles) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4UniqueHandlesFixedSize.
+func (v *Fattr4UniqueHandles) XDRSize() int  { return 4 }
 func (*Fattr4UniqueHandles) XDRMaxSize() int { return Fattr4UniqueHandlesFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4UniqueHandles) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4UniqueHandles) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4UniqueHandles) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4UniqueHandles) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4UniqueHandles) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4UniqueHandles) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4UniqueHandles) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5492,7 +4718,6 @@ func (v *Fattr4UniqueHandles) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4UniqueHandles) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4UniqueHandles:")
@@ -5518,39 +4743,29 @@ func (v *Fattr4ACL) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4ACL) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4ACL) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4ACL) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4ACL) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4ACL) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4ACL) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4ACL) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Fattr4ACL:"))
@@ -5580,7 +4795,6 @@ func (v *Fattr4ACL) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4ACL:")
@@ -5624,44 +4838,32 @@ func (v *Fattr4ACL) ResetXDR() { *v = (*v)[:0] }
 func (v Fattr4ACL) String() string { return text.String(&v, "fattr4_acl") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Aclsupport) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4AclsupportFixedSize.
+func (v *Fattr4Aclsupport) XDRSize() int  { return 4 }
 func (*Fattr4Aclsupport) XDRMaxSize() int { return Fattr4AclsupportFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Aclsupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Aclsupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Aclsupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Aclsupport) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Aclsupport) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Aclsupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Aclsupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5671,7 +4873,6 @@ func (v *Fattr4Aclsupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Aclsupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Aclsupport:")
@@ -5685,44 +4886,32 @@ func (v *Fattr4Aclsupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 func (v *Fattr4Aclsupport) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Archive) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4ArchiveFixedSize.
+func (v *Fattr4Archive) XDRSize() int  { return 4 }
 func (*Fattr4Archive) XDRMaxSize() int { return Fattr4ArchiveFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Archive) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Archive) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Archive) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Archive) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Archive) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Archive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Archive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5732,7 +4921,6 @@ func (v *Fattr4Archive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Archive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Archive:")
@@ -5750,44 +4938,32 @@ func (v *Fattr4Archive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Fattr4Archive) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Cansettime) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4CansettimeFixedSize.
+func (v *Fattr4Cansettime) XDRSize() int  { return 4 }
 func (*Fattr4Cansettime) XDRMaxSize() int { return Fattr4CansettimeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Cansettime) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Cansettime) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Cansettime) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Cansettime) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Cansettime) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Cansettime) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Cansettime) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5797,7 +4973,6 @@ func (v *Fattr4Cansettime) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Cansettime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Cansettime:")
@@ -5815,44 +4990,32 @@ func (v *Fattr4Cansettime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 func (v *Fattr4Cansettime) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4CaseInsensitive) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4CaseInsensitiveFixedSize.
+func (v *Fattr4CaseInsensitive) XDRSize() int  { return 4 }
 func (*Fattr4CaseInsensitive) XDRMaxSize() int { return Fattr4CaseInsensitiveFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4CaseInsensitive) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4CaseInsensitive) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4CaseInsensitive) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4CaseInsensitive) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4CaseInsensitive) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4CaseInsensitive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4CaseInsensitive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5862,7 +5025,6 @@ func (v *Fattr4CaseInsensitive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4CaseInsensitive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4CaseInsensitive:")
@@ -5880,44 +5042,32 @@ func (v *Fattr4CaseInsensitive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 func (v *Fattr4CaseInsensitive) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4CasePreserving) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4CasePreservingFixedSize.
+func (v *Fattr4CasePreserving) XDRSize() int  { return 4 }
 func (*Fattr4CasePreserving) XDRMaxSize() int { return Fattr4CasePreservingFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4CasePreserving) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4CasePreserving) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4CasePreserving) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4CasePreserving) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4CasePreserving) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4CasePreserving) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4CasePreserving) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5927,7 +5077,6 @@ func (v *Fattr4CasePreserving) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4CasePreserving) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4CasePreserving:")
@@ -5945,44 +5094,32 @@ func (v *Fattr4CasePreserving) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 func (v *Fattr4CasePreserving) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4ChownRestricted) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4ChownRestrictedFixedSize.
+func (v *Fattr4ChownRestricted) XDRSize() int  { return 4 }
 func (*Fattr4ChownRestricted) XDRMaxSize() int { return Fattr4ChownRestrictedFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4ChownRestricted) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4ChownRestricted) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4ChownRestricted) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4ChownRestricted) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4ChownRestricted) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4ChownRestricted) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4ChownRestricted) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5992,7 +5129,6 @@ func (v *Fattr4ChownRestricted) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4ChownRestricted) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4ChownRestricted:")
@@ -6010,44 +5146,32 @@ func (v *Fattr4ChownRestricted) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 func (v *Fattr4ChownRestricted) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Fileid) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4FileidFixedSize.
+func (v *Fattr4Fileid) XDRSize() int  { return 8 }
 func (*Fattr4Fileid) XDRMaxSize() int { return Fattr4FileidFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Fileid) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Fileid) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Fileid) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Fileid) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Fileid) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Fileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Fileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6057,7 +5181,6 @@ func (v *Fattr4Fileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Fileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Fileid:")
@@ -6071,44 +5194,32 @@ func (v *Fattr4Fileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Fattr4Fileid) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4FilesAvail) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4FilesAvailFixedSize.
+func (v *Fattr4FilesAvail) XDRSize() int  { return 8 }
 func (*Fattr4FilesAvail) XDRMaxSize() int { return Fattr4FilesAvailFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4FilesAvail) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FilesAvail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4FilesAvail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4FilesAvail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FilesAvail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4FilesAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4FilesAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6118,7 +5229,6 @@ func (v *Fattr4FilesAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesAvail:")
@@ -6132,44 +5242,32 @@ func (v *Fattr4FilesAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 func (v *Fattr4FilesAvail) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4FilesFree) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4FilesFreeFixedSize.
+func (v *Fattr4FilesFree) XDRSize() int  { return 8 }
 func (*Fattr4FilesFree) XDRMaxSize() int { return Fattr4FilesFreeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4FilesFree) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FilesFree) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4FilesFree) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4FilesFree) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FilesFree) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4FilesFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4FilesFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6179,7 +5277,6 @@ func (v *Fattr4FilesFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesFree:")
@@ -6193,44 +5290,32 @@ func (v *Fattr4FilesFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 func (v *Fattr4FilesFree) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4FilesTotal) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4FilesTotalFixedSize.
+func (v *Fattr4FilesTotal) XDRSize() int  { return 8 }
 func (*Fattr4FilesTotal) XDRMaxSize() int { return Fattr4FilesTotalFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4FilesTotal) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FilesTotal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4FilesTotal) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4FilesTotal) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FilesTotal) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4FilesTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4FilesTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6240,7 +5325,6 @@ func (v *Fattr4FilesTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesTotal:")
@@ -6254,44 +5338,32 @@ func (v *Fattr4FilesTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 func (v *Fattr4FilesTotal) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Hidden) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4HiddenFixedSize.
+func (v *Fattr4Hidden) XDRSize() int  { return 4 }
 func (*Fattr4Hidden) XDRMaxSize() int { return Fattr4HiddenFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Hidden) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Hidden) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Hidden) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Hidden) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Hidden) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Hidden) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Hidden) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6301,7 +5373,6 @@ func (v *Fattr4Hidden) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Hidden) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Hidden:")
@@ -6319,44 +5390,32 @@ func (v *Fattr4Hidden) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Fattr4Hidden) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Homogeneous) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4HomogeneousFixedSize.
+func (v *Fattr4Homogeneous) XDRSize() int  { return 4 }
 func (*Fattr4Homogeneous) XDRMaxSize() int { return Fattr4HomogeneousFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Homogeneous) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Homogeneous) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Homogeneous) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Homogeneous) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Homogeneous) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Homogeneous) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Homogeneous) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6366,7 +5425,6 @@ func (v *Fattr4Homogeneous) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Homogeneous) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Homogeneous:")
@@ -6384,44 +5442,32 @@ func (v *Fattr4Homogeneous) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 func (v *Fattr4Homogeneous) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Maxfilesize) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4MaxfilesizeFixedSize.
+func (v *Fattr4Maxfilesize) XDRSize() int  { return 8 }
 func (*Fattr4Maxfilesize) XDRMaxSize() int { return Fattr4MaxfilesizeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Maxfilesize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxfilesize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Maxfilesize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Maxfilesize) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxfilesize) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Maxfilesize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Maxfilesize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6431,7 +5477,6 @@ func (v *Fattr4Maxfilesize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxfilesize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxfilesize:")
@@ -6445,44 +5490,32 @@ func (v *Fattr4Maxfilesize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 func (v *Fattr4Maxfilesize) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Maxlink) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4MaxlinkFixedSize.
+func (v *Fattr4Maxlink) XDRSize() int  { return 4 }
 func (*Fattr4Maxlink) XDRMaxSize() int { return Fattr4MaxlinkFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Maxlink) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxlink) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Maxlink) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Maxlink) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxlink) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Maxlink) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Maxlink) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6492,7 +5525,6 @@ func (v *Fattr4Maxlink) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxlink) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxlink:")
@@ -6506,44 +5538,32 @@ func (v *Fattr4Maxlink) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Fattr4Maxlink) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Maxname) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4MaxnameFixedSize.
+func (v *Fattr4Maxname) XDRSize() int  { return 4 }
 func (*Fattr4Maxname) XDRMaxSize() int { return Fattr4MaxnameFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Maxname) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxname) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Maxname) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Maxname) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxname) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Maxname) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Maxname) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6553,7 +5573,6 @@ func (v *Fattr4Maxname) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxname) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxname:")
@@ -6567,44 +5586,32 @@ func (v *Fattr4Maxname) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Fattr4Maxname) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Maxread) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4MaxreadFixedSize.
+func (v *Fattr4Maxread) XDRSize() int  { return 8 }
 func (*Fattr4Maxread) XDRMaxSize() int { return Fattr4MaxreadFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Maxread) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxread) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Maxread) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Maxread) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxread) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Maxread) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Maxread) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6614,7 +5621,6 @@ func (v *Fattr4Maxread) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxread) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxread:")
@@ -6628,44 +5634,32 @@ func (v *Fattr4Maxread) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Fattr4Maxread) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Maxwrite) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4MaxwriteFixedSize.
+func (v *Fattr4Maxwrite) XDRSize() int  { return 8 }
 func (*Fattr4Maxwrite) XDRMaxSize() int { return Fattr4MaxwriteFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Maxwrite) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxwrite) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Maxwrite) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Maxwrite) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxwrite) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Maxwrite) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Maxwrite) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6675,7 +5669,6 @@ func (v *Fattr4Maxwrite) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxwrite) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxwrite:")
@@ -6689,44 +5682,32 @@ func (v *Fattr4Maxwrite) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 func (v *Fattr4Maxwrite) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4MountedOnFileid) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4MountedOnFileidFixedSize.
+func (v *Fattr4MountedOnFileid) XDRSize() int  { return 8 }
 func (*Fattr4MountedOnFileid) XDRMaxSize() int { return Fattr4MountedOnFileidFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4MountedOnFileid) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4MountedOnFileid) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4MountedOnFileid) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4MountedOnFileid) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4MountedOnFileid) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4MountedOnFileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4MountedOnFileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6736,7 +5717,6 @@ func (v *Fattr4MountedOnFileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4MountedOnFileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4MountedOnFileid:")
@@ -6750,44 +5730,32 @@ func (v *Fattr4MountedOnFileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 func (v *Fattr4MountedOnFileid) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4NoTrunc) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4NoTruncFixedSize.
+func (v *Fattr4NoTrunc) XDRSize() int  { return 4 }
 func (*Fattr4NoTrunc) XDRMaxSize() int { return Fattr4NoTruncFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4NoTrunc) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4NoTrunc) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4NoTrunc) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4NoTrunc) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4NoTrunc) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4NoTrunc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4NoTrunc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6797,7 +5765,6 @@ func (v *Fattr4NoTrunc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4NoTrunc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4NoTrunc:")
@@ -6815,44 +5782,32 @@ func (v *Fattr4NoTrunc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Fattr4NoTrunc) ResetXDR() { *v = false }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4Numlinks) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4NumlinksFixedSize.
+func (v *Fattr4Numlinks) XDRSize() int  { return 4 }
 func (*Fattr4Numlinks) XDRMaxSize() int { return Fattr4NumlinksFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4Numlinks) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Numlinks) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4Numlinks) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4Numlinks) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Numlinks) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4Numlinks) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4Numlinks) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6862,7 +5817,6 @@ func (v *Fattr4Numlinks) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Numlinks) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Numlinks:")
@@ -6876,44 +5830,32 @@ func (v *Fattr4Numlinks) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 func (v *Fattr4Numlinks) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4QuotaAvailHard) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4QuotaAvailHardFixedSize.
+func (v *Fattr4QuotaAvailHard) XDRSize() int  { return 8 }
 func (*Fattr4QuotaAvailHard) XDRMaxSize() int { return Fattr4QuotaAvailHardFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4QuotaAvailHard) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4QuotaAvailHard) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4QuotaAvailHard) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4QuotaAvailHard) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4QuotaAvailHard) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4QuotaAvailHard) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4QuotaAvailHard) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6923,7 +5865,6 @@ func (v *Fattr4QuotaAvailHard) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaAvailHard) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailHard:")
@@ -6937,44 +5878,32 @@ func (v *Fattr4QuotaAvailHard) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 func (v *Fattr4QuotaAvailHard) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4QuotaAvailSoft) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4QuotaAvailSoftFixedSize.
+func (v *Fattr4QuotaAvailSoft) XDRSize() int  { return 8 }
 func (*Fattr4QuotaAvailSoft) XDRMaxSize() int { return Fattr4QuotaAvailSoftFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4QuotaAvailSoft) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4QuotaAvailSoft) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4QuotaAvailSoft) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4QuotaAvailSoft) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4QuotaAvailSoft) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4QuotaAvailSoft) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4QuotaAvailSoft) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6984,7 +5913,6 @@ func (v *Fattr4QuotaAvailSoft) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaAvailSoft) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailSoft:")
@@ -6998,44 +5926,32 @@ func (v *Fattr4QuotaAvailSoft) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 func (v *Fattr4QuotaAvailSoft) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4QuotaUsed) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4QuotaUsedFixedSize.
+func (v *Fattr4QuotaUsed) XDRSize() int  { return 8 }
 func (*Fattr4QuotaUsed) XDRMaxSize() int { return Fattr4QuotaUsedFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4QuotaUsed) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4QuotaUsed) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4QuotaUsed) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4QuotaUsed) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4QuotaUsed) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4QuotaUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4QuotaUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -7045,7 +5961,6 @@ func (v *Fattr4QuotaUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaUsed:")
@@ -7059,44 +5974,32 @@ func (v *Fattr4QuotaUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 func (v *Fattr4QuotaUsed) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4SpaceAvail) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4SpaceAvailFixedSize.
+func (v *Fattr4SpaceAvail) XDRSize() int  { return 8 }
 func (*Fattr4SpaceAvail) XDRMaxSize() int { return Fattr4SpaceAvailFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4SpaceAvail) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceAvail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4SpaceAvail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4SpaceAvail) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceAvail) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4SpaceAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4SpaceAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -7106,7 +6009,6 @@ func (v *Fattr4SpaceAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceAvail:")
@@ -7120,44 +6022,32 @@ func (v *Fattr4SpaceAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 func (v *Fattr4SpaceAvail) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4SpaceFree) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4SpaceFreeFixedSize.
+func (v *Fattr4SpaceFree) XDRSize() int  { return 8 }
 func (*Fattr4SpaceFree) XDRMaxSize() int { return Fattr4SpaceFreeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4SpaceFree) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceFree) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4SpaceFree) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4SpaceFree) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceFree) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4SpaceFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4SpaceFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -7167,7 +6057,6 @@ func (v *Fattr4SpaceFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceFree:")
@@ -7181,44 +6070,32 @@ func (v *Fattr4SpaceFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 func (v *Fattr4SpaceFree) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4SpaceTotal) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4SpaceTotalFixedSize.
+func (v *Fattr4SpaceTotal) XDRSize() int  { return 8 }
 func (*Fattr4SpaceTotal) XDRMaxSize() int { return Fattr4SpaceTotalFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4SpaceTotal) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceTotal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4SpaceTotal) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4SpaceTotal) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceTotal) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4SpaceTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4SpaceTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -7228,7 +6105,6 @@ func (v *Fattr4SpaceTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceTotal:")
@@ -7242,44 +6118,32 @@ func (v *Fattr4SpaceTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 func (v *Fattr4SpaceTotal) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4SpaceUsed) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Fattr4SpaceUsedFixedSize.
+func (v *Fattr4SpaceUsed) XDRSize() int  { return 8 }
 func (*Fattr4SpaceUsed) XDRMaxSize() int { return Fattr4SpaceUsedFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4SpaceUsed) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceUsed) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4SpaceUsed) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4SpaceUsed) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceUsed) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4SpaceUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4SpaceUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -7289,7 +6153,6 @@ func (v *Fattr4SpaceUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceUsed:")
@@ -7303,44 +6166,32 @@ func (v *Fattr4SpaceUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 func (v *Fattr4SpaceUsed) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4System) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Fattr4SystemFixedSize.
+func (v *Fattr4System) XDRSize() int  { return 4 }
 func (*Fattr4System) XDRMaxSize() int { return Fattr4SystemFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4System) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4System) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4System) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4System) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4System) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4System) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4System) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -7350,7 +6201,6 @@ func (v *Fattr4System) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4System) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4System:")
@@ -7370,39 +6220,29 @@ func (v *Fattr4System) ResetXDR() { *v = false }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4) XDRSize() int { return 8 + 4*len(v.Attrmask) + xdr.Padded(len(v.AttrVals)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Fattr4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Fattr4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Fattr4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Fattr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Fattr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Attrmask)), math.MaxUint32, "nfs4.Fattr4:Attrmask"))
@@ -7432,7 +6272,6 @@ func (v *Fattr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4:Attrmask")
@@ -7476,44 +6315,32 @@ func (v *Fattr4) ResetXDR() {
 func (v Fattr4) String() string { return text.String(&v, "fattr4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ChangeInfo4) XDRSize() int { return 20 }
-
-// XDRMaxSize returns ChangeInfo4FixedSize.
+func (v *ChangeInfo4) XDRSize() int  { return 20 }
 func (*ChangeInfo4) XDRMaxSize() int { return ChangeInfo4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ChangeInfo4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ChangeInfo4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ChangeInfo4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ChangeInfo4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ChangeInfo4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ChangeInfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ChangeInfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -7526,7 +6353,6 @@ func (v *ChangeInfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ChangeInfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.ChangeInfo4:Atomic")
@@ -7552,39 +6378,29 @@ func (v ChangeInfo4) String() string { return text.String(&v, "change_info4") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Clientaddr4) XDRSize() int { return 8 + xdr.Padded(len(v.Netid)) + xdr.Padded(len(v.Addr)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Clientaddr4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Clientaddr4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Clientaddr4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Clientaddr4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Clientaddr4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Clientaddr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Clientaddr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Netid)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Netid)), math.MaxUint32, "nfs4.Clientaddr4:Netid"))
@@ -7604,7 +6420,6 @@ func (v *Clientaddr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Clientaddr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:Netid")
@@ -7646,39 +6461,29 @@ func (v *CbClient4) XDRSize() int {
 	return 12 + xdr.Padded(len(v.Location.Netid)) + xdr.Padded(len(v.Location.Addr))
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CbClient4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbClient4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CbClient4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CbClient4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbClient4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CbClient4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CbClient4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Location.Netid)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Location.Netid)), math.MaxUint32, "nfs4.CbClient4:Location.Netid"))
@@ -7700,7 +6505,6 @@ func (v *CbClient4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbClient4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.CbClient4:Program")
@@ -7740,44 +6544,32 @@ func (v *CbClient4) ResetXDR() { *v = CbClient4{} }
 func (v CbClient4) String() string { return text.String(&v, "cb_client4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Stateid4) XDRSize() int { return 16 }
-
-// XDRMaxSize returns Stateid4FixedSize.
+func (v *Stateid4) XDRSize() int  { return 16 }
 func (*Stateid4) XDRMaxSize() int { return Stateid4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Stateid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Stateid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Stateid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Stateid4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Stateid4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Stateid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Stateid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -7789,7 +6581,6 @@ func (v *Stateid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Stateid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Stateid4:Seqid")
@@ -7808,44 +6599,32 @@ func (v *Stateid4) ResetXDR() { *v = Stateid4{} }
 func (v Stateid4) String() string { return text.String(&v, "stateid4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSClientID4) XDRSize() int { return 12 + xdr.Padded(len(v.ID)) }
-
-// XDRMaxSize returns NFSClientID4MaxSize.
+func (v *NFSClientID4) XDRSize() int  { return 12 + xdr.Padded(len(v.ID)) }
 func (*NFSClientID4) XDRMaxSize() int { return NFSClientID4MaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSClientID4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSClientID4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSClientID4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSClientID4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSClientID4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSClientID4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSClientID4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.ID) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.ID)), 1024, "nfs4.NFSClientID4:ID"))
@@ -7861,7 +6640,6 @@ func (v *NFSClientID4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSClientID4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.NFSClientID4:Verifier")
@@ -7891,44 +6669,32 @@ func (v *NFSClientID4) ResetXDR() { *v = NFSClientID4{} }
 func (v NFSClientID4) String() string { return text.String(&v, "nfs_client_id4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenOwner4) XDRSize() int { return 12 + xdr.Padded(len(v.Owner)) }
-
-// XDRMaxSize returns OpenOwner4MaxSize.
+func (v *OpenOwner4) XDRSize() int  { return 12 + xdr.Padded(len(v.Owner)) }
 func (*OpenOwner4) XDRMaxSize() int { return OpenOwner4MaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenOwner4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenOwner4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenOwner4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Owner) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Owner)), 1024, "nfs4.OpenOwner4:Owner"))
@@ -7944,7 +6710,6 @@ func (v *OpenOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.OpenOwner4:Clientid")
@@ -7974,44 +6739,32 @@ func (v *OpenOwner4) ResetXDR() { *v = OpenOwner4{} }
 func (v OpenOwner4) String() string { return text.String(&v, "open_owner4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LockOwner4) XDRSize() int { return 12 + xdr.Padded(len(v.Owner)) }
-
-// XDRMaxSize returns LockOwner4MaxSize.
+func (v *LockOwner4) XDRSize() int  { return 12 + xdr.Padded(len(v.Owner)) }
 func (*LockOwner4) XDRMaxSize() int { return LockOwner4MaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LockOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LockOwner4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LockOwner4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LockOwner4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *LockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Owner) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Owner)), 1024, "nfs4.LockOwner4:Owner"))
@@ -8027,7 +6780,6 @@ func (v *LockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.LockOwner4:Clientid")
@@ -8083,49 +6835,35 @@ var enumNFSLockType4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v NFSLockType4) Valid() bool {
-	return 1 <= v && v <= 4
-}
+func (v NFSLockType4) Valid() bool { return 1 <= v && v <= 4 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSLockType4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns NFSLockType4FixedSize.
+func (v *NFSLockType4) XDRSize() int  { return 4 }
 func (*NFSLockType4) XDRMaxSize() int { return NFSLockType4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSLockType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSLockType4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSLockType4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSLockType4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSLockType4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSLockType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSLockType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSLockType4:"))
@@ -8138,7 +6876,6 @@ func (v *NFSLockType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLockType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSLockType4:")
@@ -8156,44 +6893,32 @@ func (v *NFSLockType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *NFSLockType4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Access4Args) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Access4ArgsFixedSize.
+func (v *Access4Args) XDRSize() int  { return 4 }
 func (*Access4Args) XDRMaxSize() int { return Access4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Access4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Access4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Access4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Access4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Access4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Access4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Access4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -8203,7 +6928,6 @@ func (v *Access4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Access4Args:Access")
@@ -8220,44 +6944,32 @@ func (v *Access4Args) ResetXDR() { *v = Access4Args{} }
 func (v Access4Args) String() string { return text.String(&v, "ACCESS4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Access4Resok) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Access4ResokFixedSize.
+func (v *Access4Resok) XDRSize() int  { return 8 }
 func (*Access4Resok) XDRMaxSize() int { return Access4ResokFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Access4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Access4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Access4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Access4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Access4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Access4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Access4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -8269,7 +6981,6 @@ func (v *Access4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Access4Resok:Supported")
@@ -8297,43 +7008,31 @@ func (v *Access4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Access4ResMaxSize.
 func (*Access4Res) XDRMaxSize() int { return Access4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Access4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Access4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Access4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Access4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Access4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Access4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Access4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -8358,7 +7057,6 @@ func (v *Access4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Access4Res:Status")
@@ -8393,44 +7091,32 @@ func (v *Access4Res) ResetXDR() { *v = Access4Res{} }
 func (v Access4Res) String() string { return text.String(&v, "ACCESS4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Close4Args) XDRSize() int { return 20 }
-
-// XDRMaxSize returns Close4ArgsFixedSize.
+func (v *Close4Args) XDRSize() int  { return 20 }
 func (*Close4Args) XDRMaxSize() int { return Close4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Close4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Close4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Close4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Close4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Close4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Close4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Close4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -8443,7 +7129,6 @@ func (v *Close4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Close4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Close4Args:Seqid")
@@ -8472,43 +7157,31 @@ func (v *Close4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Close4ResMaxSize.
 func (*Close4Res) XDRMaxSize() int { return Close4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Close4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Close4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Close4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Close4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Close4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Close4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Close4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -8533,7 +7206,6 @@ func (v *Close4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Close4Res:Status")
@@ -8568,44 +7240,32 @@ func (v *Close4Res) ResetXDR() { *v = Close4Res{} }
 func (v Close4Res) String() string { return text.String(&v, "CLOSE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Commit4Args) XDRSize() int { return 12 }
-
-// XDRMaxSize returns Commit4ArgsFixedSize.
+func (v *Commit4Args) XDRSize() int  { return 12 }
 func (*Commit4Args) XDRMaxSize() int { return Commit4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Commit4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Commit4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Commit4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Commit4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Commit4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Commit4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Commit4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return v.failXDR(e, codec.Full())
@@ -8617,7 +7277,6 @@ func (v *Commit4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Commit4Args:Offset")
@@ -8636,44 +7295,32 @@ func (v *Commit4Args) ResetXDR() { *v = Commit4Args{} }
 func (v Commit4Args) String() string { return text.String(&v, "COMMIT4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Commit4Resok) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Commit4ResokFixedSize.
+func (v *Commit4Resok) XDRSize() int  { return 8 }
 func (*Commit4Resok) XDRMaxSize() int { return Commit4ResokFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Commit4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Commit4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Commit4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Commit4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Commit4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Commit4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Commit4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -8683,7 +7330,6 @@ func (v *Commit4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Commit4Resok:Writeverf")
@@ -8709,43 +7355,31 @@ func (v *Commit4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Commit4ResMaxSize.
 func (*Commit4Res) XDRMaxSize() int { return Commit4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Commit4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Commit4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Commit4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Commit4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Commit4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Commit4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Commit4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -8769,7 +7403,6 @@ func (v *Commit4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Commit4Res:Status")
@@ -8815,39 +7448,29 @@ func (v *Createtype4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Createtype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Createtype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Createtype4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Createtype4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Createtype4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Createtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Type {
 	case NFSFtype4Lnk:
@@ -8890,7 +7513,6 @@ func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Createtype4:Type")
@@ -8953,39 +7575,29 @@ func (v *Create4Args) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Create4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Create4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Create4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Create4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Create4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Create4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Objtype.Type {
 	case NFSFtype4Lnk:
@@ -9059,7 +7671,6 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
@@ -9157,39 +7768,29 @@ func (v Create4Args) String() string { return text.String(&v, "CREATE4args") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Create4Resok) XDRSize() int { return 24 + 4*len(v.Attrset) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Create4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Create4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Create4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Create4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Create4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Create4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrset)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Create4Resok:Attrset"))
@@ -9214,7 +7815,6 @@ func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.Create4Resok:Cinfo.Atomic")
@@ -9263,39 +7863,29 @@ func (v *Create4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Create4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Create4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Create4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Create4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Create4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Create4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -9333,7 +7923,6 @@ func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Create4Res:Status")
@@ -9392,44 +7981,32 @@ func (v *Create4Res) ResetXDR() {
 func (v Create4Res) String() string { return text.String(&v, "CREATE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Delegpurge4Args) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Delegpurge4ArgsFixedSize.
+func (v *Delegpurge4Args) XDRSize() int  { return 8 }
 func (*Delegpurge4Args) XDRMaxSize() int { return Delegpurge4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Delegpurge4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegpurge4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Delegpurge4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Delegpurge4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegpurge4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Delegpurge4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Delegpurge4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -9439,7 +8016,6 @@ func (v *Delegpurge4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Delegpurge4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Delegpurge4Args:Clientid")
@@ -9456,44 +8032,32 @@ func (v *Delegpurge4Args) ResetXDR() { *v = Delegpurge4Args{} }
 func (v Delegpurge4Args) String() string { return text.String(&v, "DELEGPURGE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Delegpurge4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Delegpurge4ResFixedSize.
+func (v *Delegpurge4Res) XDRSize() int  { return 4 }
 func (*Delegpurge4Res) XDRMaxSize() int { return Delegpurge4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Delegpurge4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegpurge4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Delegpurge4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Delegpurge4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegpurge4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Delegpurge4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Delegpurge4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Delegpurge4Res:Status"))
@@ -9506,7 +8070,6 @@ func (v *Delegpurge4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Delegpurge4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Delegpurge4Res:Status")
@@ -9527,44 +8090,32 @@ func (v *Delegpurge4Res) ResetXDR() { *v = Delegpurge4Res{} }
 func (v Delegpurge4Res) String() string { return text.String(&v, "DELEGPURGE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Delegreturn4Args) XDRSize() int { return 16 }
-
-// XDRMaxSize returns Delegreturn4ArgsFixedSize.
+func (v *Delegreturn4Args) XDRSize() int  { return 16 }
 func (*Delegreturn4Args) XDRMaxSize() int { return Delegreturn4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Delegreturn4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegreturn4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Delegreturn4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Delegreturn4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegreturn4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Delegreturn4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Delegreturn4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -9576,7 +8127,6 @@ func (v *Delegreturn4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Delegreturn4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Delegreturn4Args:Stateid.Seqid")
@@ -9595,44 +8145,32 @@ func (v *Delegreturn4Args) ResetXDR() { *v = Delegreturn4Args{} }
 func (v Delegreturn4Args) String() string { return text.String(&v, "DELEGRETURN4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Delegreturn4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Delegreturn4ResFixedSize.
+func (v *Delegreturn4Res) XDRSize() int  { return 4 }
 func (*Delegreturn4Res) XDRMaxSize() int { return Delegreturn4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Delegreturn4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegreturn4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Delegreturn4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Delegreturn4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegreturn4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Delegreturn4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Delegreturn4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Delegreturn4Res:Status"))
@@ -9645,7 +8183,6 @@ func (v *Delegreturn4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Delegreturn4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Delegreturn4Res:Status")
@@ -9668,39 +8205,29 @@ func (v Delegreturn4Res) String() string { return text.String(&v, "DELEGRETURN4r
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Getattr4Args) XDRSize() int { return 4 + 4*len(v.AttrRequest) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Getattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Getattr4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Getattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getattr4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Getattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Getattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Getattr4Args:AttrRequest"))
@@ -9721,7 +8248,6 @@ func (v *Getattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Args:AttrRequest")
@@ -9753,39 +8279,29 @@ func (v *Getattr4Resok) XDRSize() int {
 	return 8 + 4*len(v.ObjAttributes.Attrmask) + xdr.Padded(len(v.ObjAttributes.AttrVals))
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Getattr4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getattr4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Getattr4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Getattr4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getattr4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Getattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Getattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.Attrmask"))
@@ -9815,7 +8331,6 @@ func (v *Getattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
@@ -9866,39 +8381,29 @@ func (v *Getattr4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Getattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Getattr4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Getattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getattr4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Getattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -9942,7 +8447,6 @@ func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Res:Status")
@@ -10006,44 +8510,32 @@ func (v *Getattr4Res) ResetXDR() {
 func (v Getattr4Res) String() string { return text.String(&v, "GETATTR4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Getfh4Resok) XDRSize() int { return 4 + xdr.Padded(len(v.Object)) }
-
-// XDRMaxSize returns Getfh4ResokMaxSize.
+func (v *Getfh4Resok) XDRSize() int  { return 4 + xdr.Padded(len(v.Object)) }
 func (*Getfh4Resok) XDRMaxSize() int { return Getfh4ResokMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Getfh4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getfh4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Getfh4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Getfh4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getfh4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Getfh4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Getfh4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Object) > 128 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.Getfh4Resok:Object"))
@@ -10057,7 +8549,6 @@ func (v *Getfh4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Getfh4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getfh4Resok:Object")
@@ -10094,43 +8585,31 @@ func (v *Getfh4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Getfh4ResMaxSize.
 func (*Getfh4Res) XDRMaxSize() int { return Getfh4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Getfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Getfh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Getfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getfh4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Getfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Getfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -10158,7 +8637,6 @@ func (v *Getfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getfh4Res:Status")
@@ -10204,39 +8682,29 @@ func (v Getfh4Res) String() string { return text.String(&v, "GETFH4res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Link4Args) XDRSize() int { return 4 + xdr.Padded(len(v.Newname)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Link4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Link4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Link4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Link4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Link4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Link4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Link4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Newname)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Newname)), math.MaxUint32, "nfs4.Link4Args:Newname"))
@@ -10250,7 +8718,6 @@ func (v *Link4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Link4Args:Newname")
@@ -10275,44 +8742,32 @@ func (v *Link4Args) ResetXDR() { *v = Link4Args{} }
 func (v Link4Args) String() string { return text.String(&v, "LINK4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Link4Resok) XDRSize() int { return 20 }
-
-// XDRMaxSize returns Link4ResokFixedSize.
+func (v *Link4Resok) XDRSize() int  { return 20 }
 func (*Link4Resok) XDRMaxSize() int { return Link4ResokFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Link4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Link4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Link4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Link4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Link4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Link4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Link4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -10325,7 +8780,6 @@ func (v *Link4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Link4Resok:Cinfo.Atomic")
@@ -10358,43 +8812,31 @@ func (v *Link4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Link4ResMaxSize.
 func (*Link4Res) XDRMaxSize() int { return Link4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Link4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Link4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Link4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Link4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Link4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Link4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Link4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -10420,7 +8862,6 @@ func (v *Link4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Link4Res:Status")
@@ -10460,44 +8901,32 @@ func (v *Link4Res) ResetXDR() { *v = Link4Res{} }
 func (v Link4Res) String() string { return text.String(&v, "LINK4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenToLockOwner4) XDRSize() int { return 36 + xdr.Padded(len(v.LockOwner.Owner)) }
-
-// XDRMaxSize returns OpenToLockOwner4MaxSize.
+func (v *OpenToLockOwner4) XDRSize() int  { return 36 + xdr.Padded(len(v.LockOwner.Owner)) }
 func (*OpenToLockOwner4) XDRMaxSize() int { return OpenToLockOwner4MaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenToLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenToLockOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenToLockOwner4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenToLockOwner4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenToLockOwner4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenToLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenToLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.LockOwner.Owner) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.LockOwner.Owner)), 1024, "nfs4.OpenToLockOwner4:LockOwner.Owner"))
@@ -10517,7 +8946,6 @@ func (v *OpenToLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenToLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 36) {
 		return 0, codec.Short(b, off, 36, "nfs4.OpenToLockOwner4:OpenSeqid")
@@ -10551,44 +8979,32 @@ func (v *OpenToLockOwner4) ResetXDR() { *v = OpenToLockOwner4{} }
 func (v OpenToLockOwner4) String() string { return text.String(&v, "open_to_lock_owner4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ExistLockOwner4) XDRSize() int { return 20 }
-
-// XDRMaxSize returns ExistLockOwner4FixedSize.
+func (v *ExistLockOwner4) XDRSize() int  { return 20 }
 func (*ExistLockOwner4) XDRMaxSize() int { return ExistLockOwner4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ExistLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ExistLockOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ExistLockOwner4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ExistLockOwner4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ExistLockOwner4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ExistLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExistLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -10601,7 +9017,6 @@ func (v *ExistLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ExistLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.ExistLockOwner4:Stateid.Seqid")
@@ -10630,43 +9045,31 @@ func (v *Locker4) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Locker4MaxSize.
 func (*Locker4) XDRMaxSize() int { return Locker4MaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Locker4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Locker4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Locker4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Locker4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Locker4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Locker4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.NewLockOwner {
 		if len(v.OpenOwner.LockOwner.Owner) > 1024 {
@@ -10699,7 +9102,6 @@ func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if codec.Lacks(b, off, 4) {
@@ -10767,43 +9169,31 @@ func (v *Lock4Args) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Lock4ArgsMaxSize.
 func (*Lock4Args) XDRMaxSize() int { return Lock4ArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Lock4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Lock4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Lock4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lock4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Lock4Args:Locktype"))
@@ -10847,7 +9237,6 @@ func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if codec.Lacks(b, off, 28) {
@@ -10919,44 +9308,32 @@ func (v *Lock4Args) ResetXDR() { *v = Lock4Args{} }
 func (v Lock4Args) String() string { return text.String(&v, "LOCK4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lock4Denied) XDRSize() int { return 32 + xdr.Padded(len(v.Owner.Owner)) }
-
-// XDRMaxSize returns Lock4DeniedMaxSize.
+func (v *Lock4Denied) XDRSize() int  { return 32 + xdr.Padded(len(v.Owner.Owner)) }
 func (*Lock4Denied) XDRMaxSize() int { return Lock4DeniedMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Lock4Denied) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Denied) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Lock4Denied) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Lock4Denied) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Denied) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lock4Denied) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lock4Denied) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Locktype)), 0, "nfs4.Lock4Denied:Locktype"))
@@ -10978,7 +9355,6 @@ func (v *Lock4Denied) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Denied) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 32) {
 		return 0, codec.Short(b, off, 32, "nfs4.Lock4Denied:Offset")
@@ -11015,44 +9391,32 @@ func (v *Lock4Denied) ResetXDR() { *v = Lock4Denied{} }
 func (v Lock4Denied) String() string { return text.String(&v, "LOCK4denied") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lock4Resok) XDRSize() int { return 16 }
-
-// XDRMaxSize returns Lock4ResokFixedSize.
+func (v *Lock4Resok) XDRSize() int  { return 16 }
 func (*Lock4Resok) XDRMaxSize() int { return Lock4ResokFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Lock4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Lock4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Lock4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lock4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lock4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -11064,7 +9428,6 @@ func (v *Lock4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Lock4Resok:Stateid.Seqid")
@@ -11094,43 +9457,31 @@ func (v *Lock4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Lock4ResMaxSize.
 func (*Lock4Res) XDRMaxSize() int { return Lock4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Lock4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Lock4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Lock4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lock4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -11174,7 +9525,6 @@ func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lock4Res:Status")
@@ -11235,44 +9585,32 @@ func (v *Lock4Res) ResetXDR() { *v = Lock4Res{} }
 func (v Lock4Res) String() string { return text.String(&v, "LOCK4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lockt4Args) XDRSize() int { return 32 + xdr.Padded(len(v.Owner.Owner)) }
-
-// XDRMaxSize returns Lockt4ArgsMaxSize.
+func (v *Lockt4Args) XDRSize() int  { return 32 + xdr.Padded(len(v.Owner.Owner)) }
 func (*Lockt4Args) XDRMaxSize() int { return Lockt4ArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Lockt4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lockt4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Lockt4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Lockt4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lockt4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lockt4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lockt4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Lockt4Args:Locktype"))
@@ -11294,7 +9632,6 @@ func (v *Lockt4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lockt4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 32) {
 		return 0, codec.Short(b, off, 32, "nfs4.Lockt4Args:Locktype")
@@ -11341,43 +9678,31 @@ func (v *Lockt4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Lockt4ResMaxSize.
 func (*Lockt4Res) XDRMaxSize() int { return Lockt4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Lockt4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lockt4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Lockt4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Lockt4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lockt4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lockt4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4ErrDenied:
@@ -11418,7 +9743,6 @@ func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lockt4Res:Status")
@@ -11472,44 +9796,32 @@ func (v *Lockt4Res) ResetXDR() { *v = Lockt4Res{} }
 func (v Lockt4Res) String() string { return text.String(&v, "LOCKT4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Locku4Args) XDRSize() int { return 40 }
-
-// XDRMaxSize returns Locku4ArgsFixedSize.
+func (v *Locku4Args) XDRSize() int  { return 40 }
 func (*Locku4Args) XDRMaxSize() int { return Locku4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Locku4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Locku4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Locku4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Locku4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Locku4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Locku4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Locku4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Locku4Args:Locktype"))
@@ -11528,7 +9840,6 @@ func (v *Locku4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Locku4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 40) {
 		return 0, codec.Short(b, off, 40, "nfs4.Locku4Args:Locktype")
@@ -11564,43 +9875,31 @@ func (v *Locku4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Locku4ResMaxSize.
 func (*Locku4Res) XDRMaxSize() int { return Locku4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Locku4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Locku4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Locku4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Locku4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Locku4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Locku4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Locku4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -11625,7 +9924,6 @@ func (v *Locku4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Locku4Res:Status")
@@ -11662,39 +9960,29 @@ func (v Locku4Res) String() string { return text.String(&v, "LOCKU4res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Lookup4Args) XDRSize() int { return 4 + xdr.Padded(len(v.Objname)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Lookup4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lookup4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Lookup4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Lookup4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lookup4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lookup4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lookup4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Objname)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), math.MaxUint32, "nfs4.Lookup4Args:Objname"))
@@ -11708,7 +9996,6 @@ func (v *Lookup4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lookup4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lookup4Args:Objname")
@@ -11733,44 +10020,32 @@ func (v *Lookup4Args) ResetXDR() { *v = Lookup4Args{} }
 func (v Lookup4Args) String() string { return text.String(&v, "LOOKUP4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lookup4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Lookup4ResFixedSize.
+func (v *Lookup4Res) XDRSize() int  { return 4 }
 func (*Lookup4Res) XDRMaxSize() int { return Lookup4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Lookup4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lookup4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Lookup4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Lookup4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lookup4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lookup4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lookup4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lookup4Res:Status"))
@@ -11783,7 +10058,6 @@ func (v *Lookup4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lookup4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lookup4Res:Status")
@@ -11804,44 +10078,32 @@ func (v *Lookup4Res) ResetXDR() { *v = Lookup4Res{} }
 func (v Lookup4Res) String() string { return text.String(&v, "LOOKUP4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Lookupp4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Lookupp4ResFixedSize.
+func (v *Lookupp4Res) XDRSize() int  { return 4 }
 func (*Lookupp4Res) XDRMaxSize() int { return Lookupp4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Lookupp4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lookupp4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Lookupp4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Lookupp4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lookupp4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Lookupp4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lookupp4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lookupp4Res:Status"))
@@ -11854,7 +10116,6 @@ func (v *Lookupp4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lookupp4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lookupp4Res:Status")
@@ -11879,39 +10140,29 @@ func (v *Nverify4Args) XDRSize() int {
 	return 8 + 4*len(v.ObjAttributes.Attrmask) + xdr.Padded(len(v.ObjAttributes.AttrVals))
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Nverify4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nverify4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Nverify4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Nverify4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nverify4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nverify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Nverify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.Attrmask"))
@@ -11941,7 +10192,6 @@ func (v *Nverify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
@@ -11982,44 +10232,32 @@ func (v *Nverify4Args) ResetXDR() { v.ObjAttributes.ResetXDR() }
 func (v Nverify4Args) String() string { return text.String(&v, "NVERIFY4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Nverify4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Nverify4ResFixedSize.
+func (v *Nverify4Res) XDRSize() int  { return 4 }
 func (*Nverify4Res) XDRMaxSize() int { return Nverify4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Nverify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nverify4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Nverify4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Nverify4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nverify4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Nverify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Nverify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Nverify4Res:Status"))
@@ -12032,7 +10270,6 @@ func (v *Nverify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nverify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Res:Status")
@@ -12079,49 +10316,35 @@ var enumCreatemode4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v Createmode4) Valid() bool {
-	return uint32(v) <= 2
-}
+func (v Createmode4) Valid() bool { return uint32(v) <= 2 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Createmode4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Createmode4FixedSize.
+func (v *Createmode4) XDRSize() int  { return 4 }
 func (*Createmode4) XDRMaxSize() int { return Createmode4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Createmode4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Createmode4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Createmode4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Createmode4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Createmode4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Createmode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Createmode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Createmode4:"))
@@ -12134,7 +10357,6 @@ func (v *Createmode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Createmode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Createmode4:")
@@ -12163,39 +10385,29 @@ func (v *Createhow4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Createhow4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Createhow4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Createhow4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Createhow4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Createhow4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Createhow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Mode {
 	case Createmode4Unchecked, Createmode4Guarded:
@@ -12243,7 +10455,6 @@ func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Mode")
@@ -12341,49 +10552,35 @@ var enumOpentype4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v Opentype4) Valid() bool {
-	return uint32(v) <= 1
-}
+func (v Opentype4) Valid() bool { return uint32(v) <= 1 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Opentype4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Opentype4FixedSize.
+func (v *Opentype4) XDRSize() int  { return 4 }
 func (*Opentype4) XDRMaxSize() int { return Opentype4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Opentype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Opentype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Opentype4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Opentype4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Opentype4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Opentype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Opentype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Opentype4:"))
@@ -12396,7 +10593,6 @@ func (v *Opentype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Opentype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Opentype4:")
@@ -12430,39 +10626,29 @@ func (v *Openflag4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Openflag4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Openflag4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Openflag4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Openflag4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Openflag4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Openflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -12522,7 +10708,6 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Openflag4:Opentype")
@@ -12635,49 +10820,35 @@ var enumLimitBy4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v LimitBy4) Valid() bool {
-	return 1 <= v && v <= 2
-}
+func (v LimitBy4) Valid() bool { return 1 <= v && v <= 2 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *LimitBy4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns LimitBy4FixedSize.
+func (v *LimitBy4) XDRSize() int  { return 4 }
 func (*LimitBy4) XDRMaxSize() int { return LimitBy4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LimitBy4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LimitBy4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *LimitBy4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *LimitBy4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LimitBy4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *LimitBy4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LimitBy4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.LimitBy4:"))
@@ -12690,7 +10861,6 @@ func (v *LimitBy4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LimitBy4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.LimitBy4:")
@@ -12708,44 +10878,32 @@ func (v *LimitBy4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *LimitBy4) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSModifiedLimit4) XDRSize() int { return 8 }
-
-// XDRMaxSize returns NFSModifiedLimit4FixedSize.
+func (v *NFSModifiedLimit4) XDRSize() int  { return 8 }
 func (*NFSModifiedLimit4) XDRMaxSize() int { return NFSModifiedLimit4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSModifiedLimit4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSModifiedLimit4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSModifiedLimit4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSModifiedLimit4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSModifiedLimit4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSModifiedLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSModifiedLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -12757,7 +10915,6 @@ func (v *NFSModifiedLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSModifiedLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSModifiedLimit4:NumBlocks")
@@ -12786,43 +10943,31 @@ func (v *NFSSpaceLimit4) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns NFSSpaceLimit4FixedSize.
 func (*NFSSpaceLimit4) XDRMaxSize() int { return NFSSpaceLimit4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSSpaceLimit4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSSpaceLimit4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSSpaceLimit4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSSpaceLimit4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSSpaceLimit4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSSpaceLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSSpaceLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Limitby {
 	case LimitBy4Size:
@@ -12851,7 +10996,6 @@ func (v *NFSSpaceLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSSpaceLimit4:Limitby")
@@ -12919,49 +11063,35 @@ var enumOpenDelegationType4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v OpenDelegationType4) Valid() bool {
-	return uint32(v) <= 2
-}
+func (v OpenDelegationType4) Valid() bool { return uint32(v) <= 2 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenDelegationType4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns OpenDelegationType4FixedSize.
+func (v *OpenDelegationType4) XDRSize() int  { return 4 }
 func (*OpenDelegationType4) XDRMaxSize() int { return OpenDelegationType4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenDelegationType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDelegationType4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenDelegationType4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenDelegationType4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDelegationType4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenDelegationType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDelegationType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.OpenDelegationType4:"))
@@ -12974,7 +11104,6 @@ func (v *OpenDelegationType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDelegationType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenDelegationType4:")
@@ -13018,49 +11147,35 @@ var enumOpenClaimType4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v OpenClaimType4) Valid() bool {
-	return uint32(v) <= 3
-}
+func (v OpenClaimType4) Valid() bool { return uint32(v) <= 3 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenClaimType4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns OpenClaimType4FixedSize.
+func (v *OpenClaimType4) XDRSize() int  { return 4 }
 func (*OpenClaimType4) XDRMaxSize() int { return OpenClaimType4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenClaimType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenClaimType4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenClaimType4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenClaimType4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenClaimType4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenClaimType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenClaimType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.OpenClaimType4:"))
@@ -13073,7 +11188,6 @@ func (v *OpenClaimType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaimType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenClaimType4:")
@@ -13093,39 +11207,29 @@ func (v *OpenClaimType4) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenClaimDelegateCur4) XDRSize() int { return 20 + xdr.Padded(len(v.File)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenClaimDelegateCur4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenClaimDelegateCur4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenClaimDelegateCur4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenClaimDelegateCur4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenClaimDelegateCur4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenClaimDelegateCur4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenClaimDelegateCur4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.File)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.File)), math.MaxUint32, "nfs4.OpenClaimDelegateCur4:File"))
@@ -13142,7 +11246,6 @@ func (v *OpenClaimDelegateCur4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaimDelegateCur4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.OpenClaimDelegateCur4:DelegateStateid.Seqid")
@@ -13185,39 +11288,29 @@ func (v *OpenClaim4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenClaim4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenClaim4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenClaim4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenClaim4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenClaim4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenClaim4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Claim {
 	case OpenClaimType4Null:
@@ -13278,7 +11371,6 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:Claim")
@@ -13387,39 +11479,29 @@ func (v *Open4Args) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Open4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Open4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Open4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Open4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Open4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Open4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Owner.Owner) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Owner.Owner)), 1024, "nfs4.Open4Args:Owner.Owner"))
@@ -13546,7 +11628,6 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.Open4Args:Seqid")
@@ -13727,39 +11808,29 @@ func (v Open4Args) String() string { return text.String(&v, "OPEN4args") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenReadDelegation4) XDRSize() int { return 36 + xdr.Padded(len(v.Permissions.Who)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenReadDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenReadDelegation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenReadDelegation4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenReadDelegation4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenReadDelegation4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenReadDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenReadDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Permissions.Who)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.Permissions.Who)), math.MaxUint32, "nfs4.OpenReadDelegation4:Permissions.Who"))
@@ -13780,7 +11851,6 @@ func (v *OpenReadDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenReadDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 36) {
 		return 0, codec.Short(b, off, 36, "nfs4.OpenReadDelegation4:Stateid.Seqid")
@@ -13818,39 +11888,29 @@ func (v OpenReadDelegation4) String() string { return text.String(&v, "open_read
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenWriteDelegation4) XDRSize() int { return 48 + xdr.Padded(len(v.Permissions.Who)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenWriteDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenWriteDelegation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenWriteDelegation4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenWriteDelegation4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenWriteDelegation4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenWriteDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return v.failXDR(e, codec.Full())
@@ -13898,7 +11958,6 @@ func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.OpenWriteDelegation4:Stateid.Seqid")
@@ -13979,39 +12038,29 @@ func (v *OpenDelegation4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDelegation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenDelegation4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenDelegation4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDelegation4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.DelegationType {
 	case OpenDelegationType4None:
@@ -14095,7 +12144,6 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenDelegation4:DelegationType")
@@ -14233,39 +12281,29 @@ func (v *Open4Resok) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Open4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Open4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Open4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Open4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Open4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Open4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrset)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+40, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Open4Resok:Attrset"))
@@ -14372,7 +12410,6 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 44) {
 		return 0, codec.Short(b, off, 44, "nfs4.Open4Resok:Stateid.Seqid")
@@ -14539,39 +12576,29 @@ func (v *Open4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Open4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Open4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Open4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Open4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Open4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Open4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -14694,7 +12721,6 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Open4Res:Status")
@@ -14862,44 +12888,32 @@ func (v *Open4Res) ResetXDR() {
 func (v Open4Res) String() string { return text.String(&v, "OPEN4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Openattr4Args) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Openattr4ArgsFixedSize.
+func (v *Openattr4Args) XDRSize() int  { return 4 }
 func (*Openattr4Args) XDRMaxSize() int { return Openattr4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Openattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Openattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Openattr4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Openattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Openattr4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Openattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Openattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -14909,7 +12923,6 @@ func (v *Openattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Openattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Openattr4Args:Createdir")
@@ -14930,44 +12943,32 @@ func (v *Openattr4Args) ResetXDR() { *v = Openattr4Args{} }
 func (v Openattr4Args) String() string { return text.String(&v, "OPENATTR4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Openattr4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Openattr4ResFixedSize.
+func (v *Openattr4Res) XDRSize() int  { return 4 }
 func (*Openattr4Res) XDRMaxSize() int { return Openattr4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Openattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Openattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Openattr4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Openattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Openattr4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Openattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Openattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Openattr4Res:Status"))
@@ -14980,7 +12981,6 @@ func (v *Openattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Openattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Openattr4Res:Status")
@@ -15001,44 +13001,32 @@ func (v *Openattr4Res) ResetXDR() { *v = Openattr4Res{} }
 func (v Openattr4Res) String() string { return text.String(&v, "OPENATTR4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenConfirm4Args) XDRSize() int { return 20 }
-
-// XDRMaxSize returns OpenConfirm4ArgsFixedSize.
+func (v *OpenConfirm4Args) XDRSize() int  { return 20 }
 func (*OpenConfirm4Args) XDRMaxSize() int { return OpenConfirm4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenConfirm4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenConfirm4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenConfirm4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenConfirm4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -15051,7 +13039,6 @@ func (v *OpenConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.OpenConfirm4Args:OpenStateid.Seqid")
@@ -15071,44 +13058,32 @@ func (v *OpenConfirm4Args) ResetXDR() { *v = OpenConfirm4Args{} }
 func (v OpenConfirm4Args) String() string { return text.String(&v, "OPEN_CONFIRM4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenConfirm4Resok) XDRSize() int { return 16 }
-
-// XDRMaxSize returns OpenConfirm4ResokFixedSize.
+func (v *OpenConfirm4Resok) XDRSize() int  { return 16 }
 func (*OpenConfirm4Resok) XDRMaxSize() int { return OpenConfirm4ResokFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenConfirm4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenConfirm4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenConfirm4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenConfirm4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenConfirm4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenConfirm4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenConfirm4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -15120,7 +13095,6 @@ func (v *OpenConfirm4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Resok:Stateid.Seqid")
@@ -15148,43 +13122,31 @@ func (v *OpenConfirm4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns OpenConfirm4ResMaxSize.
 func (*OpenConfirm4Res) XDRMaxSize() int { return OpenConfirm4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenConfirm4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenConfirm4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenConfirm4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenConfirm4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -15209,7 +13171,6 @@ func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
@@ -15244,44 +13205,32 @@ func (v *OpenConfirm4Res) ResetXDR() { *v = OpenConfirm4Res{} }
 func (v OpenConfirm4Res) String() string { return text.String(&v, "OPEN_CONFIRM4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenDowngrade4Args) XDRSize() int { return 28 }
-
-// XDRMaxSize returns OpenDowngrade4ArgsFixedSize.
+func (v *OpenDowngrade4Args) XDRSize() int  { return 28 }
 func (*OpenDowngrade4Args) XDRMaxSize() int { return OpenDowngrade4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenDowngrade4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDowngrade4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenDowngrade4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenDowngrade4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDowngrade4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenDowngrade4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDowngrade4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 28) {
 		return v.failXDR(e, codec.Full())
@@ -15296,7 +13245,6 @@ func (v *OpenDowngrade4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs4.OpenDowngrade4Args:OpenStateid.Seqid")
@@ -15318,44 +13266,32 @@ func (v *OpenDowngrade4Args) ResetXDR() { *v = OpenDowngrade4Args{} }
 func (v OpenDowngrade4Args) String() string { return text.String(&v, "OPEN_DOWNGRADE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenDowngrade4Resok) XDRSize() int { return 16 }
-
-// XDRMaxSize returns OpenDowngrade4ResokFixedSize.
+func (v *OpenDowngrade4Resok) XDRSize() int  { return 16 }
 func (*OpenDowngrade4Resok) XDRMaxSize() int { return OpenDowngrade4ResokFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenDowngrade4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDowngrade4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenDowngrade4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenDowngrade4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDowngrade4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenDowngrade4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDowngrade4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -15367,7 +13303,6 @@ func (v *OpenDowngrade4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:Stateid.Seqid")
@@ -15395,43 +13330,31 @@ func (v *OpenDowngrade4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns OpenDowngrade4ResMaxSize.
 func (*OpenDowngrade4Res) XDRMaxSize() int { return OpenDowngrade4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *OpenDowngrade4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDowngrade4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *OpenDowngrade4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *OpenDowngrade4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDowngrade4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *OpenDowngrade4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -15456,7 +13379,6 @@ func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
@@ -15491,44 +13413,32 @@ func (v *OpenDowngrade4Res) ResetXDR() { *v = OpenDowngrade4Res{} }
 func (v OpenDowngrade4Res) String() string { return text.String(&v, "OPEN_DOWNGRADE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Putfh4Args) XDRSize() int { return 4 + xdr.Padded(len(v.Object)) }
-
-// XDRMaxSize returns Putfh4ArgsMaxSize.
+func (v *Putfh4Args) XDRSize() int  { return 4 + xdr.Padded(len(v.Object)) }
 func (*Putfh4Args) XDRMaxSize() int { return Putfh4ArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Putfh4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putfh4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Putfh4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Putfh4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putfh4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Putfh4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Putfh4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Object) > 128 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.Putfh4Args:Object"))
@@ -15542,7 +13452,6 @@ func (v *Putfh4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Putfh4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putfh4Args:Object")
@@ -15570,44 +13479,32 @@ func (v *Putfh4Args) ResetXDR() { *v = Putfh4Args{} }
 func (v Putfh4Args) String() string { return text.String(&v, "PUTFH4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Putfh4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Putfh4ResFixedSize.
+func (v *Putfh4Res) XDRSize() int  { return 4 }
 func (*Putfh4Res) XDRMaxSize() int { return Putfh4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Putfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Putfh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Putfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putfh4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Putfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Putfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putfh4Res:Status"))
@@ -15620,7 +13517,6 @@ func (v *Putfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Putfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putfh4Res:Status")
@@ -15641,44 +13537,32 @@ func (v *Putfh4Res) ResetXDR() { *v = Putfh4Res{} }
 func (v Putfh4Res) String() string { return text.String(&v, "PUTFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Putpubfh4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Putpubfh4ResFixedSize.
+func (v *Putpubfh4Res) XDRSize() int  { return 4 }
 func (*Putpubfh4Res) XDRMaxSize() int { return Putpubfh4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Putpubfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putpubfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Putpubfh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Putpubfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putpubfh4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Putpubfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Putpubfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putpubfh4Res:Status"))
@@ -15691,7 +13575,6 @@ func (v *Putpubfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Putpubfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putpubfh4Res:Status")
@@ -15712,44 +13595,32 @@ func (v *Putpubfh4Res) ResetXDR() { *v = Putpubfh4Res{} }
 func (v Putpubfh4Res) String() string { return text.String(&v, "PUTPUBFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Putrootfh4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Putrootfh4ResFixedSize.
+func (v *Putrootfh4Res) XDRSize() int  { return 4 }
 func (*Putrootfh4Res) XDRMaxSize() int { return Putrootfh4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Putrootfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putrootfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Putrootfh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Putrootfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putrootfh4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Putrootfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Putrootfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putrootfh4Res:Status"))
@@ -15762,7 +13633,6 @@ func (v *Putrootfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Putrootfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putrootfh4Res:Status")
@@ -15783,44 +13653,32 @@ func (v *Putrootfh4Res) ResetXDR() { *v = Putrootfh4Res{} }
 func (v Putrootfh4Res) String() string { return text.String(&v, "PUTROOTFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Read4Args) XDRSize() int { return 28 }
-
-// XDRMaxSize returns Read4ArgsFixedSize.
+func (v *Read4Args) XDRSize() int  { return 28 }
 func (*Read4Args) XDRMaxSize() int { return Read4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Read4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Read4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Read4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Read4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Read4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Read4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Read4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 28) {
 		return v.failXDR(e, codec.Full())
@@ -15834,7 +13692,6 @@ func (v *Read4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs4.Read4Args:Stateid.Seqid")
@@ -15857,39 +13714,29 @@ func (v Read4Args) String() string { return text.String(&v, "READ4args") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Read4Resok) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Read4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Read4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Read4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Read4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Read4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Read4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Read4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "nfs4.Read4Resok:Data"))
@@ -15905,7 +13752,6 @@ func (v *Read4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Read4Resok:EOF")
@@ -15946,39 +13792,29 @@ func (v *Read4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Read4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Read4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Read4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Read4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Read4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Read4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -16007,7 +13843,6 @@ func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Read4Res:Status")
@@ -16056,39 +13891,29 @@ func (v Read4Res) String() string { return text.String(&v, "READ4res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Readdir4Args) XDRSize() int { return 28 + 4*len(v.AttrRequest) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Readdir4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readdir4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Readdir4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Readdir4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readdir4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Readdir4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Readdir4Args:AttrRequest"))
@@ -16114,7 +13939,6 @@ func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs4.Readdir4Args:Cookie")
@@ -16157,39 +13981,29 @@ func (v *Entry4) XDRSize() int {
 	return 20 + xdr.Padded(len(v.Name)) + 4*len(v.Attrs.Attrmask) + xdr.Padded(len(v.Attrs.AttrVals))
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Entry4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Entry4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Entry4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Entry4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Entry4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Entry4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs4.Entry4:Name"))
@@ -16227,7 +14041,6 @@ func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Entry4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Entry4:Cookie")
@@ -16295,39 +14108,29 @@ func (v *Dirlist4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Dirlist4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Dirlist4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Dirlist4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Dirlist4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Dirlist4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Dirlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Entries
 	for i := range s {
@@ -16377,7 +14180,6 @@ func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries")
@@ -16477,39 +14279,29 @@ func (v *Readdir4Resok) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Readdir4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readdir4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Readdir4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Readdir4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readdir4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Readdir4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -16564,7 +14356,6 @@ func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Readdir4Resok:Cookieverf")
@@ -16671,39 +14462,29 @@ func (v *Readdir4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Readdir4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readdir4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Readdir4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Readdir4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readdir4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Readdir4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -16772,7 +14553,6 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Status")
@@ -16888,39 +14668,29 @@ func (v Readdir4Res) String() string { return text.String(&v, "READDIR4res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Readlink4Resok) XDRSize() int { return 4 + xdr.Padded(len(v.Link)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Readlink4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readlink4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Readlink4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Readlink4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readlink4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Readlink4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Readlink4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Link)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Link)), math.MaxUint32, "nfs4.Readlink4Resok:Link"))
@@ -16934,7 +14704,6 @@ func (v *Readlink4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Readlink4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Readlink4Resok:Link")
@@ -16969,39 +14738,29 @@ func (v *Readlink4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Readlink4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readlink4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Readlink4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Readlink4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readlink4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Readlink4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -17029,7 +14788,6 @@ func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Readlink4Res:Status")
@@ -17072,39 +14830,29 @@ func (v Readlink4Res) String() string { return text.String(&v, "READLINK4res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Remove4Args) XDRSize() int { return 4 + xdr.Padded(len(v.Target)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Remove4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Remove4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Remove4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Remove4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Remove4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Remove4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Remove4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "nfs4.Remove4Args:Target"))
@@ -17118,7 +14866,6 @@ func (v *Remove4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Remove4Args:Target")
@@ -17143,44 +14890,32 @@ func (v *Remove4Args) ResetXDR() { *v = Remove4Args{} }
 func (v Remove4Args) String() string { return text.String(&v, "REMOVE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Remove4Resok) XDRSize() int { return 20 }
-
-// XDRMaxSize returns Remove4ResokFixedSize.
+func (v *Remove4Resok) XDRSize() int  { return 20 }
 func (*Remove4Resok) XDRMaxSize() int { return Remove4ResokFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Remove4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Remove4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Remove4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Remove4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Remove4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Remove4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Remove4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -17193,7 +14928,6 @@ func (v *Remove4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Remove4Resok:Cinfo.Atomic")
@@ -17226,43 +14960,31 @@ func (v *Remove4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Remove4ResMaxSize.
 func (*Remove4Res) XDRMaxSize() int { return Remove4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Remove4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Remove4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Remove4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Remove4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Remove4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Remove4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Remove4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -17288,7 +15010,6 @@ func (v *Remove4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Remove4Res:Status")
@@ -17332,39 +15053,29 @@ func (v *Rename4Args) XDRSize() int {
 	return 8 + xdr.Padded(len(v.Oldname)) + xdr.Padded(len(v.Newname))
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Rename4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Rename4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Rename4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Rename4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Rename4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Rename4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Rename4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Oldname)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Oldname)), math.MaxUint32, "nfs4.Rename4Args:Oldname"))
@@ -17384,7 +15095,6 @@ func (v *Rename4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Rename4Args:Oldname")
@@ -17422,44 +15132,32 @@ func (v *Rename4Args) ResetXDR() { *v = Rename4Args{} }
 func (v Rename4Args) String() string { return text.String(&v, "RENAME4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Rename4Resok) XDRSize() int { return 40 }
-
-// XDRMaxSize returns Rename4ResokFixedSize.
+func (v *Rename4Resok) XDRSize() int  { return 40 }
 func (*Rename4Resok) XDRMaxSize() int { return Rename4ResokFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Rename4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Rename4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Rename4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Rename4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Rename4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Rename4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Rename4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 40) {
 		return v.failXDR(e, codec.Full())
@@ -17475,7 +15173,6 @@ func (v *Rename4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 40) {
 		return 0, codec.Short(b, off, 40, "nfs4.Rename4Resok:SourceCinfo.Atomic")
@@ -17515,43 +15212,31 @@ func (v *Rename4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Rename4ResMaxSize.
 func (*Rename4Res) XDRMaxSize() int { return Rename4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Rename4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Rename4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Rename4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Rename4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Rename4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Rename4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Rename4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -17580,7 +15265,6 @@ func (v *Rename4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Rename4Res:Status")
@@ -17627,44 +15311,32 @@ func (v *Rename4Res) ResetXDR() { *v = Rename4Res{} }
 func (v Rename4Res) String() string { return text.String(&v, "RENAME4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Renew4Args) XDRSize() int { return 8 }
-
-// XDRMaxSize returns Renew4ArgsFixedSize.
+func (v *Renew4Args) XDRSize() int  { return 8 }
 func (*Renew4Args) XDRMaxSize() int { return Renew4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Renew4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Renew4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Renew4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Renew4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Renew4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Renew4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Renew4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -17674,7 +15346,6 @@ func (v *Renew4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Renew4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Renew4Args:Clientid")
@@ -17691,44 +15362,32 @@ func (v *Renew4Args) ResetXDR() { *v = Renew4Args{} }
 func (v Renew4Args) String() string { return text.String(&v, "RENEW4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Renew4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Renew4ResFixedSize.
+func (v *Renew4Res) XDRSize() int  { return 4 }
 func (*Renew4Res) XDRMaxSize() int { return Renew4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Renew4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Renew4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Renew4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Renew4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Renew4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Renew4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Renew4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Renew4Res:Status"))
@@ -17741,7 +15400,6 @@ func (v *Renew4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Renew4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Renew4Res:Status")
@@ -17762,44 +15420,32 @@ func (v *Renew4Res) ResetXDR() { *v = Renew4Res{} }
 func (v Renew4Res) String() string { return text.String(&v, "RENEW4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Restorefh4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Restorefh4ResFixedSize.
+func (v *Restorefh4Res) XDRSize() int  { return 4 }
 func (*Restorefh4Res) XDRMaxSize() int { return Restorefh4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Restorefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Restorefh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Restorefh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Restorefh4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Restorefh4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Restorefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Restorefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Restorefh4Res:Status"))
@@ -17812,7 +15458,6 @@ func (v *Restorefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Restorefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Restorefh4Res:Status")
@@ -17833,44 +15478,32 @@ func (v *Restorefh4Res) ResetXDR() { *v = Restorefh4Res{} }
 func (v Restorefh4Res) String() string { return text.String(&v, "RESTOREFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Savefh4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Savefh4ResFixedSize.
+func (v *Savefh4Res) XDRSize() int  { return 4 }
 func (*Savefh4Res) XDRMaxSize() int { return Savefh4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Savefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Savefh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Savefh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Savefh4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Savefh4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Savefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Savefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Savefh4Res:Status"))
@@ -17883,7 +15516,6 @@ func (v *Savefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Savefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Savefh4Res:Status")
@@ -17906,39 +15538,29 @@ func (v Savefh4Res) String() string { return text.String(&v, "SAVEFH4res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Secinfo4Args) XDRSize() int { return 4 + xdr.Padded(len(v.Name)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Secinfo4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Secinfo4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Secinfo4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Secinfo4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Secinfo4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs4.Secinfo4Args:Name"))
@@ -17952,7 +15574,6 @@ func (v *Secinfo4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Args:Name")
@@ -18003,49 +15624,35 @@ var enumRPCGSSSvc = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v RPCGSSSvc) Valid() bool {
-	return 1 <= v && v <= 3
-}
+func (v RPCGSSSvc) Valid() bool { return 1 <= v && v <= 3 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RPCGSSSvc) XDRSize() int { return 4 }
-
-// XDRMaxSize returns RPCGSSSvcFixedSize.
+func (v *RPCGSSSvc) XDRSize() int  { return 4 }
 func (*RPCGSSSvc) XDRMaxSize() int { return RPCGSSSvcFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RPCGSSSvc) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RPCGSSSvc) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RPCGSSSvc) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RPCGSSSvc) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RPCGSSSvc) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RPCGSSSvc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RPCGSSSvc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.RPCGSSSvc:"))
@@ -18058,7 +15665,6 @@ func (v *RPCGSSSvc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RPCGSSSvc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.RPCGSSSvc:")
@@ -18078,39 +15684,29 @@ func (v *RPCGSSSvc) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RpcsecGSSInfo) XDRSize() int { return 12 + xdr.Padded(len(v.Oid)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RpcsecGSSInfo) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RpcsecGSSInfo) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *RpcsecGSSInfo) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *RpcsecGSSInfo) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RpcsecGSSInfo) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *RpcsecGSSInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RpcsecGSSInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Oid)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Oid)), math.MaxUint32, "nfs4.RpcsecGSSInfo:Oid"))
@@ -18131,7 +15727,6 @@ func (v *RpcsecGSSInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RpcsecGSSInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.RpcsecGSSInfo:Oid")
@@ -18177,39 +15772,29 @@ func (v *Secinfo4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Secinfo4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Secinfo4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Secinfo4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Secinfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Secinfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Flavor {
 	case RpcsecGSS:
@@ -18241,7 +15826,6 @@ func (v *Secinfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
@@ -18303,39 +15887,29 @@ func (v *Secinfo4Resok) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Secinfo4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Secinfo4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Secinfo4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Secinfo4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Secinfo4Resok:"))
@@ -18379,7 +15953,6 @@ func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Resok:")
@@ -18461,39 +16034,29 @@ func (v *Secinfo4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Secinfo4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Secinfo4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Secinfo4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Secinfo4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -18551,7 +16114,6 @@ func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
@@ -18643,39 +16205,29 @@ func (v *Setattr4Args) XDRSize() int {
 	return 24 + 4*len(v.ObjAttributes.Attrmask) + xdr.Padded(len(v.ObjAttributes.AttrVals))
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Setattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Setattr4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Setattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setattr4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Setattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.Attrmask"))
@@ -18708,7 +16260,6 @@ func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Setattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Setattr4Args:Stateid.Seqid")
@@ -18757,39 +16308,29 @@ func (v Setattr4Args) String() string { return text.String(&v, "SETATTR4args") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Setattr4Res) XDRSize() int { return 8 + 4*len(v.Attrsset) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Setattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Setattr4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Setattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setattr4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Setattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setattr4Res:Status"))
@@ -18815,7 +16356,6 @@ func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Setattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Setattr4Res:Status")
@@ -18856,39 +16396,29 @@ func (v *Setclientid4Args) XDRSize() int {
 	return 28 + xdr.Padded(len(v.Client.ID)) + xdr.Padded(len(v.Callback.Location.Netid)) + xdr.Padded(len(v.Callback.Location.Addr))
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Setclientid4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setclientid4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Setclientid4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Setclientid4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setclientid4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Setclientid4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Client.ID) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Client.ID)), 1024, "nfs4.Setclientid4Args:Client.ID"))
@@ -18920,7 +16450,6 @@ func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Setclientid4Args:Client.Verifier")
@@ -18983,44 +16512,32 @@ func (v *Setclientid4Args) ResetXDR() { *v = Setclientid4Args{} }
 func (v Setclientid4Args) String() string { return text.String(&v, "SETCLIENTID4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Setclientid4Resok) XDRSize() int { return 16 }
-
-// XDRMaxSize returns Setclientid4ResokFixedSize.
+func (v *Setclientid4Resok) XDRSize() int  { return 16 }
 func (*Setclientid4Resok) XDRMaxSize() int { return Setclientid4ResokFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Setclientid4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setclientid4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Setclientid4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Setclientid4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setclientid4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Setclientid4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Setclientid4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -19032,7 +16549,6 @@ func (v *Setclientid4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Setclientid4Resok:Clientid")
@@ -19063,39 +16579,29 @@ func (v *Setclientid4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Setclientid4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setclientid4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Setclientid4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Setclientid4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setclientid4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Setclientid4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -19138,7 +16644,6 @@ func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
@@ -19200,44 +16705,32 @@ func (v *Setclientid4Res) ResetXDR() { *v = Setclientid4Res{} }
 func (v Setclientid4Res) String() string { return text.String(&v, "SETCLIENTID4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SetclientidConfirm4Args) XDRSize() int { return 16 }
-
-// XDRMaxSize returns SetclientidConfirm4ArgsFixedSize.
+func (v *SetclientidConfirm4Args) XDRSize() int  { return 16 }
 func (*SetclientidConfirm4Args) XDRMaxSize() int { return SetclientidConfirm4ArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetclientidConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetclientidConfirm4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetclientidConfirm4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetclientidConfirm4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetclientidConfirm4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SetclientidConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetclientidConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -19249,7 +16742,6 @@ func (v *SetclientidConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetclientidConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.SetclientidConfirm4Args:Clientid")
@@ -19268,44 +16760,32 @@ func (v *SetclientidConfirm4Args) ResetXDR() { *v = SetclientidConfirm4Args{} }
 func (v SetclientidConfirm4Args) String() string { return text.String(&v, "SETCLIENTID_CONFIRM4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *SetclientidConfirm4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns SetclientidConfirm4ResFixedSize.
+func (v *SetclientidConfirm4Res) XDRSize() int  { return 4 }
 func (*SetclientidConfirm4Res) XDRMaxSize() int { return SetclientidConfirm4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetclientidConfirm4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetclientidConfirm4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SetclientidConfirm4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SetclientidConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetclientidConfirm4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SetclientidConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetclientidConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.SetclientidConfirm4Res:Status"))
@@ -19318,7 +16798,6 @@ func (v *SetclientidConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int,
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetclientidConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.SetclientidConfirm4Res:Status")
@@ -19343,39 +16822,29 @@ func (v *Verify4Args) XDRSize() int {
 	return 8 + 4*len(v.ObjAttributes.Attrmask) + xdr.Padded(len(v.ObjAttributes.AttrVals))
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Verify4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verify4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Verify4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Verify4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verify4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Verify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Verify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.Attrmask"))
@@ -19405,7 +16874,6 @@ func (v *Verify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
@@ -19446,44 +16914,32 @@ func (v *Verify4Args) ResetXDR() { v.ObjAttributes.ResetXDR() }
 func (v Verify4Args) String() string { return text.String(&v, "VERIFY4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Verify4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Verify4ResFixedSize.
+func (v *Verify4Res) XDRSize() int  { return 4 }
 func (*Verify4Res) XDRMaxSize() int { return Verify4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Verify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verify4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Verify4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Verify4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verify4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Verify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Verify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Verify4Res:Status"))
@@ -19496,7 +16952,6 @@ func (v *Verify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Verify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Verify4Res:Status")
@@ -19543,49 +16998,35 @@ var enumStableHow4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v StableHow4) Valid() bool {
-	return uint32(v) <= 2
-}
+func (v StableHow4) Valid() bool { return uint32(v) <= 2 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *StableHow4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns StableHow4FixedSize.
+func (v *StableHow4) XDRSize() int  { return 4 }
 func (*StableHow4) XDRMaxSize() int { return StableHow4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *StableHow4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StableHow4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *StableHow4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *StableHow4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StableHow4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *StableHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StableHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.StableHow4:"))
@@ -19598,7 +17039,6 @@ func (v *StableHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *StableHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.StableHow4:")
@@ -19618,39 +17058,29 @@ func (v *StableHow4) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Write4Args) XDRSize() int { return 32 + xdr.Padded(len(v.Data)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Write4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Write4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Write4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Write4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Write4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Write4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Write4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Stable.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+24, uint64(uint32(v.Stable)), 0, "nfs4.Write4Args:Stable"))
@@ -19672,7 +17102,6 @@ func (v *Write4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 32) {
 		return 0, codec.Short(b, off, 32, "nfs4.Write4Args:Stateid.Seqid")
@@ -19706,44 +17135,32 @@ func (v *Write4Args) ResetXDR() { *v = Write4Args{} }
 func (v Write4Args) String() string { return text.String(&v, "WRITE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Write4Resok) XDRSize() int { return 16 }
-
-// XDRMaxSize returns Write4ResokFixedSize.
+func (v *Write4Resok) XDRSize() int  { return 16 }
 func (*Write4Resok) XDRMaxSize() int { return Write4ResokFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Write4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Write4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Write4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Write4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Write4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Write4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Write4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Committed.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Committed)), 0, "nfs4.Write4Resok:Committed"))
@@ -19759,7 +17176,6 @@ func (v *Write4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Write4Resok:Count")
@@ -19792,43 +17208,31 @@ func (v *Write4Res) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns Write4ResMaxSize.
 func (*Write4Res) XDRMaxSize() int { return Write4ResMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Write4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Write4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Write4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Write4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Write4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Write4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Write4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -19857,7 +17261,6 @@ func (v *Write4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Write4Res:Status")
@@ -19897,44 +17300,32 @@ func (v *Write4Res) ResetXDR() { *v = Write4Res{} }
 func (v Write4Res) String() string { return text.String(&v, "WRITE4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReleaseLockowner4Args) XDRSize() int { return 12 + xdr.Padded(len(v.LockOwner.Owner)) }
-
-// XDRMaxSize returns ReleaseLockowner4ArgsMaxSize.
+func (v *ReleaseLockowner4Args) XDRSize() int  { return 12 + xdr.Padded(len(v.LockOwner.Owner)) }
 func (*ReleaseLockowner4Args) XDRMaxSize() int { return ReleaseLockowner4ArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReleaseLockowner4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReleaseLockowner4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReleaseLockowner4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReleaseLockowner4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReleaseLockowner4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReleaseLockowner4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReleaseLockowner4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.LockOwner.Owner) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.LockOwner.Owner)), 1024, "nfs4.ReleaseLockowner4Args:LockOwner.Owner"))
@@ -19950,7 +17341,6 @@ func (v *ReleaseLockowner4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReleaseLockowner4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.ReleaseLockowner4Args:LockOwner.Clientid")
@@ -19980,44 +17370,32 @@ func (v *ReleaseLockowner4Args) ResetXDR() { *v = ReleaseLockowner4Args{} }
 func (v ReleaseLockowner4Args) String() string { return text.String(&v, "RELEASE_LOCKOWNER4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReleaseLockowner4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns ReleaseLockowner4ResFixedSize.
+func (v *ReleaseLockowner4Res) XDRSize() int  { return 4 }
 func (*ReleaseLockowner4Res) XDRMaxSize() int { return ReleaseLockowner4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReleaseLockowner4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReleaseLockowner4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReleaseLockowner4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReleaseLockowner4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReleaseLockowner4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ReleaseLockowner4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReleaseLockowner4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.ReleaseLockowner4Res:Status"))
@@ -20030,7 +17408,6 @@ func (v *ReleaseLockowner4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReleaseLockowner4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.ReleaseLockowner4Res:Status")
@@ -20051,44 +17428,32 @@ func (v *ReleaseLockowner4Res) ResetXDR() { *v = ReleaseLockowner4Res{} }
 func (v ReleaseLockowner4Res) String() string { return text.String(&v, "RELEASE_LOCKOWNER4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Illegal4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns Illegal4ResFixedSize.
+func (v *Illegal4Res) XDRSize() int  { return 4 }
 func (*Illegal4Res) XDRMaxSize() int { return Illegal4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Illegal4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Illegal4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Illegal4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Illegal4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Illegal4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Illegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Illegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Illegal4Res:Status"))
@@ -20101,7 +17466,6 @@ func (v *Illegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Illegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Illegal4Res:Status")
@@ -20156,49 +17520,35 @@ var enumNFSOpnum4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v NFSOpnum4) Valid() bool {
-	return 3 <= v && v <= 39 || v == 10044
-}
+func (v NFSOpnum4) Valid() bool { return 3 <= v && v <= 39 || v == 10044 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSOpnum4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns NFSOpnum4FixedSize.
+func (v *NFSOpnum4) XDRSize() int  { return 4 }
 func (*NFSOpnum4) XDRMaxSize() int { return NFSOpnum4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSOpnum4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSOpnum4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSOpnum4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSOpnum4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSOpnum4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSOpnum4:"))
@@ -20211,7 +17561,6 @@ func (v *NFSOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSOpnum4:")
@@ -20380,39 +17729,29 @@ func (v *NFSArgop4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSArgop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSArgop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSArgop4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSArgop4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSArgop4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Argop {
 	case NFSOpnum4Access:
@@ -21168,7 +18507,6 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Argop")
@@ -22419,39 +19757,29 @@ func (v *NFSResop4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSResop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSResop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSResop4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSResop4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSResop4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Resop {
 	case NFSOpnum4Access:
@@ -23482,7 +20810,6 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Resop")
@@ -24845,7 +22172,7 @@ func (v *Compound4Args) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Compound4Args) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -24853,30 +22180,22 @@ func (v *Compound4Args) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Compound4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	codec.Amplify(d, Compound4ArgsAmplification)
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Compound4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Compound4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Compound4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutCounted(b, off, v.Tag, math.MaxUint32); err != nil {
 		return 0, codec.In(err, "nfs4.Compound4Args:Tag")
@@ -24901,7 +22220,6 @@ func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Compound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag); err != nil {
 		return 0, codec.In(err, "nfs4.Compound4Args:Tag")
@@ -24948,7 +22266,7 @@ func (v *Compound4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Compound4Res) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -24956,29 +22274,21 @@ func (v *Compound4Res) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Compound4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Compound4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Compound4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Compound4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	off, fault := codec.At(nil, "nfs4.Compound4Res:Status").In(codec.PutEnum(b, off, v.Status))
 	if off, fault = codec.At(fault, "nfs4.Compound4Res:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
@@ -25002,7 +22312,6 @@ func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Compound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	off, fault := codec.At(nil, "nfs4.Compound4Res:Status").In(codec.GetEnum(d, b, off, &v.Status))
 	if off, fault = codec.At(fault, "nfs4.Compound4Res:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
@@ -25042,39 +22351,29 @@ func (v Compound4Res) String() string { return text.String(&v, "COMPOUND4res") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbGetattr4Args) XDRSize() int { return 8 + xdr.Padded(len(v.FH)) + 4*len(v.AttrRequest) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CbGetattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbGetattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CbGetattr4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CbGetattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbGetattr4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CbGetattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.FH) > 128 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.FH)), 128, "nfs4.CbGetattr4Args:FH"))
@@ -25101,7 +22400,6 @@ func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:FH")
@@ -25152,39 +22450,29 @@ func (v *CbGetattr4Resok) XDRSize() int {
 	return 8 + 4*len(v.ObjAttributes.Attrmask) + xdr.Padded(len(v.ObjAttributes.AttrVals))
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CbGetattr4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbGetattr4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CbGetattr4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CbGetattr4Resok) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbGetattr4Resok) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CbGetattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CbGetattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask"))
@@ -25214,7 +22502,6 @@ func (v *CbGetattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
@@ -25265,39 +22552,29 @@ func (v *CbGetattr4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CbGetattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbGetattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CbGetattr4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CbGetattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbGetattr4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CbGetattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -25341,7 +22618,6 @@ func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
@@ -25405,44 +22681,32 @@ func (v *CbGetattr4Res) ResetXDR() {
 func (v CbGetattr4Res) String() string { return text.String(&v, "CB_GETATTR4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CbRecall4Args) XDRSize() int { return 24 + xdr.Padded(len(v.FH)) }
-
-// XDRMaxSize returns CbRecall4ArgsMaxSize.
+func (v *CbRecall4Args) XDRSize() int  { return 24 + xdr.Padded(len(v.FH)) }
 func (*CbRecall4Args) XDRMaxSize() int { return CbRecall4ArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CbRecall4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbRecall4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CbRecall4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CbRecall4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbRecall4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CbRecall4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CbRecall4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.FH) > 128 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.FH)), 128, "nfs4.CbRecall4Args:FH"))
@@ -25460,7 +22724,6 @@ func (v *CbRecall4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbRecall4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.CbRecall4Args:Stateid.Seqid")
@@ -25496,44 +22759,32 @@ func (v *CbRecall4Args) ResetXDR() { *v = CbRecall4Args{} }
 func (v CbRecall4Args) String() string { return text.String(&v, "CB_RECALL4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CbRecall4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns CbRecall4ResFixedSize.
+func (v *CbRecall4Res) XDRSize() int  { return 4 }
 func (*CbRecall4Res) XDRMaxSize() int { return CbRecall4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CbRecall4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbRecall4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CbRecall4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CbRecall4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbRecall4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CbRecall4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CbRecall4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbRecall4Res:Status"))
@@ -25546,7 +22797,6 @@ func (v *CbRecall4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbRecall4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbRecall4Res:Status")
@@ -25567,44 +22817,32 @@ func (v *CbRecall4Res) ResetXDR() { *v = CbRecall4Res{} }
 func (v CbRecall4Res) String() string { return text.String(&v, "CB_RECALL4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *CbIllegal4Res) XDRSize() int { return 4 }
-
-// XDRMaxSize returns CbIllegal4ResFixedSize.
+func (v *CbIllegal4Res) XDRSize() int  { return 4 }
 func (*CbIllegal4Res) XDRMaxSize() int { return CbIllegal4ResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CbIllegal4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbIllegal4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CbIllegal4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CbIllegal4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbIllegal4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *CbIllegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CbIllegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbIllegal4Res:Status"))
@@ -25617,7 +22855,6 @@ func (v *CbIllegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbIllegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbIllegal4Res:Status")
@@ -25665,49 +22902,35 @@ var enumNFSCbOpnum4 = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v NFSCbOpnum4) Valid() bool {
-	return 3 <= v && v <= 4 || v == 10044
-}
+func (v NFSCbOpnum4) Valid() bool { return 3 <= v && v <= 4 || v == 10044 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSCbOpnum4) XDRSize() int { return 4 }
-
-// XDRMaxSize returns NFSCbOpnum4FixedSize.
+func (v *NFSCbOpnum4) XDRSize() int  { return 4 }
 func (*NFSCbOpnum4) XDRMaxSize() int { return NFSCbOpnum4FixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSCbOpnum4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCbOpnum4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSCbOpnum4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSCbOpnum4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCbOpnum4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSCbOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSCbOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSCbOpnum4:"))
@@ -25720,7 +22943,6 @@ func (v *NFSCbOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSCbOpnum4:")
@@ -25750,39 +22972,29 @@ func (v *NFSCbArgop4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSCbArgop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCbArgop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSCbArgop4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSCbArgop4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCbArgop4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSCbArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Argop {
 	case 3:
@@ -25837,7 +23049,6 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
@@ -25949,39 +23160,29 @@ func (v *NFSCbResop4) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NFSCbResop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCbResop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NFSCbResop4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NFSCbResop4) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCbResop4) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NFSCbResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Resop {
 	case 3:
@@ -26052,7 +23253,6 @@ func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
@@ -26168,7 +23368,7 @@ func (v *CbCompound4Args) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CbCompound4Args) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -26176,29 +23376,21 @@ func (v *CbCompound4Args) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbCompound4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CbCompound4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CbCompound4Args) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbCompound4Args) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutCounted(b, off, v.Tag, math.MaxUint32); err != nil {
 		return 0, codec.In(err, "nfs4.CbCompound4Args:Tag")
@@ -26271,7 +23463,6 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag); err != nil {
 		return 0, codec.In(err, "nfs4.CbCompound4Args:Tag")
@@ -26402,7 +23593,7 @@ func (v *CbCompound4Res) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CbCompound4Res) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -26410,29 +23601,21 @@ func (v *CbCompound4Res) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbCompound4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CbCompound4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CbCompound4Res) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbCompound4Res) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs4.CbCompound4Res:Status").In(codec.PutEnum(b, off, v.Status))
 	if off, fault = codec.At(fault, "nfs4.CbCompound4Res:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
@@ -26519,7 +23702,6 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	off, fault := codec.At(nil, "nfs4.CbCompound4Res:Status").In(codec.GetEnum(d, b, off, &v.Status))
 	if off, fault = codec.At(fault, "nfs4.CbCompound4Res:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {

@@ -36,20 +36,14 @@ type Message struct {
 	Data []byte `xdr:"data"`
 }
 
-// The bounds of Message.
-const (
-	MessageMinSize       = 4       // bytes on the wire, at least
-	MessageMaxSize       = 1048580 // bytes on the wire, at most
-	MessageAmplification = 1       // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Message in bytes, and its memory for each, at most.
+const MessageMinSize, MessageMaxSize, MessageAmplification = 4, 1048580, 1
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Message) XDRSize() int { return 4 + xdr.Padded(len(v.Data)) }
-
-// XDRMaxSize returns MessageMaxSize.
+func (v *Message) XDRSize() int  { return 4 + xdr.Padded(len(v.Data)) }
 func (*Message) XDRMaxSize() int { return MessageMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Message) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -57,34 +51,25 @@ func (v *Message) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Message) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Message) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Message) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "echo.Message:Data").End(codec.PutCounted(b, off, v.Data, 1048576))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "echo.Message:Data").End(codec.GetOpaque(d, b, off, 1048576, &v.Data))
 }

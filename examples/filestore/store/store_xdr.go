@@ -50,12 +50,8 @@ const StatusFixedSize = 4
 // Name is typedef store_name.
 type Name []byte
 
-// The bounds of Name.
-const (
-	NameMinSize       = 4   // bytes on the wire, at least
-	NameMaxSize       = 260 // bytes on the wire, at most
-	NameAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Name in bytes, and its memory for each, at most.
+const NameMinSize, NameMaxSize, NameAmplification = 4, 260, 1
 
 // WriteArgs is struct store_write_args.
 type WriteArgs struct {
@@ -64,12 +60,8 @@ type WriteArgs struct {
 	Data   []byte `xdr:"data"`
 }
 
-// The bounds of WriteArgs.
-const (
-	WriteArgsMinSize       = 16      // bytes on the wire, at least
-	WriteArgsMaxSize       = 1048848 // bytes on the wire, at most
-	WriteArgsAmplification = 1       // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of WriteArgs in bytes, and its memory for each, at most.
+const WriteArgsMinSize, WriteArgsMaxSize, WriteArgsAmplification = 16, 1048848, 1
 
 // WriteRes is struct store_write_res.
 type WriteRes struct {
@@ -87,12 +79,8 @@ type ReadArgs struct {
 	Count  uint32 `xdr:"count"`
 }
 
-// The bounds of ReadArgs.
-const (
-	ReadArgsMinSize       = 16  // bytes on the wire, at least
-	ReadArgsMaxSize       = 272 // bytes on the wire, at most
-	ReadArgsAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ReadArgs in bytes, and its memory for each, at most.
+const ReadArgsMinSize, ReadArgsMaxSize, ReadArgsAmplification = 16, 272, 1
 
 // ReadOK is struct store_read_ok.
 type ReadOK struct {
@@ -100,12 +88,8 @@ type ReadOK struct {
 	Data []byte `xdr:"data"`
 }
 
-// The bounds of ReadOK.
-const (
-	ReadOKMinSize       = 8       // bytes on the wire, at least
-	ReadOKMaxSize       = 1048584 // bytes on the wire, at most
-	ReadOKAmplification = 1       // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ReadOK in bytes, and its memory for each, at most.
+const ReadOKMinSize, ReadOKMaxSize, ReadOKAmplification = 8, 1048584, 1
 
 // ReadRes is union store_read_res, with the arm that Status selects.
 type ReadRes struct {
@@ -113,12 +97,8 @@ type ReadRes struct {
 	OK     ReadOK `xdr:"ok,case=0"`             // if Status is OK
 }
 
-// The bounds of ReadRes.
-const (
-	ReadResMinSize       = 4       // bytes on the wire, at least
-	ReadResMaxSize       = 1048588 // bytes on the wire, at most
-	ReadResAmplification = 1       // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ReadRes in bytes, and its memory for each, at most.
+const ReadResMinSize, ReadResMaxSize, ReadResAmplification = 4, 1048588, 1
 
 // String returns the XDR name of v, such as STORE_OK. Without a name, it is store_status(NUMBER).
 func (v Status) String() string {
@@ -148,17 +128,13 @@ var enumStatus = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v Status) Valid() bool {
-	return v == 0 || v == 2 || v == 22
-}
+func (v Status) Valid() bool { return v == 0 || v == 2 || v == 22 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int { return 4 }
-
-// XDRMaxSize returns StatusFixedSize.
+func (v *Status) XDRSize() int  { return 4 }
 func (*Status) XDRMaxSize() int { return StatusFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Status) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -166,34 +142,25 @@ func (v *Status) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Status) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Status) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "store.Status:").End(codec.PutEnum(b, off, *v))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "store.Status:").End(codec.GetEnum(d, b, off, v))
 }
@@ -208,12 +175,10 @@ func (v Status) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "stor
 func (v *Status) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_status") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Name) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// XDRMaxSize returns NameMaxSize.
+func (v *Name) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*Name) XDRMaxSize() int { return NameMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Name) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -221,31 +186,22 @@ func (v *Name) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Name) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Name) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Name) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Name) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Name) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "store.Name:").End(codec.PutCounted(b, off, *v, 255))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "store.Name:").End(codec.GetOpaque(d, b, off, 255, v))
 }
@@ -263,9 +219,7 @@ func (v *Name) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "s
 func (v Name) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteArgs) XDRSize() int { return 16 + xdr.Padded(len(v.Name)) + xdr.Padded(len(v.Data)) }
-
-// XDRMaxSize returns WriteArgsMaxSize.
+func (v *WriteArgs) XDRSize() int  { return 16 + xdr.Padded(len(v.Name)) + xdr.Padded(len(v.Data)) }
 func (*WriteArgs) XDRMaxSize() int { return WriteArgsMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
@@ -278,7 +232,7 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -289,36 +243,27 @@ func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.WriteArgs:Name").In(codec.PutCounted(b, off, v.Name, 255))
 	off, fault = codec.At(fault, "store.WriteArgs:Offset").In(codec.PutHyper(b, off, v.Offset))
 	return codec.At(fault, "store.WriteArgs:Data").End(codec.PutItem(e, b, off, SiteWriteArgsData, v.Data, 1048576))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.WriteArgs:Name").In(codec.GetOpaque(d, b, off, 255, &v.Name))
 	off, fault = codec.At(fault, "store.WriteArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
@@ -338,12 +283,10 @@ func (v *WriteArgs) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, 
 func (v WriteArgs) String() string { return text.String(&v, "store_write_args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteRes) XDRSize() int { return 8 }
-
-// XDRMaxSize returns WriteResFixedSize.
+func (v *WriteRes) XDRSize() int  { return 8 }
 func (*WriteRes) XDRMaxSize() int { return WriteResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -351,35 +294,26 @@ func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.WriteRes:Status").In(codec.PutEnum(b, off, v.Status))
 	return codec.At(fault, "store.WriteRes:Count").End(codec.PutWord(b, off, v.Count))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.WriteRes:Status").In(codec.GetEnum(d, b, off, &v.Status))
 	return codec.At(fault, "store.WriteRes:Count").End(codec.GetWord(b, off, &v.Count))
@@ -398,12 +332,10 @@ func (v *WriteRes) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v
 func (v WriteRes) String() string { return text.String(&v, "store_write_res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadArgs) XDRSize() int { return 16 + xdr.Padded(len(v.Name)) }
-
-// XDRMaxSize returns ReadArgsMaxSize.
+func (v *ReadArgs) XDRSize() int  { return 16 + xdr.Padded(len(v.Name)) }
 func (*ReadArgs) XDRMaxSize() int { return ReadArgsMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -411,36 +343,27 @@ func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadArgs:Name").In(codec.PutCounted(b, off, v.Name, 255))
 	off, fault = codec.At(fault, "store.ReadArgs:Offset").In(codec.PutHyper(b, off, v.Offset))
 	return codec.At(fault, "store.ReadArgs:Count").End(codec.PutWord(b, off, v.Count))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadArgs:Name").In(codec.GetOpaque(d, b, off, 255, &v.Name))
 	off, fault = codec.At(fault, "store.ReadArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
@@ -460,9 +383,7 @@ func (v *ReadArgs) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v
 func (v ReadArgs) String() string { return text.String(&v, "store_read_args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadOK) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
-
-// XDRMaxSize returns ReadOKMaxSize.
+func (v *ReadOK) XDRSize() int  { return 8 + xdr.Padded(len(v.Data)) }
 func (*ReadOK) XDRMaxSize() int { return ReadOKMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
@@ -475,7 +396,7 @@ func (v *ReadOK) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadOK) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -486,35 +407,26 @@ func (v *ReadOK) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadOK:EOF").In(codec.PutWord(b, off, codec.Word(v.EOF)))
 	return codec.At(fault, "store.ReadOK:Data").End(codec.PutItem(e, b, off, SiteReadOKData, v.Data, 1048576))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadOK:EOF").In(codec.GetBool(d, b, off, &v.EOF))
 	return codec.At(fault, "store.ReadOK:Data").End(codec.GetItem(d, b, off, 1048576, SiteReadOKData, &v.Data))
@@ -542,8 +454,6 @@ func (v *ReadRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns ReadResMaxSize.
 func (*ReadRes) XDRMaxSize() int { return ReadResMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
@@ -558,7 +468,7 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -569,29 +479,21 @@ func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -605,7 +507,6 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind Status
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {

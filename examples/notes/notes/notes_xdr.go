@@ -40,21 +40,14 @@ const (
 // NoteName is typedef note_name.
 type NoteName []byte
 
-// The bounds of NoteName.
-const (
-	NoteNameMinSize       = 4  // bytes on the wire, at least
-	NoteNameMaxSize       = 68 // bytes on the wire, at most
-	NoteNameAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of NoteName in bytes, and its memory for each, at most.
+const NoteNameMinSize, NoteNameMaxSize, NoteNameAmplification = 4, 68, 1
 
 // NoteNames is typedef note_names.
 type NoteNames []NoteName
 
-// The bounds of NoteNames. Its size may be 2 GiB and more.
-const (
-	NoteNamesMinSize       = 4 // bytes on the wire, at least
-	NoteNamesAmplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of NoteNames in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const NoteNamesMinSize, NoteNamesAmplification = 4, 6
 
 // NoteStatus is enum note_status.
 type NoteStatus int32
@@ -74,12 +67,8 @@ type Note struct {
 	Text []byte   `xdr:"text"`
 }
 
-// The bounds of Note.
-const (
-	NoteMinSize       = 8       // bytes on the wire, at least
-	NoteMaxSize       = 1048648 // bytes on the wire, at most
-	NoteAmplification = 1       // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Note in bytes, and its memory for each, at most.
+const NoteMinSize, NoteMaxSize, NoteAmplification = 8, 1048648, 1
 
 // GetRes is union get_res, with the arm that Status selects.
 type GetRes struct {
@@ -87,52 +76,36 @@ type GetRes struct {
 	Found  Note       `xdr:"found,case=0"`          // if Status is NoteStatusOK
 }
 
-// The bounds of GetRes.
-const (
-	GetResMinSize       = 4       // bytes on the wire, at least
-	GetResMaxSize       = 1048652 // bytes on the wire, at most
-	GetResAmplification = 1       // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of GetRes in bytes, and its memory for each, at most.
+const GetResMinSize, GetResMaxSize, GetResAmplification = 4, 1048652, 1
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NoteName) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// XDRMaxSize returns NoteNameMaxSize.
+func (v *NoteName) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*NoteName) XDRMaxSize() int { return NoteNameMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NoteName) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NoteName) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NoteName) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NoteName) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NoteName) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NoteName) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NoteName) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 64 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "notes.NoteName:"))
@@ -146,7 +119,6 @@ func (v *NoteName) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NoteName) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "notes.NoteName:")
@@ -182,7 +154,7 @@ func (v *NoteNames) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NoteNames) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -190,29 +162,21 @@ func (v *NoteNames) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NoteNames) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NoteNames) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NoteNames) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NoteNames) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NoteNames) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "notes.NoteNames:")
@@ -237,7 +201,6 @@ func (v *NoteNames) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NoteNames) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "notes.NoteNames:")
@@ -306,49 +269,35 @@ var enumNoteStatus = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v NoteStatus) Valid() bool {
-	return v == 0 || v == 2
-}
+func (v NoteStatus) Valid() bool { return v == 0 || v == 2 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NoteStatus) XDRSize() int { return 4 }
-
-// XDRMaxSize returns NoteStatusFixedSize.
+func (v *NoteStatus) XDRSize() int  { return 4 }
 func (*NoteStatus) XDRMaxSize() int { return NoteStatusFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NoteStatus) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NoteStatus) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *NoteStatus) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *NoteStatus) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NoteStatus) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *NoteStatus) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NoteStatus) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "notes.NoteStatus:"))
@@ -361,7 +310,6 @@ func (v *NoteStatus) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NoteStatus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "notes.NoteStatus:")
@@ -379,9 +327,7 @@ func (v *NoteStatus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *NoteStatus) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Note) XDRSize() int { return 8 + xdr.Padded(len(v.Name)) + xdr.Padded(len(v.Text)) }
-
-// XDRMaxSize returns NoteMaxSize.
+func (v *Note) XDRSize() int  { return 8 + xdr.Padded(len(v.Name)) + xdr.Padded(len(v.Text)) }
 func (*Note) XDRMaxSize() int { return NoteMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
@@ -394,7 +340,7 @@ func (v *Note) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Note) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -405,32 +351,23 @@ func (v *Note) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Note) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Note) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Note) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Note) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Note) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Note) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "notes.Note:Name").In(codec.PutCounted(b, off, v.Name, 64))
 	return codec.At(fault, "notes.Note:Text").End(codec.PutItem(e, b, off, SiteNoteText, v.Text, 1048576))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Note) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "notes.Note:Name").In(codec.GetOpaque(d, b, off, 64, &v.Name))
 	return codec.At(fault, "notes.Note:Text").End(codec.GetItem(d, b, off, 1048576, SiteNoteText, &v.Text))
@@ -452,8 +389,6 @@ func (v *GetRes) XDRSize() int {
 	}
 	return n
 }
-
-// XDRMaxSize returns GetResMaxSize.
 func (*GetRes) XDRMaxSize() int { return GetResMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
@@ -468,7 +403,7 @@ func (v *GetRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *GetRes) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -479,29 +414,21 @@ func (v *GetRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *GetRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *GetRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *GetRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *GetRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "notes.GetRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -515,7 +442,6 @@ func (v *GetRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *GetRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind NoteStatus
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {

@@ -31,12 +31,8 @@ const (
 // String is typedef rpcb_string.
 type String []byte
 
-// The bounds of String.
-const (
-	StringMinSize       = 4   // bytes on the wire, at least
-	StringMaxSize       = 260 // bytes on the wire, at most
-	StringAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of String in bytes, and its memory for each, at most.
+const StringMinSize, StringMaxSize, StringAmplification = 4, 260, 1
 
 // Done is typedef rpcb_done.
 //
@@ -57,61 +53,42 @@ type Mapping struct {
 	Owner String `xdr:"r_owner,string"` // who may take it out again; servers have their own idea
 }
 
-// The bounds of Mapping.
-const (
-	MappingMinSize       = 20  // bytes on the wire, at least
-	MappingMaxSize       = 788 // bytes on the wire, at most
-	MappingAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of Mapping in bytes, and its memory for each, at most.
+const MappingMinSize, MappingMaxSize, MappingAmplification = 20, 788, 1
 
 // Mappings is typedef rpcb_list_ptr.
 type Mappings []Mapping
 
-// The bounds of Mappings. Its size may be 2 GiB and more.
-const (
-	MappingsMinSize       = 4  // bytes on the wire, at least
-	MappingsAmplification = 12 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Mappings in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const MappingsMinSize, MappingsAmplification = 4, 12
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *String) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// XDRMaxSize returns StringMaxSize.
+func (v *String) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*String) XDRMaxSize() int { return StringMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *String) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *String) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *String) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *String) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *String) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 255 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "rpcbind.String:"))
@@ -125,7 +102,6 @@ func (v *String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcbind.String:")
@@ -153,12 +129,10 @@ func (v *String) ResetXDR() { *v = nil }
 func (v String) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Done) XDRSize() int { return 4 }
-
-// XDRMaxSize returns DoneFixedSize.
+func (v *Done) XDRSize() int  { return 4 }
 func (*Done) XDRMaxSize() int { return DoneFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Done) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -166,31 +140,22 @@ func (v *Done) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Done) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Done) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Done) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Done) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Done) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Done) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "rpcbind.Done:").End(codec.PutWord(b, off, codec.Word(bool(*v))))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Done) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "rpcbind.Done:").End(codec.GetBool(d, b, off, v))
 }
@@ -202,43 +167,31 @@ func (v *Done) ResetXDR() { *v = false }
 func (v *Mapping) XDRSize() int {
 	return 20 + xdr.Padded(len(v.NetID)) + xdr.Padded(len(v.Addr)) + xdr.Padded(len(v.Owner))
 }
-
-// XDRMaxSize returns MappingMaxSize.
 func (*Mapping) XDRMaxSize() int { return MappingMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Mapping) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Mapping) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Mapping) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Mapping) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Mapping) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Mapping) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.NetID) > 255 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.NetID)), 255, "rpcbind.Mapping:NetID"))
@@ -267,7 +220,6 @@ func (v *Mapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "rpcbind.Mapping:Prog")
@@ -338,7 +290,7 @@ func (v *Mappings) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Mappings) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -346,29 +298,21 @@ func (v *Mappings) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Mappings) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Mappings) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Mappings) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Mappings) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
@@ -407,7 +351,6 @@ func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcbind.Mappings:")

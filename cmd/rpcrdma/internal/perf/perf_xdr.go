@@ -29,12 +29,8 @@ type WriteArgs struct {
 	Data  []byte `xdr:"data"`
 }
 
-// The bounds of WriteArgs.
-const (
-	WriteArgsMinSize       = 8        // bytes on the wire, at least
-	WriteArgsMaxSize       = 67108872 // bytes on the wire, at most
-	WriteArgsAmplification = 1        // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of WriteArgs in bytes, and its memory for each, at most.
+const WriteArgsMinSize, WriteArgsMaxSize, WriteArgsAmplification = 8, 67108872, 1
 
 // WriteRes is struct perf_write_res.
 type WriteRes struct {
@@ -59,17 +55,11 @@ type ReadRes struct {
 	Data []byte `xdr:"data"`
 }
 
-// The bounds of ReadRes.
-const (
-	ReadResMinSize       = 4        // bytes on the wire, at least
-	ReadResMaxSize       = 67108868 // bytes on the wire, at most
-	ReadResAmplification = 1        // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ReadRes in bytes, and its memory for each, at most.
+const ReadResMinSize, ReadResMaxSize, ReadResAmplification = 4, 67108868, 1
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteArgs) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
-
-// XDRMaxSize returns WriteArgsMaxSize.
+func (v *WriteArgs) XDRSize() int  { return 8 + xdr.Padded(len(v.Data)) }
 func (*WriteArgs) XDRMaxSize() int { return WriteArgsMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
@@ -82,7 +72,7 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -93,35 +83,26 @@ func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.WriteArgs:Check").In(codec.PutWord(b, off, v.Check))
 	return codec.At(fault, "perf.WriteArgs:Data").End(codec.PutItem(e, b, off, SiteWriteArgsData, v.Data, 67108864))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.WriteArgs:Check").In(codec.GetWord(b, off, &v.Check))
 	return codec.At(fault, "perf.WriteArgs:Data").End(codec.GetItem(d, b, off, 67108864, SiteWriteArgsData, &v.Data))
@@ -134,12 +115,10 @@ func (v *WriteArgs) ResetXDR() { *v = WriteArgs{} }
 func (v WriteArgs) String() string { return text.String(&v, "perf_write_args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteRes) XDRSize() int { return 8 }
-
-// XDRMaxSize returns WriteResFixedSize.
+func (v *WriteRes) XDRSize() int  { return 8 }
 func (*WriteRes) XDRMaxSize() int { return WriteResFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -147,35 +126,26 @@ func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *WriteRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.WriteRes:Count").In(codec.PutWord(b, off, v.Count))
 	return codec.At(fault, "perf.WriteRes:Good").End(codec.PutWord(b, off, codec.Word(v.Good)))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.WriteRes:Count").In(codec.GetWord(b, off, &v.Count))
 	return codec.At(fault, "perf.WriteRes:Good").End(codec.GetBool(d, b, off, &v.Good))
@@ -188,12 +158,10 @@ func (v *WriteRes) ResetXDR() { *v = WriteRes{} }
 func (v WriteRes) String() string { return text.String(&v, "perf_write_res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadArgs) XDRSize() int { return 8 }
-
-// XDRMaxSize returns ReadArgsFixedSize.
+func (v *ReadArgs) XDRSize() int  { return 8 }
 func (*ReadArgs) XDRMaxSize() int { return ReadArgsFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -201,35 +169,26 @@ func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.ReadArgs:Count").In(codec.PutWord(b, off, v.Count))
 	return codec.At(fault, "perf.ReadArgs:Seed").End(codec.PutWord(b, off, v.Seed))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.ReadArgs:Count").In(codec.GetWord(b, off, &v.Count))
 	return codec.At(fault, "perf.ReadArgs:Seed").End(codec.GetWord(b, off, &v.Seed))
@@ -242,9 +201,7 @@ func (v *ReadArgs) ResetXDR() { *v = ReadArgs{} }
 func (v ReadArgs) String() string { return text.String(&v, "perf_read_args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadRes) XDRSize() int { return 4 + xdr.Padded(len(v.Data)) }
-
-// XDRMaxSize returns ReadResMaxSize.
+func (v *ReadRes) XDRSize() int  { return 4 + xdr.Padded(len(v.Data)) }
 func (*ReadRes) XDRMaxSize() int { return ReadResMaxSize }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
@@ -257,7 +214,7 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
 		return err
@@ -268,34 +225,25 @@ func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return err
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ReadRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "perf.ReadRes:Data").End(codec.PutItem(e, b, off, SiteReadResData, v.Data, 67108864))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "perf.ReadRes:Data").End(codec.GetItem(d, b, off, 67108864, SiteReadResData, &v.Data))
 }

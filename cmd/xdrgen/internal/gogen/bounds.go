@@ -28,23 +28,24 @@ func (g *gen) bounds(t *plan.Type) {
 		g.t.Const().Id(id).Op("=").Add(integer(ir.Value{Abs: t.Size.Min}))
 		return
 	}
-	var defs []jen.Code
-	def := func(suffix string, v uint64, note string) string {
+	var names, values []jen.Code
+	def := func(suffix string, v uint64) string {
 		id := g.names.fresh(name + suffix)
-		defs = append(defs, jen.Id(id).Op("=").Add(integer(ir.Value{Abs: v})).Comment("// "+note))
+		names, values = append(names, jen.Id(id)), append(values, integer(ir.Value{Abs: v}))
 		return id
 	}
-	b := bound{min: def("MinSize", t.Size.Min, "bytes on the wire, at least")}
-	what := "The bounds of " + name + ". Its size may be 2 GiB and more."
+	b := bound{min: def("MinSize", t.Size.Min)}
+	what := "The least size of " + name + " in bytes; it may be 2 GiB and more"
 	if !t.Size.Unbounded && t.Size.Max <= math.MaxInt32 {
-		b.max = def("MaxSize", t.Size.Max, "bytes on the wire, at most")
-		what = "The bounds of " + name + "."
+		b.max = def("MaxSize", t.Size.Max)
+		what = "The least and the largest size of " + name + " in bytes"
 	}
 	if n := g.plan.Amplification(t); n > 0 {
 		b.rate = n
-		b.amp = def("Amplification", uint64(n), "bytes of memory that a value holds for each byte of input, at most")
+		b.amp = def("Amplification", uint64(n))
+		what += ", and its memory for each, at most"
 	}
 	g.bound[t] = b
-	g.t.Comment("// " + what)
-	g.t.Const().Defs(defs...)
+	g.t.Comment("// " + what + ".")
+	g.t.Const().List(names...).Op("=").List(values...)
 }

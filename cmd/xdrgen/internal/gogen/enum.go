@@ -38,7 +38,7 @@ func (g *gen) enum(t *plan.Type) {
 		g.enumTable(d, name)
 	}
 	g.f.Comment("// Valid reports whether v is an enumerator.")
-	g.f.Func().Params(jen.Id("v").Id(name)).Id("Valid").Params().Bool().Block(g.valid(d)...)
+	g.f.Func().Params(jen.Id("v").Id(name)).Id("Valid").Params().Bool().Add(short(g.valid(d)))
 
 	g.methods(t)
 }

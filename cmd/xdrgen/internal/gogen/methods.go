@@ -15,7 +15,6 @@ func (g *gen) methods(t *plan.Type) {
 	g.f.Comment("// XDRSize returns the size of v on the wire, in bytes.")
 	recv().Id("XDRSize").Params().Int().Add(short(g.sizeBody(t, false)))
 	if most := g.bound[t].max; most != "" {
-		g.f.Commentf("// XDRMaxSize returns %s.", most)
 		g.f.Func().Params(jen.Op("*").Id(name)).Id("XDRMaxSize").Params().Int().Add(oneLine(jen.Return(jen.Id(most))))
 	}
 	if t.Reducible {
@@ -26,10 +25,10 @@ func (g *gen) methods(t *plan.Type) {
 
 	g.wrappers(t)
 
-	g.f.Comment("// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.")
+	g.f.Comment("// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.")
 	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Add(g.putBody(t))
-	g.f.Comment("// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.")
+	g.f.Line()
 	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Add(g.getBody(t))
 

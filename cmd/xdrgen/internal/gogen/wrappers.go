@@ -13,7 +13,8 @@ func oneLine(code ...jen.Code) *jen.Statement {
 }
 
 // wrappers writes the methods of type t that call its encoder and decoder. All calls are static:
-// through an interface or a function value, the receiver or its buffer would move to the heap.
+// through an interface or a function value, the receiver or its buffer would move to the heap. The
+// methods stand below one comment: they are the same for all types, and package xdr describes them.
 func (g *gen) wrappers(t *plan.Type) {
 	name := g.names.decl[t.Decl]
 	v := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
@@ -23,7 +24,7 @@ func (g *gen) wrappers(t *plan.Type) {
 	}
 	bytes := func() *jen.Statement { return jen.Params(jen.Index().Byte(), jen.Error()) }
 
-	g.f.Comment("// EncodeXDR appends v to the output of e.")
+	g.f.Comment("// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.")
 	switch {
 	case t.Compact && !t.Reducible:
 		v().Id("EncodeXDR").Params(e).Error().Block(
@@ -46,22 +47,17 @@ func (g *gen) wrappers(t *plan.Type) {
 		v().Id("EncodeXDR").Params(e).Params(jen.Err().Error()).Add(oneLine(
 			jen.List(jen.Id("e").Dot("Off"), jen.Err()).Op("=").Add(put()), jen.Return()))
 	}
-	g.f.Comment("// DecodeXDR reads v from the input of d. After an error, v is unspecified.")
 	v().Id("DecodeXDR").Params(d).Params(jen.Err().Error()).Add(g.decodeBody(t))
-	g.f.Comment("// MarshalBinary returns the encoding of v.")
 	v().Id("MarshalBinary").Params().Add(bytes(), oneLine(jen.Return(jen.Id("v").Dot("AppendBinary").Call(jen.Nil()))))
-	g.f.Comment("// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.")
 	v().Id("AppendBinary").Params(jen.Id("b").Index().Byte()).Add(bytes()).Block(
 		jen.Id("e").Op(":=").Qual(xdrPath, "NewEncoder").Call(jen.Id("b")),
 		jen.Return(jen.Qual(codecPath, "Output").Call(jen.Id("e"), jen.Id("v").Dot("EncodeXDR").Call(jen.Id("e")))),
 	)
-	g.f.Comment("// UnmarshalBinary decodes v from all of b, and keeps no reference to b.")
 	v().Id("UnmarshalBinary").Params(jen.Id("b").Index().Byte()).Error().Block(
 		jen.Id("d").Op(":=").Qual(codecPath, "From").Call(jen.Id("b")),
 		jen.Return(jen.Qual(codecPath, "All").Call(jen.Id("d"), jen.Id("v").Dot("DecodeXDR").Call(jen.Id("d")))),
 	)
 	if !t.Reducible && !t.Compact {
-		g.f.Comment("// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.")
 		v().Id("failXDR").Params(e, jen.Err().Op("*").Qual(xdrPath, "Error")).Params(jen.Int(), jen.Error()).Block(
 			jen.Return(jen.Qual(codecPath, "Retry").Call(jen.Id("e"), jen.Err(), jen.Id("v").Dot("XDRSize").Call(),
 				jen.Func().Params().Params(jen.Int(), jen.Error()).Add(oneLine(jen.Return(put()))))))

@@ -93,11 +93,8 @@ const StatusFixedSize = 4
 // UTF8String is typedef utf8string.
 type UTF8String []byte
 
-// The bounds of UTF8String. Its size may be 2 GiB and more.
-const (
-	UTF8StringMinSize       = 4 // bytes on the wire, at least
-	UTF8StringAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of UTF8String in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const UTF8StringMinSize, UTF8StringAmplification = 4, 1
 
 // Verifier is typedef verifier4.
 type Verifier [8]byte
@@ -108,29 +105,20 @@ const VerifierFixedSize = 8
 // Bitmap is typedef bitmap4.
 type Bitmap []uint32
 
-// The bounds of Bitmap. Its size may be 2 GiB and more.
-const (
-	BitmapMinSize       = 4 // bytes on the wire, at least
-	BitmapAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of Bitmap in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const BitmapMinSize, BitmapAmplification = 4, 1
 
 // SecOID is typedef sec_oid4.
 type SecOID []byte
 
-// The bounds of SecOID. Its size may be 2 GiB and more.
-const (
-	SecOIDMinSize       = 4 // bytes on the wire, at least
-	SecOIDAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of SecOID in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const SecOIDMinSize, SecOIDAmplification = 4, 1
 
 // GSSHandle is typedef gsshandle4_t.
 type GSSHandle []byte
 
-// The bounds of GSSHandle. Its size may be 2 GiB and more.
-const (
-	GSSHandleMinSize       = 4 // bytes on the wire, at least
-	GSSHandleAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of GSSHandle in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const GSSHandleMinSize, GSSHandleAmplification = 4, 1
 
 // Time is struct nfstime4.
 type Time struct {
@@ -148,11 +136,8 @@ type ImplID struct {
 	Date   Time       `xdr:"nii_date"`
 }
 
-// The bounds of ImplID. Its size may be 2 GiB and more.
-const (
-	ImplIDMinSize       = 20 // bytes on the wire, at least
-	ImplIDAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ImplID in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ImplIDMinSize, ImplIDAmplification = 20, 1
 
 // ClientOwner is struct client_owner4.
 type ClientOwner struct {
@@ -160,12 +145,8 @@ type ClientOwner struct {
 	OwnerID  []byte   `xdr:"co_ownerid"`
 }
 
-// The bounds of ClientOwner.
-const (
-	ClientOwnerMinSize       = 12   // bytes on the wire, at least
-	ClientOwnerMaxSize       = 1036 // bytes on the wire, at most
-	ClientOwnerAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ClientOwner in bytes, and its memory for each, at most.
+const ClientOwnerMinSize, ClientOwnerMaxSize, ClientOwnerAmplification = 12, 1036, 1
 
 // ServerOwner is struct server_owner4.
 type ServerOwner struct {
@@ -173,12 +154,8 @@ type ServerOwner struct {
 	MajorID []byte `xdr:"so_major_id"`
 }
 
-// The bounds of ServerOwner.
-const (
-	ServerOwnerMinSize       = 12   // bytes on the wire, at least
-	ServerOwnerMaxSize       = 1036 // bytes on the wire, at most
-	ServerOwnerAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
-)
+// The least and the largest size of ServerOwner in bytes, and its memory for each, at most.
+const ServerOwnerMinSize, ServerOwnerMaxSize, ServerOwnerAmplification = 12, 1036, 1
 
 // StateProtectOps is struct state_protect_ops4.
 type StateProtectOps struct {
@@ -186,11 +163,8 @@ type StateProtectOps struct {
 	MustAllow   Bitmap `xdr:"spo_must_allow"`
 }
 
-// The bounds of StateProtectOps. Its size may be 2 GiB and more.
-const (
-	StateProtectOpsMinSize       = 8 // bytes on the wire, at least
-	StateProtectOpsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of StateProtectOps in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const StateProtectOpsMinSize, StateProtectOpsAmplification = 8, 1
 
 // SSVParms is struct ssv_sp_parms4.
 type SSVParms struct {
@@ -201,11 +175,8 @@ type SSVParms struct {
 	NumGSSHandles uint32          `xdr:"ssp_num_gss_handles"`
 }
 
-// The bounds of SSVParms. Its size may be 2 GiB and more.
-const (
-	SSVParmsMinSize       = 24 // bytes on the wire, at least
-	SSVParmsAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of SSVParms in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const SSVParmsMinSize, SSVParmsAmplification = 24, 6
 
 // StateProtectHow is enum state_protect_how4.
 type StateProtectHow int32
@@ -227,11 +198,8 @@ type StateProtectArgs struct {
 	SSVParms SSVParms        `xdr:"spa_ssv_parms,case=2"`  // if How is StateProtectHowSSV
 }
 
-// The bounds of StateProtectArgs. Its size may be 2 GiB and more.
-const (
-	StateProtectArgsMinSize       = 4 // bytes on the wire, at least
-	StateProtectArgsAmplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of StateProtectArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const StateProtectArgsMinSize, StateProtectArgsAmplification = 4, 6
 
 // ExchangeIDArgs is struct EXCHANGE_ID4args.
 type ExchangeIDArgs struct {
@@ -241,11 +209,8 @@ type ExchangeIDArgs struct {
 	ImplID       []ImplID         `xdr:"eia_client_impl_id"`
 }
 
-// The bounds of ExchangeIDArgs. Its size may be 2 GiB and more.
-const (
-	ExchangeIDArgsMinSize       = 24 // bytes on the wire, at least
-	ExchangeIDArgsAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ExchangeIDArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ExchangeIDArgsMinSize, ExchangeIDArgsAmplification = 24, 6
 
 // SSVInfo is struct ssv_prot_info4.
 type SSVInfo struct {
@@ -257,11 +222,8 @@ type SSVInfo struct {
 	Handles []GSSHandle     `xdr:"spi_handles"`
 }
 
-// The bounds of SSVInfo. Its size may be 2 GiB and more.
-const (
-	SSVInfoMinSize       = 28 // bytes on the wire, at least
-	SSVInfoAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of SSVInfo in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const SSVInfoMinSize, SSVInfoAmplification = 28, 6
 
 // StateProtectRes is union state_protect4_r, with the arm that How selects.
 type StateProtectRes struct {
@@ -270,11 +232,8 @@ type StateProtectRes struct {
 	SSVInfo *SSVInfo        `xdr:"spr_ssv_info,case=2,pointer"` // if How is StateProtectHowSSV
 }
 
-// The bounds of StateProtectRes. Its size may be 2 GiB and more.
-const (
-	StateProtectResMinSize       = 4 // bytes on the wire, at least
-	StateProtectResAmplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of StateProtectRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const StateProtectResMinSize, StateProtectResAmplification = 4, 6
 
 // ExchangeIDResOK is struct EXCHANGE_ID4resok.
 type ExchangeIDResOK struct {
@@ -287,11 +246,8 @@ type ExchangeIDResOK struct {
 	ImplID       []ImplID        `xdr:"eir_server_impl_id"`
 }
 
-// The bounds of ExchangeIDResOK. Its size may be 2 GiB and more.
-const (
-	ExchangeIDResOKMinSize       = 40 // bytes on the wire, at least
-	ExchangeIDResOKAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ExchangeIDResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ExchangeIDResOKMinSize, ExchangeIDResOKAmplification = 40, 6
 
 // ExchangeIDRes is union EXCHANGE_ID4res, with the arm that Status selects.
 type ExchangeIDRes struct {
@@ -299,11 +255,8 @@ type ExchangeIDRes struct {
 	OK     *ExchangeIDResOK `xdr:"eir_resok4,case=0,pointer"` // if Status is StatusOK
 }
 
-// The bounds of ExchangeIDRes. Its size may be 2 GiB and more.
-const (
-	ExchangeIDResMinSize       = 4 // bytes on the wire, at least
-	ExchangeIDResAmplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ExchangeIDRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ExchangeIDResMinSize, ExchangeIDResAmplification = 4, 6
 
 // CompoundHead is struct compound_head4.
 type CompoundHead struct {
@@ -312,11 +265,8 @@ type CompoundHead struct {
 	Operations   uint32     `xdr:"operations"`
 }
 
-// The bounds of CompoundHead. Its size may be 2 GiB and more.
-const (
-	CompoundHeadMinSize       = 12 // bytes on the wire, at least
-	CompoundHeadAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CompoundHead in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CompoundHeadMinSize, CompoundHeadAmplification = 12, 1
 
 // ResOp is union nfs_resop4, with the arm that Resop selects.
 type ResOp struct {
@@ -325,11 +275,8 @@ type ResOp struct {
 	Status     Status        `xdr:"status,default"`        // if Resop is anything else
 }
 
-// The bounds of ResOp. Its size may be 2 GiB and more.
-const (
-	ResOpMinSize       = 8 // bytes on the wire, at least
-	ResOpAmplification = 6 // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of ResOp in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const ResOpMinSize, ResOpAmplification = 8, 6
 
 // CompoundRes is struct COMPOUND4res.
 type CompoundRes struct {
@@ -338,11 +285,8 @@ type CompoundRes struct {
 	Results []ResOp    `xdr:"resarray"`
 }
 
-// The bounds of CompoundRes. Its size may be 2 GiB and more.
-const (
-	CompoundResMinSize       = 12 // bytes on the wire, at least
-	CompoundResAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
-)
+// The least size of CompoundRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+const CompoundResMinSize, CompoundResAmplification = 12, 6
 
 // String returns the XDR name of v, such as NFS4_OK. Without a name, it is nfsstat4(NUMBER).
 func (v Status) String() string {
@@ -372,49 +316,35 @@ var enumStatus = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v Status) Valid() bool {
-	return v == 0 || v == 10004 || v == 10021
-}
+func (v Status) Valid() bool { return v == 0 || v == 10004 || v == 10021 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int { return 4 }
-
-// XDRMaxSize returns StatusFixedSize.
+func (v *Status) XDRSize() int  { return 4 }
 func (*Status) XDRMaxSize() int { return StatusFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Status) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Status) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs41.Status:"))
@@ -427,7 +357,6 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.Status:")
@@ -447,39 +376,29 @@ func (v *Status) ResetXDR() { *v = 0 }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *UTF8String) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *UTF8String) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *UTF8String) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *UTF8String) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *UTF8String) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *UTF8String) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.UTF8String:"))
@@ -493,7 +412,6 @@ func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.UTF8String:")
@@ -518,44 +436,32 @@ func (v *UTF8String) ResetXDR() { *v = nil }
 func (v UTF8String) String() string { return text.String(&v, "utf8string") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Verifier) XDRSize() int { return 8 }
-
-// XDRMaxSize returns VerifierFixedSize.
+func (v *Verifier) XDRSize() int  { return 8 }
 func (*Verifier) XDRMaxSize() int { return VerifierFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Verifier) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verifier) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Verifier) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Verifier) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verifier) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Verifier) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Verifier) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -565,7 +471,6 @@ func (v *Verifier) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Verifier) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs41.Verifier:")
@@ -584,39 +489,29 @@ func (v Verifier) String() string { return text.String(&v, "verifier4") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Bitmap) XDRSize() int { return 4 + 4*len(*v) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Bitmap) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Bitmap) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *Bitmap) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *Bitmap) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Bitmap) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Bitmap) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Bitmap) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.Bitmap:"))
@@ -637,7 +532,6 @@ func (v *Bitmap) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.Bitmap:")
@@ -667,39 +561,29 @@ func (v Bitmap) String() string { return text.String(&v, "bitmap4") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SecOID) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SecOID) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SecOID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SecOID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SecOID) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SecOID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SecOID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SecOID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.SecOID:"))
@@ -713,7 +597,6 @@ func (v *SecOID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SecOID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SecOID:")
@@ -740,39 +623,29 @@ func (v SecOID) String() string { return text.String(&v, "sec_oid4") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *GSSHandle) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *GSSHandle) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *GSSHandle) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *GSSHandle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *GSSHandle) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *GSSHandle) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *GSSHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GSSHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.GSSHandle:"))
@@ -786,7 +659,6 @@ func (v *GSSHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *GSSHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.GSSHandle:")
@@ -811,38 +683,26 @@ func (v *GSSHandle) ResetXDR() { *v = nil }
 func (v GSSHandle) String() string { return text.String(&v, "gsshandle4_t") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Time) XDRSize() int { return 12 }
-
-// XDRMaxSize returns TimeFixedSize.
+func (v *Time) XDRSize() int  { return 12 }
 func (*Time) XDRMaxSize() int { return TimeFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Time) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *Time) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Time) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *Time) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Time) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return v.failXDR(e, codec.Full())
@@ -854,7 +714,6 @@ func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs41.Time:Seconds")
@@ -875,39 +734,29 @@ func (v Time) String() string { return text.String(&v, "nfstime4") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ImplID) XDRSize() int { return 20 + xdr.Padded(len(v.Domain)) + xdr.Padded(len(v.Name)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ImplID) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ImplID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ImplID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ImplID) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ImplID) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ImplID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ImplID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Domain)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Domain)), math.MaxUint32, "nfs41.ImplID:Domain"))
@@ -931,7 +780,6 @@ func (v *ImplID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ImplID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.ImplID:Domain")
@@ -976,44 +824,32 @@ func (v *ImplID) ResetXDR() { *v = ImplID{} }
 func (v ImplID) String() string { return text.String(&v, "nfs_impl_id4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ClientOwner) XDRSize() int { return 12 + xdr.Padded(len(v.OwnerID)) }
-
-// XDRMaxSize returns ClientOwnerMaxSize.
+func (v *ClientOwner) XDRSize() int  { return 12 + xdr.Padded(len(v.OwnerID)) }
 func (*ClientOwner) XDRMaxSize() int { return ClientOwnerMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ClientOwner) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ClientOwner) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ClientOwner) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ClientOwner) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ClientOwner) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ClientOwner) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ClientOwner) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.OwnerID) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.OwnerID)), 1024, "nfs41.ClientOwner:OwnerID"))
@@ -1029,7 +865,6 @@ func (v *ClientOwner) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ClientOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs41.ClientOwner:Verifier")
@@ -1059,44 +894,32 @@ func (v *ClientOwner) ResetXDR() { *v = ClientOwner{} }
 func (v ClientOwner) String() string { return text.String(&v, "client_owner4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *ServerOwner) XDRSize() int { return 12 + xdr.Padded(len(v.MajorID)) }
-
-// XDRMaxSize returns ServerOwnerMaxSize.
+func (v *ServerOwner) XDRSize() int  { return 12 + xdr.Padded(len(v.MajorID)) }
 func (*ServerOwner) XDRMaxSize() int { return ServerOwnerMaxSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ServerOwner) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ServerOwner) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ServerOwner) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ServerOwner) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ServerOwner) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ServerOwner) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ServerOwner) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.MajorID) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.MajorID)), 1024, "nfs41.ServerOwner:MajorID"))
@@ -1112,7 +935,6 @@ func (v *ServerOwner) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ServerOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs41.ServerOwner:MinorID")
@@ -1144,39 +966,29 @@ func (v ServerOwner) String() string { return text.String(&v, "server_owner4") }
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *StateProtectOps) XDRSize() int { return 8 + 4*len(v.MustEnforce) + 4*len(v.MustAllow) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *StateProtectOps) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StateProtectOps) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *StateProtectOps) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *StateProtectOps) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StateProtectOps) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *StateProtectOps) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectOps) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.MustEnforce)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MustEnforce)), math.MaxUint32, "nfs41.StateProtectOps:MustEnforce"))
@@ -1213,7 +1025,6 @@ func (v *StateProtectOps) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectOps:MustEnforce")
@@ -1271,39 +1082,29 @@ func (v *SSVParms) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SSVParms) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SSVParms) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SSVParms) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SSVParms) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SSVParms) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SSVParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SSVParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Ops.MustEnforce)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustEnforce)), math.MaxUint32, "nfs41.SSVParms:Ops.MustEnforce"))
@@ -1387,7 +1188,6 @@ func (v *SSVParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SSVParms:Ops.MustEnforce")
@@ -1524,49 +1324,35 @@ var enumStateProtectHow = codec.Enum{
 }
 
 // Valid reports whether v is an enumerator.
-func (v StateProtectHow) Valid() bool {
-	return uint32(v) <= 2
-}
+func (v StateProtectHow) Valid() bool { return uint32(v) <= 2 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *StateProtectHow) XDRSize() int { return 4 }
-
-// XDRMaxSize returns StateProtectHowFixedSize.
+func (v *StateProtectHow) XDRSize() int  { return 4 }
 func (*StateProtectHow) XDRMaxSize() int { return StateProtectHowFixedSize }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *StateProtectHow) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StateProtectHow) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *StateProtectHow) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *StateProtectHow) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StateProtectHow) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *StateProtectHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs41.StateProtectHow:"))
@@ -1579,7 +1365,6 @@ func (v *StateProtectHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *StateProtectHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectHow:")
@@ -1615,39 +1400,29 @@ func (v *StateProtectArgs) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *StateProtectArgs) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StateProtectArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *StateProtectArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *StateProtectArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StateProtectArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *StateProtectArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.How {
 	case StateProtectHowNone:
@@ -1782,7 +1557,6 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:How")
@@ -1968,39 +1742,29 @@ func (v *ExchangeIDArgs) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ExchangeIDArgs) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ExchangeIDArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ExchangeIDArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ExchangeIDArgs) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ExchangeIDArgs) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ExchangeIDArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.ClientOwner.OwnerID) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.ClientOwner.OwnerID)), 1024, "nfs41.ExchangeIDArgs:ClientOwner.OwnerID"))
@@ -2172,7 +1936,6 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDArgs:ClientOwner.Verifier")
@@ -2412,39 +2175,29 @@ func (v *SSVInfo) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SSVInfo) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SSVInfo) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *SSVInfo) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *SSVInfo) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SSVInfo) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *SSVInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SSVInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Ops.MustEnforce)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustEnforce)), math.MaxUint32, "nfs41.SSVInfo:Ops.MustEnforce"))
@@ -2506,7 +2259,6 @@ func (v *SSVInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SSVInfo:Ops.MustEnforce")
@@ -2606,39 +2358,29 @@ func (v *StateProtectRes) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *StateProtectRes) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StateProtectRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *StateProtectRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *StateProtectRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StateProtectRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *StateProtectRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.How {
 	case StateProtectHowNone:
@@ -2754,7 +2496,6 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:How")
@@ -2915,39 +2656,29 @@ func (v *ExchangeIDResOK) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ExchangeIDResOK) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ExchangeIDResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ExchangeIDResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ExchangeIDResOK) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ExchangeIDResOK) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ExchangeIDResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -3108,7 +2839,6 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDResOK:ClientID")
@@ -3362,39 +3092,29 @@ func (v *ExchangeIDRes) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ExchangeIDRes) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ExchangeIDRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *ExchangeIDRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *ExchangeIDRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ExchangeIDRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ExchangeIDRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case StatusOK:
@@ -3571,7 +3291,6 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:Status")
@@ -3820,7 +3539,7 @@ func (v ExchangeIDRes) String() string { return text.String(&v, "EXCHANGE_ID4res
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CompoundHead) XDRSize() int { return 12 + xdr.Padded(len(v.Tag)) }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CompoundHead) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -3828,36 +3547,27 @@ func (v *CompoundHead) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CompoundHead) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CompoundHead) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CompoundHead) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CompoundHead) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundHead) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs41.CompoundHead:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32))
 	off, fault = codec.At(fault, "nfs41.CompoundHead:MinorVersion").In(codec.PutWord(b, off, v.MinorVersion))
 	return codec.At(fault, "nfs41.CompoundHead:Operations").End(codec.PutWord(b, off, v.Operations))
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CompoundHead) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs41.CompoundHead:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag))
 	off, fault = codec.At(fault, "nfs41.CompoundHead:MinorVersion").In(codec.GetWord(b, off, &v.MinorVersion))
@@ -3904,33 +3614,23 @@ func (v *ResOp) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ResOp) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ResOp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-
-// MarshalBinary returns the encoding of v.
-func (v *ResOp) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ResOp) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
 func (v *ResOp) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ResOp) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
-
-// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
 func (v *ResOp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Resop {
 	case OpExchangeID:
@@ -4122,7 +3822,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
@@ -4426,7 +4125,7 @@ func (v *CompoundRes) XDRSize() int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e.
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
@@ -4434,29 +4133,21 @@ func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) error {
 	}
 	return codec.Encoded(e, off, err)
 }
-
-// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CompoundRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
-
-// MarshalBinary returns the encoding of v.
 func (v *CompoundRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-
-// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
 func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) {
 	e := xdr.NewEncoder(b)
 	return codec.Output(e, v.EncodeXDR(e))
 }
-
-// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CompoundRes) UnmarshalBinary(b []byte) error {
 	d := codec.From(b)
 	return codec.All(d, v.DecodeXDR(d))
 }
 
-// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs41.CompoundRes:Status").In(codec.PutEnum(b, off, v.Status))
 	if off, fault = codec.At(fault, "nfs41.CompoundRes:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
@@ -4664,7 +4355,6 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	off, fault := codec.At(nil, "nfs41.CompoundRes:Status").In(codec.GetEnum(d, b, off, &v.Status))
 	if off, fault = codec.At(fault, "nfs41.CompoundRes:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
