@@ -156,8 +156,7 @@ func (p *picky) Put(r *rpc.Request, args *notes.Note) error {
 	return p.board.Put(r, args)
 }
 
-// A client of rpcgen and libtirpc, which sends in fragments of 500 bytes, calls our server, and gets
-// each status.
+// A client of rpcgen and libtirpc calls our server in fragments of 500 bytes, and gets each status.
 func TestClientInC(t *testing.T) {
 	program := inC(t, "client")
 	service := notesrpc.NewService(&picky{board{texts: map[string][]byte{}}})

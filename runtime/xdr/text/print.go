@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/describe"
 )
 
-// The limits on what is printed.
+// The limits of the text.
 const (
 	maxText     = 4096 // bytes of the whole
 	maxOpaque   = 32   // bytes of opaque data
@@ -19,7 +19,7 @@ const (
 	usual = 256 // bytes of most texts
 )
 
-// cut stands for what is not printed.
+// cut stands for the part that is not printed.
 const cut = ".."
 
 // String returns the value that v points to as text. The tag describes it: it is the tag of a

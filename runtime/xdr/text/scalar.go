@@ -85,7 +85,7 @@ func (p *printer) bytes(v reflect.Value, text bool) {
 	}
 }
 
-// quote prints text in quotes, and after it, within the quotes, what stands for the rest.
+// quote prints text in quotes, and rest after it, within the quotes.
 func (p *printer) quote(b []byte, rest string) {
 	var room [maxString + 32]byte
 	q := strconv.AppendQuote(room[:0], string(b))

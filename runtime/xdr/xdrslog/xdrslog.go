@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// ReplaceAttr replaces values of generated types, and pointers to them, by their text. It is for the
-// field of that name in slog.HandlerOptions. It changes no other attribute.
+// ReplaceAttr replaces values of generated types, and pointers to them, by their text. It is for
+// the field of that name in slog.HandlerOptions. It changes no other attribute.
 func ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() != slog.KindAny {
 		return a
