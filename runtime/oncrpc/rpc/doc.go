@@ -1,5 +1,5 @@
 // Package rpc calls and serves the procedures of RPC programs. It connects the types that xdrgen
-// generates with the messages that a carrier moves: package rdmaio over RDMA, for example.
+// generates with the messages that a carrier moves: rdmaio over RDMA, tcp over TCP.
 //
 // # Generated clients and servers
 //
