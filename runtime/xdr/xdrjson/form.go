@@ -64,7 +64,7 @@ func (f *form) nullable() bool { return f.kind == optional || f.kind == pointer 
 // struct.
 func formOf(t reflect.Type, tag string) (*form, error) {
 	key := formKey{t, tag}
-	if t.Kind() == reflect.Struct {
+	if t.Kind() == reflect.Struct && !describe.Of(t).Optional {
 		key.tag = "" // its fields have tags
 	}
 	if f, ok := forms.Load(key); ok {

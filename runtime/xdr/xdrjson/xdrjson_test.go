@@ -103,6 +103,21 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestOptionalText checks that the tag of a typedef of optional data counts.
+func TestOptionalText(t *testing.T) {
+	for tag, want := range map[string]string{"maybe,string": `"hi"`, "maybe": `"6869"`} {
+		v := maybe{Value: []byte("hi"), Present: true}
+		text, err := xdrjson.Marshal(&v, tag)
+		if err != nil || string(text) != want {
+			t.Errorf("%s: got %s, %v, want %s", tag, text, err, want)
+		}
+		var w maybe
+		if err := xdrjson.Unmarshal(text, &w, tag); err != nil || string(w.Value) != "hi" {
+			t.Errorf("%s: got %q, %v", tag, w.Value, err)
+		}
+	}
+}
+
 // TestInvalidValues checks that Marshal ends, with an error, for values that have no encoding.
 func TestInvalidValues(t *testing.T) {
 	cycle := &tree{Kids: make([]tree, 2)}
