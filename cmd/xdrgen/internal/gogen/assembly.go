@@ -2,14 +2,11 @@ package gogen
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
-
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
 // assembly is a file made of pieces.
@@ -133,30 +130,6 @@ var standardImports = []struct{ path, name string }{
 	{"iter", "iter"},
 	{"math", "math"},
 	{"strconv", "strconv"},
-}
-
-// nameImports chooses the names of all packages that the files may import, so
-// that every piece uses the same ones.
-func (g *gen) nameImports(imports []*ir.Import) {
-	taken := map[string]bool{}
-	for _, s := range standardImports {
-		taken[s.name] = true
-		g.imports = append(g.imports, importName{path: s.path, name: s.name})
-	}
-	for _, imp := range imports {
-		name := imp.GoName
-		for n := 1; taken[name] || jen.IsReservedWord(name); n++ {
-			name = fmt.Sprint(imp.GoName, n)
-		}
-		taken[name] = true
-		g.imports = append(g.imports, importName{imp.Package, name, name != imp.GoName})
-	}
-}
-
-// importName is the name of a package in the files.
-type importName struct {
-	path, name string
-	alias      bool // it is not the package's own name
 }
 
 // newPiece begins a piece of a file.

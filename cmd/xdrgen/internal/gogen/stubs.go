@@ -1,7 +1,6 @@
 package gogen
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dave/jennifer/jen"
@@ -67,16 +66,11 @@ func (s *stubs) piece() *jen.File {
 	file.ImportName(oncrpcPath, "oncrpc")
 	file.ImportName(rpcPath, "rpc")
 	file.ImportName("context", "context")
-	name := func(path, name string) {
-		own := name
-		for n := 1; taken[name] || jen.IsReservedWord(name); n++ {
-			name = fmt.Sprint(own, n)
-		}
-		taken[name] = true
-		if name == own {
-			file.ImportName(path, name)
+	name := func(path, own string) {
+		if i := nameImport(taken, path, own); i.alias {
+			file.ImportAlias(i.path, i.name)
 		} else {
-			file.ImportAlias(path, name)
+			file.ImportName(i.path, i.name)
 		}
 	}
 	name(s.importPath, s.gen.pkg)
