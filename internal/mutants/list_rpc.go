@@ -49,7 +49,7 @@ var rpcMutants = []mutant{
 	{"another server's refusal is passed on", "runtime/oncrpc/rpc/request.go", "	if !errors.As(err, &other) {", "	if other == nil {", rpcTests},
 	{"AfterReply runs only if the reply went out", "runtime/oncrpc/rpc/request.go", "	if p.after != nil {", "	if p.after != nil && err == nil {", rpcTests},
 	{"padded results are decoded", "runtime/oncrpc/rpc/client.go", "	if reply.Padding.Align != 0 {", "	if false {", rpcTests},
-	{"padded arguments are decoded", "runtime/oncrpc/rpc/request.go", "	if err == nil && p.rpc.Padding.Align == 0 {", "	if err == nil {", rpcTests},
+	{"padded arguments are decoded", "runtime/oncrpc/rpc/request.go", "	if err == nil && p.rpc.Padding.Align != 0 {", "	if err == nil && p.rpc.Padding.Align == 1 {", rpcTests},
 	// The connection configuration protocol.
 	{"a client that serves no Reads offers read chunks", "rdmaio/connconf/client.go", "own == 0 || res.MaxRDMARead == 0,", "res.MaxRDMARead == 0,", connconfTests},
 	{"no Reads are as many as one likes", "rdmaio/connconf/connconf.go", "	if n == 0 {\n		return -1", "	if n == 0 {\n		return 0", connconfTests},

@@ -21,10 +21,21 @@ func TestEnumString(t *testing.T) {
 		v    int32
 		want string
 	}{
-		{&stat, 0, "OK"}, {&stat, 2, "ERR_NOENT"}, {&stat, 5, "ERR_IO"},
-		{&stat, 3, "stat(3)"}, {&stat, -1, "stat(-1)"}, {&stat, 6, "stat(6)"},
-		{&odd, math.MinInt32, "LOW"}, {&odd, math.MaxInt32, "HIGH"}, {&odd, 0, "ZERO"}, {&odd, 2, "TWO"}, {&odd, 1, "odd(1)"},
-		{&seq, math.MaxInt32 - 1, "A"}, {&seq, math.MaxInt32, "B"}, {&seq, math.MinInt32, "seq(-2147483648)"}, {&seq, 0, "seq(0)"},
+		{&stat, 0, "OK"},
+		{&stat, 2, "ERR_NOENT"},
+		{&stat, 5, "ERR_IO"},
+		{&stat, 3, "stat(3)"},
+		{&stat, -1, "stat(-1)"},
+		{&stat, 6, "stat(6)"},
+		{&odd, math.MinInt32, "LOW"},
+		{&odd, math.MaxInt32, "HIGH"},
+		{&odd, 0, "ZERO"},
+		{&odd, 2, "TWO"},
+		{&odd, 1, "odd(1)"},
+		{&seq, math.MaxInt32 - 1, "A"},
+		{&seq, math.MaxInt32, "B"},
+		{&seq, math.MinInt32, "seq(-2147483648)"},
+		{&seq, 0, "seq(0)"},
 	} {
 		if got := c.e.String(c.v); got != c.want {
 			t.Errorf("%s %d: got %s, want %s", c.e.Name, c.v, got, c.want)

@@ -96,20 +96,34 @@ func TestDecodeFromErrors(t *testing.T) {
 		text  string
 	}{
 		{"no bytes", bytes.NewReader(nil), -1, io.EOF, "EOF"},
-		{"a part of the first word", bytes.NewReader([]byte{0, 0}), -1, io.ErrUnexpectedEOF,
-			"xdr: p.Names: offset 0: 2 bytes left, 4 needed (RFC 4506 §3): unexpected EOF"},
-		{"ends in the second name", bytes.NewReader(many(3)[:20]), -1, io.ErrUnexpectedEOF,
-			"xdr: p.Names[1]: offset 20: 0 bytes left, 8 needed (RFC 4506 §3): unexpected EOF"},
-		{"ends after the count", bytes.NewReader(wire(7)), -1, io.ErrUnexpectedEOF,
-			"xdr: p.Names: offset 0: count 7 is larger than the 0 that can be there (RFC 4506 §4.13): unexpected EOF"},
-		{"over the limit in a count", bytes.NewReader(wire(1<<31, 0)), 1000, xdr.ErrLimit,
-			"xdr: p.Names: offset 0: the value has 8589934596 bytes or more, the limit is 1000 (limit of DecodeFrom)"},
-		{"over the limit in the third name", bytes.NewReader(many(3)), 39, xdr.ErrLimit,
-			"xdr: p.Names[2]: offset 32: the value has 40 bytes or more, the limit is 39 (limit of DecodeFrom)"},
-		{"limit 0", bytes.NewReader(many(3)), 0, xdr.ErrLimit,
-			"xdr: p.Names: offset 0: the value has 4 bytes or more, the limit is 0 (limit of DecodeFrom)"},
-		{"a reader that fails", io.MultiReader(bytes.NewReader(many(3)[:18]), oddReader{err: broken}), -1, broken,
-			"xdr: p.Names[1]: reading at offset 18: the cable is cut"},
+		{
+			"a part of the first word", bytes.NewReader([]byte{0, 0}), -1, io.ErrUnexpectedEOF,
+			"xdr: p.Names: offset 0: 2 bytes left, 4 needed (RFC 4506 §3): unexpected EOF",
+		},
+		{
+			"ends in the second name", bytes.NewReader(many(3)[:20]), -1, io.ErrUnexpectedEOF,
+			"xdr: p.Names[1]: offset 20: 0 bytes left, 8 needed (RFC 4506 §3): unexpected EOF",
+		},
+		{
+			"ends after the count", bytes.NewReader(wire(7)), -1, io.ErrUnexpectedEOF,
+			"xdr: p.Names: offset 0: count 7 is larger than the 0 that can be there (RFC 4506 §4.13): unexpected EOF",
+		},
+		{
+			"over the limit in a count", bytes.NewReader(wire(1<<31, 0)), 1000, xdr.ErrLimit,
+			"xdr: p.Names: offset 0: the value has 8589934596 bytes or more, the limit is 1000 (limit of DecodeFrom)",
+		},
+		{
+			"over the limit in the third name", bytes.NewReader(many(3)), 39, xdr.ErrLimit,
+			"xdr: p.Names[2]: offset 32: the value has 40 bytes or more, the limit is 39 (limit of DecodeFrom)",
+		},
+		{
+			"limit 0", bytes.NewReader(many(3)), 0, xdr.ErrLimit,
+			"xdr: p.Names: offset 0: the value has 4 bytes or more, the limit is 0 (limit of DecodeFrom)",
+		},
+		{
+			"a reader that fails", io.MultiReader(bytes.NewReader(many(3)[:18]), oddReader{err: broken}), -1, broken,
+			"xdr: p.Names[1]: reading at offset 18: the cable is cut",
+		},
 		{"a reader that reads nothing", oddReader{}, -1, io.ErrNoProgress, "xdr: p.Names: reading at offset 0: " + io.ErrNoProgress.Error()},
 		{"a reader with a negative count", oddReader{n: -1}, -1, nil, "xdr: p.Names: reading at offset 0: the reader returned a count of -1 for 4 bytes"},
 		{"a reader with a count too large", oddReader{n: 99}, -1, nil, "xdr: p.Names: reading at offset 0: the reader returned a count of 99 for 4 bytes"},

@@ -64,8 +64,15 @@ func TestStruct(t *testing.T) {
 		field int
 		ok    bool
 	}{
-		{u, 0, 1, true}, {u, -5, 1, true}, {u, 7, void, true}, {u, 8, 2, true}, {u, -1 << 63, 2, true},
-		{c, 1, void, true}, {c, 1<<32 - 1, 1, true}, {c, 0, none, false}, {c, -1, none, false},
+		{u, 0, 1, true},
+		{u, -5, 1, true},
+		{u, 7, void, true},
+		{u, 8, 2, true},
+		{u, -1 << 63, 2, true},
+		{c, 1, void, true},
+		{c, 1<<32 - 1, 1, true},
+		{c, 0, none, false},
+		{c, -1, none, false},
 	} {
 		if field, ok := x.s.Arm(x.disc); field != x.field || ok != x.ok {
 			t.Errorf("arm for %d: %d, %v, want %d, %v", x.disc, field, ok, x.field, x.ok)

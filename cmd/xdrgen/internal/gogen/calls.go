@@ -22,8 +22,8 @@ type calls struct {
 	long bool     // a part before the last may have failed; fault is its error
 }
 
-// checkedWord reports whether s is of fixed size, but not a number or whole words: a rule can refuse
-// it. In a compact type it is a part and never in a run.
+// checkedWord reports whether s is of fixed size, but not a number or whole words: a rule can
+// refuse it. In a compact type it is a part and never in a run.
 func checkedWord(s *plan.Step) bool {
 	switch s.Op {
 	case plan.Bool:

@@ -116,7 +116,8 @@ func (c *cloner) optional(s *plan.Step, o operand) {
 	if s.Pointer {
 		body := c.block(s.Elem, pointee(s.Elem, o.x))
 		c.stmt(jen.If(o.x().Op("!=").Nil()).Block(append([]jen.Code{
-			o.x().Op("=").Qual(codecPath, "ClonePointer").Call(o.x())}, body...)...))
+			o.x().Op("=").Qual(codecPath, "ClonePointer").Call(o.x()),
+		}, body...)...))
 		return
 	}
 	c.stmt(jen.If(o.x().Dot("Present")).Block(c.block(s.Elem, o.dot("Value"))...).Else().Block(
@@ -143,7 +144,8 @@ func (c *cloner) union(t *plan.Type, o operand) {
 				return q.code
 			}
 			q.stmt(jen.If(to.x().Op("!=").Nil()).Block(append([]jen.Code{
-				to.x().Op("=").Qual(codecPath, "ClonePointer").Call(to.x())}, c.block(a.Field.Step, c.g.armOf(o, a))...)...))
+				to.x().Op("=").Qual(codecPath, "ClonePointer").Call(to.x()),
+			}, c.block(a.Field.Step, c.g.armOf(o, a))...)...))
 			return q.code
 		}, nil))
 }

@@ -28,8 +28,8 @@ func (g *gen) nameImports(imports []*ir.Import) {
 	}
 }
 
-// nameImport chooses the name of one package: its own, unless that is taken, or is that of a
-// variable in generated functions.
+// nameImport chooses the name of one package: its own, unless another package or a variable in
+// generated functions has it.
 func nameImport(taken map[string]bool, path, own string) importName {
 	name := own
 	for n := 0; taken[name] || jen.IsReservedWord(name) || isLocal(name); n++ {

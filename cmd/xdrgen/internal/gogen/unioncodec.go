@@ -135,9 +135,9 @@ func (r *reader) disc(t *plan.Type, v value) value {
 	return disc
 }
 
-// smallDisc reads the discriminant of v, a union of a compact type, into disc. If all arms are calls
-// that end the function, nothing looks at the error before: after an error, disc is that of v, and
-// the arm is not read.
+// smallDisc reads the discriminant of v, a union of a compact type, into disc. If all arms are
+// calls that end the function, nothing looks at the error before: after an error, disc has v's
+// discriminant, and the arm is not read.
 func (r *reader) smallDisc(t *plan.Type, v, disc value) {
 	if !r.tail || !callsOnly(t) {
 		r.stmt(jen.Var().Add(disc.x(), r.g.goType(t.Disc.Step)))

@@ -56,8 +56,8 @@ func (m *maker) connect() {
 }
 
 // inline reports whether encoders, decoders and sizes write t out where it is used, and do not
-// call its methods: if it is small, or used in one place only and not large (ADR 0005). Compact types
-// are written out if a call would take as much code.
+// call its methods: if it is small, or used in one place only and not large (ADR 0005). Compact
+// types are written out if a call would take as much code.
 func (t *Type) inline() bool {
 	switch {
 	case t.Op == Enum, t.Transparent, t.PointerName:

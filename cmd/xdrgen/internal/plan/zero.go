@@ -1,7 +1,7 @@
 package plan
 
-// zeroLimit is the memory of the largest value that is emptied as a whole. Beyond that, a union that
-// changes its arm often, in few bytes of input, would take too long.
+// zeroLimit is the memory of the largest value that is emptied as a whole. Beyond that, a union
+// that changes its arm often, in few bytes of input, would take too long.
 const zeroLimit = 1024
 
 // zero reports whether a value of t is emptied by assigning the zero value: it has no slices of
