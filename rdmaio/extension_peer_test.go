@@ -69,7 +69,7 @@ func TestExtensionProperties(t *testing.T) {
 			}
 			p.Send(peer2.Props(9, hintProperty("later"))) // R224
 			p.Send(hintMessage(10, 0, eight...))
-			h.expect(t, `message 0 xid 0xa response false flags 0x0 &{Low:1 High:2} ""`)
+			h.expect(t, `message 0 xid 0xa response false flags 0x0 rpcrdma2_err_vers{rdma_vers_low: 1, rdma_vers_high: 2} ""`)
 		})
 	}
 }
@@ -87,8 +87,8 @@ func TestExtensionMessages(t *testing.T) {
 		code uint32 // of the ERROR
 		want string // or the event, or neither
 	}{
-		{"valid", hintMessage(1, hintFlag, eight...), 0, `message 0 xid 0x1 response false flags 0x100 &{Low:1 High:2} ""`},
-		{"with a payload", hintMessage(2, peer2.Response, append(eight, 7)...), 0, `message 0 xid 0x2 response true flags 0x0 &{Low:1 High:2} "\a"`},
+		{"valid", hintMessage(1, hintFlag, eight...), 0, `message 0 xid 0x1 response false flags 0x100 rpcrdma2_err_vers{rdma_vers_low: 1, rdma_vers_high: 2} ""`},
+		{"with a payload", hintMessage(2, peer2.Response, append(eight, 7)...), 0, `message 0 xid 0x2 response true flags 0x0 rpcrdma2_err_vers{rdma_vers_low: 1, rdma_vers_high: 2} "\a"`},
 		{"a flag that the type does not have", hintMessage(3, 0x200, eight...), peer2.ErrFlag, ""},
 		{"an answer with such a flag", hintMessage(4, 0x201, eight...), 0, ""},
 		{"MORE", hintMessage(5, peer2.More, eight...), peer2.ErrFlag, ""},
@@ -273,7 +273,7 @@ func TestExtensionCutWhileWaiting(t *testing.T) {
 	h := x.next(t)
 	h.expect(t, "properties")
 	p.SendWith(hintMessage(1, 0, eight...), 8, 0)
-	h.expect(t, `message 0 xid 0x1 response false flags 0x0 &{Low:1 High:2} ""`)
+	h.expect(t, `message 0 xid 0x1 response false flags 0x0 rpcrdma2_err_vers{rdma_vers_low: 1, rdma_vers_high: 2} ""`)
 	for range messages {
 		if err := h.Send(&rdmaio.ExtensionMessage{Type: hintType, XID: h.XID(), Body: &rpcrdma2.VersionRange{}, Payload: make([]byte, 3000)}); err != nil {
 			t.Fatal(err)

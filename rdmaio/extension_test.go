@@ -80,7 +80,7 @@ type hintConn struct {
 func (h *hintConn) Properties(set []rdmaio.Property) {
 	text := "properties"
 	for _, p := range set {
-		text += fmt.Sprintf(" %d=%s", p.ID-peer2.Experiments, *p.Value.(*rpcrdma2.PropHostAuth))
+		text += fmt.Sprintf(" %d=%s", p.ID-peer2.Experiments, []byte(*p.Value.(*rpcrdma2.PropHostAuth)))
 	}
 	h.events <- text
 }
@@ -161,7 +161,7 @@ func TestExtension(t *testing.T) {
 			if err := c.Send(m); err != nil {
 				t.Fatal(err)
 			}
-			srv.expect(t, fmt.Sprintf(`message 0 xid %#x response false flags 0x100 &{Low:%d High:9} "abc"`, xid, low))
+			srv.expect(t, fmt.Sprintf(`message 0 xid %#x response false flags 0x100 rpcrdma2_err_vers{rdma_vers_low: %d, rdma_vers_high: 9} "abc"`, xid, low))
 		}
 		xids := [3]uint32{c.XID(), c.XID(), c.XID()}
 		send(xids[0], 1)
@@ -169,7 +169,7 @@ func TestExtension(t *testing.T) {
 		send(xids[1], 2)
 		c.expect(t, fmt.Sprintf(`message 1 xid %#x response true flags 0x0 &{ChunkIndex:5 LengthNeeded:6} ""`, xids[1]))
 		send(xids[2], 3)
-		if got := <-c.events; !strings.HasSuffix(got, `response false flags 0x0 &{Low:3 High:9} ""`) {
+		if got := <-c.events; !strings.HasSuffix(got, `response false flags 0x0 rpcrdma2_err_vers{rdma_vers_low: 3, rdma_vers_high: 9} ""`) {
 			t.Errorf("event %q", got)
 		}
 		if _, err := conn.Call(context.Background(), bigCall(conn.XID(), 100)); err != nil {
@@ -335,7 +335,7 @@ func TestExtensionHostAuth(t *testing.T) {
 			if err := c.Send(&rdmaio.ExtensionMessage{Type: hintType, XID: 5, Body: &rpcrdma2.VersionRange{}}); err != nil {
 				t.Error(err)
 			}
-			s.expect(t, `message 0 xid 0x5 response false flags 0x0 &{Low:0 High:0} ""`)
+			s.expect(t, `message 0 xid 0x5 response false flags 0x0 rpcrdma2_err_vers{rdma_vers_low: 0, rdma_vers_high: 0} ""`)
 		}
 	}
 }
