@@ -127,7 +127,7 @@ func TestExtensionErrors(t *testing.T) {
 	}{
 		{peer2.Err(0, peer2.ErrSystem), "code 10 <nil>"},
 		{peer2.Err(0, hintBusy), "code 4294967043 <nil>"},
-		{peer2.Message{Code: hintLimit, Payload: eight}, "code 4294967044 &{ChunkIndex:1 LengthNeeded:2}"},
+		{peer2.Message{Code: hintLimit, Payload: eight}, "code 4294967044 rpcrdma2_err_write{rdma_chunk_index: 1, rdma_length_needed: 2}"},
 		{peer2.Message{Code: hintLimit, Payload: eight[:7]}, "code 4294967044 <nil>"},
 		{peer2.Err(0, hintLimit), "code 4294967044 <nil>"},
 		{peer2.Err(0, hintLimit+9), "code 4294967053 <nil>"},

@@ -167,7 +167,7 @@ func TestExtension(t *testing.T) {
 		send(xids[0], 1)
 		c.expect(t, fmt.Sprintf("error %#x code %d <nil> rdmaio: peer answered message %#08x of an extension: HINT_BUSY (error code %[2]d)", xids[0], uint32(hintBusy), xids[0]))
 		send(xids[1], 2)
-		c.expect(t, fmt.Sprintf(`message 1 xid %#x response true flags 0x0 &{ChunkIndex:5 LengthNeeded:6} ""`, xids[1]))
+		c.expect(t, fmt.Sprintf(`message 1 xid %#x response true flags 0x0 rpcrdma2_err_write{rdma_chunk_index: 5, rdma_length_needed: 6} ""`, xids[1]))
 		send(xids[2], 3)
 		if got := <-c.events; !strings.HasSuffix(got, `response false flags 0x0 rpcrdma2_err_vers{rdma_vers_low: 3, rdma_vers_high: 9} ""`) {
 			t.Errorf("event %q", got)
