@@ -34,19 +34,19 @@ const (
 // Handle is typedef fhandle3.
 type Handle []byte
 
-// The least and the largest size of Handle in bytes, and its memory for each, at most.
+// The bounds of Handle in bytes: least and largest size on the wire, memory for each byte of input.
 const HandleMinSize, HandleMaxSize, HandleAmplification = 4, 68, 1
 
 // DirPath is typedef dirpath.
 type DirPath []byte
 
-// The least and the largest size of DirPath in bytes, and its memory for each, at most.
+// The bounds of DirPath in bytes: least and largest size on the wire, memory for each byte of input.
 const DirPathMinSize, DirPathMaxSize, DirPathAmplification = 4, 1028, 1
 
 // Name is typedef name.
 type Name []byte
 
-// The least and the largest size of Name in bytes, and its memory for each, at most.
+// The bounds of Name in bytes: least and largest size on the wire, memory for each byte of input.
 const NameMinSize, NameMaxSize, NameAmplification = 4, 260, 1
 
 // Status is enum mountstat3.
@@ -75,7 +75,7 @@ type MountResOK struct {
 	AuthFlavors []int32 `xdr:"auth_flavors"`
 }
 
-// The least size of MountResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of MountResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const MountResOKMinSize, MountResOKAmplification = 8, 1
 
 // MountRes is union mountres3, with the arm that Status selects.
@@ -84,13 +84,13 @@ type MountRes struct {
 	OK     MountResOK `xdr:"mountinfo,case=0"`          // if Status is StatusOK
 }
 
-// The least size of MountRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of MountRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const MountResMinSize, MountResAmplification = 4, 1
 
 // Mounts is typedef mountlist.
 type Mounts []Mount
 
-// The least size of Mounts in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Mounts in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const MountsMinSize, MountsAmplification = 4, 12
 
 // Mount is one element of the linked list of struct mountbody, without the pointer to the next.
@@ -99,19 +99,19 @@ type Mount struct {
 	Directory DirPath `xdr:"ml_directory,string"`
 }
 
-// The least and the largest size of Mount in bytes, and its memory for each, at most.
+// The bounds of Mount in bytes: least and largest size on the wire, memory for each byte of input.
 const MountMinSize, MountMaxSize, MountAmplification = 8, 1288, 1
 
 // Groups is typedef groups.
 type Groups []Name
 
-// The least size of Groups in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Groups in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const GroupsMinSize, GroupsAmplification = 4, 8
 
 // Exports is typedef exports.
 type Exports []Export
 
-// The least size of Exports in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Exports in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ExportsMinSize, ExportsAmplification = 4, 12
 
 // Export is one element of the linked list of struct exportnode, without the pointer to the next.
@@ -120,7 +120,7 @@ type Export struct {
 	Groups Groups  `xdr:"ex_groups,node=0:gr_name,string"`
 }
 
-// The least size of Export in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Export in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ExportMinSize, ExportAmplification = 8, 6
 
 // XDRSize returns the size of v on the wire, in bytes.

@@ -61,13 +61,13 @@ const (
 // Filename is typedef filename3.
 type Filename []byte
 
-// The least size of Filename in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Filename in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const FilenameMinSize, FilenameAmplification = 4, 1
 
 // Path is typedef nfspath3.
 type Path []byte
 
-// The least size of Path in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Path in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const PathMinSize, PathAmplification = 4, 1
 
 // FileID is typedef fileid3.
@@ -206,7 +206,7 @@ type Handle struct {
 	Data []byte `xdr:"data"`
 }
 
-// The least and the largest size of Handle in bytes, and its memory for each, at most.
+// The bounds of Handle in bytes: least and largest size on the wire, memory for each byte of input.
 const HandleMinSize, HandleMaxSize, HandleAmplification = 4, 68, 1
 
 // Time is struct nfstime3.
@@ -244,7 +244,7 @@ type PostOpAttr struct {
 	Attributes       Attr `xdr:"attributes,case=1"`               // if AttributesFollow is true
 }
 
-// The least and the largest size of PostOpAttr in bytes.
+// The bounds of PostOpAttr in bytes: least and largest size on the wire.
 const PostOpAttrMinSize, PostOpAttrMaxSize = 4, 88
 
 // WccAttr is struct wcc_attr.
@@ -263,7 +263,7 @@ type PreOpAttr struct {
 	Attributes       WccAttr `xdr:"attributes,case=1"`               // if AttributesFollow is true
 }
 
-// The least and the largest size of PreOpAttr in bytes.
+// The bounds of PreOpAttr in bytes: least and largest size on the wire.
 const PreOpAttrMinSize, PreOpAttrMaxSize = 4, 28
 
 // WccData is struct wcc_data.
@@ -272,7 +272,7 @@ type WccData struct {
 	After  PostOpAttr `xdr:"after"`
 }
 
-// The least and the largest size of WccData in bytes.
+// The bounds of WccData in bytes: least and largest size on the wire.
 const WccDataMinSize, WccDataMaxSize = 8, 116
 
 // PostOpHandle is union post_op_fh3, with the arm that HandleFollows selects.
@@ -281,7 +281,7 @@ type PostOpHandle struct {
 	Handle        Handle `xdr:"handle,case=1"`                // if HandleFollows is true
 }
 
-// The least and the largest size of PostOpHandle in bytes, and its memory for each, at most.
+// The bounds of PostOpHandle in bytes: least and largest size on the wire, memory for each byte of input.
 const PostOpHandleMinSize, PostOpHandleMaxSize, PostOpHandleAmplification = 4, 72, 1
 
 // TimeHow is enum time_how.
@@ -303,7 +303,7 @@ type SetMode struct {
 	Mode  Mode `xdr:"mode,case=1"`           // if SetIt is true
 }
 
-// The least and the largest size of SetMode in bytes.
+// The bounds of SetMode in bytes: least and largest size on the wire.
 const SetModeMinSize, SetModeMaxSize = 4, 8
 
 // SetUID is union set_uid3, with the arm that SetIt selects.
@@ -312,7 +312,7 @@ type SetUID struct {
 	UID   UID  `xdr:"uid,case=1"`            // if SetIt is true
 }
 
-// The least and the largest size of SetUID in bytes.
+// The bounds of SetUID in bytes: least and largest size on the wire.
 const SetUIDMinSize, SetUIDMaxSize = 4, 8
 
 // SetGID is union set_gid3, with the arm that SetIt selects.
@@ -321,7 +321,7 @@ type SetGID struct {
 	GID   GID  `xdr:"gid,case=1"`            // if SetIt is true
 }
 
-// The least and the largest size of SetGID in bytes.
+// The bounds of SetGID in bytes: least and largest size on the wire.
 const SetGIDMinSize, SetGIDMaxSize = 4, 8
 
 // SetSize is union set_size3, with the arm that SetIt selects.
@@ -330,7 +330,7 @@ type SetSize struct {
 	Size  Size `xdr:"size,case=1"`           // if SetIt is true
 }
 
-// The least and the largest size of SetSize in bytes.
+// The bounds of SetSize in bytes: least and largest size on the wire.
 const SetSizeMinSize, SetSizeMaxSize = 4, 12
 
 // SetAtime is union set_atime, with the arm that SetIt selects.
@@ -339,7 +339,7 @@ type SetAtime struct {
 	Atime Time    `xdr:"atime,case=2"`          // if SetIt is TimeHowSetToClientTime
 }
 
-// The least and the largest size of SetAtime in bytes.
+// The bounds of SetAtime in bytes: least and largest size on the wire.
 const SetAtimeMinSize, SetAtimeMaxSize = 4, 12
 
 // SetMtime is union set_mtime, with the arm that SetIt selects.
@@ -348,7 +348,7 @@ type SetMtime struct {
 	Mtime Time    `xdr:"mtime,case=2"`          // if SetIt is TimeHowSetToClientTime
 }
 
-// The least and the largest size of SetMtime in bytes.
+// The bounds of SetMtime in bytes: least and largest size on the wire.
 const SetMtimeMinSize, SetMtimeMaxSize = 4, 12
 
 // SetAttr is struct sattr3.
@@ -361,7 +361,7 @@ type SetAttr struct {
 	Mtime SetMtime `xdr:"mtime"`
 }
 
-// The least and the largest size of SetAttr in bytes.
+// The bounds of SetAttr in bytes: least and largest size on the wire.
 const SetAttrMinSize, SetAttrMaxSize = 24, 60
 
 // DirOpArgs is struct diropargs3.
@@ -370,7 +370,7 @@ type DirOpArgs struct {
 	Name Filename `xdr:"name,string"`
 }
 
-// The least size of DirOpArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of DirOpArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const DirOpArgsMinSize, DirOpArgsAmplification = 8, 1
 
 // GetAttrArgs is struct GETATTR3args.
@@ -378,7 +378,7 @@ type GetAttrArgs struct {
 	Object Handle `xdr:"object"`
 }
 
-// The least and the largest size of GetAttrArgs in bytes, and its memory for each, at most.
+// The bounds of GetAttrArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const GetAttrArgsMinSize, GetAttrArgsMaxSize, GetAttrArgsAmplification = 4, 68, 1
 
 // GetAttrResOK is struct GETATTR3resok.
@@ -395,7 +395,7 @@ type GetAttrRes struct {
 	OK     GetAttrResOK `xdr:"resok,case=0"`          // if Status is StatusOK
 }
 
-// The least and the largest size of GetAttrRes in bytes.
+// The bounds of GetAttrRes in bytes: least and largest size on the wire.
 const GetAttrResMinSize, GetAttrResMaxSize = 4, 88
 
 // SetAttrGuard is union sattrguard3, with the arm that Check selects.
@@ -404,7 +404,7 @@ type SetAttrGuard struct {
 	ObjCtime Time `xdr:"obj_ctime,case=1"`    // if Check is true
 }
 
-// The least and the largest size of SetAttrGuard in bytes.
+// The bounds of SetAttrGuard in bytes: least and largest size on the wire.
 const SetAttrGuardMinSize, SetAttrGuardMaxSize = 4, 12
 
 // SetAttrArgs is struct SETATTR3args.
@@ -414,7 +414,7 @@ type SetAttrArgs struct {
 	Guard         SetAttrGuard `xdr:"guard"`
 }
 
-// The least and the largest size of SetAttrArgs in bytes, and its memory for each, at most.
+// The bounds of SetAttrArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const SetAttrArgsMinSize, SetAttrArgsMaxSize, SetAttrArgsAmplification = 32, 140, 1
 
 // SetAttrResOK is struct SETATTR3resok.
@@ -422,7 +422,7 @@ type SetAttrResOK struct {
 	ObjWcc WccData `xdr:"obj_wcc"`
 }
 
-// The least and the largest size of SetAttrResOK in bytes.
+// The bounds of SetAttrResOK in bytes: least and largest size on the wire.
 const SetAttrResOKMinSize, SetAttrResOKMaxSize = 8, 116
 
 // SetAttrResFail is struct SETATTR3resfail.
@@ -430,7 +430,7 @@ type SetAttrResFail struct {
 	ObjWcc WccData `xdr:"obj_wcc"`
 }
 
-// The least and the largest size of SetAttrResFail in bytes.
+// The bounds of SetAttrResFail in bytes: least and largest size on the wire.
 const SetAttrResFailMinSize, SetAttrResFailMaxSize = 8, 116
 
 // SetAttrRes is union SETATTR3res, with the arm that Status selects.
@@ -440,7 +440,7 @@ type SetAttrRes struct {
 	Fail   SetAttrResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of SetAttrRes in bytes.
+// The bounds of SetAttrRes in bytes: least and largest size on the wire.
 const SetAttrResMinSize, SetAttrResMaxSize = 12, 120
 
 // LookupArgs is struct LOOKUP3args.
@@ -448,7 +448,7 @@ type LookupArgs struct {
 	What DirOpArgs `xdr:"what"`
 }
 
-// The least size of LookupArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of LookupArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const LookupArgsMinSize, LookupArgsAmplification = 8, 1
 
 // LookupResOK is struct LOOKUP3resok.
@@ -458,7 +458,7 @@ type LookupResOK struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
-// The least and the largest size of LookupResOK in bytes, and its memory for each, at most.
+// The bounds of LookupResOK in bytes: least and largest size on the wire, memory for each byte of input.
 const LookupResOKMinSize, LookupResOKMaxSize, LookupResOKAmplification = 12, 244, 1
 
 // LookupResFail is struct LOOKUP3resfail.
@@ -466,7 +466,7 @@ type LookupResFail struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
-// The least and the largest size of LookupResFail in bytes.
+// The bounds of LookupResFail in bytes: least and largest size on the wire.
 const LookupResFailMinSize, LookupResFailMaxSize = 4, 88
 
 // LookupRes is union LOOKUP3res, with the arm that Status selects.
@@ -476,7 +476,7 @@ type LookupRes struct {
 	Fail   LookupResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of LookupRes in bytes, and its memory for each, at most.
+// The bounds of LookupRes in bytes: least and largest size on the wire, memory for each byte of input.
 const LookupResMinSize, LookupResMaxSize, LookupResAmplification = 8, 248, 1
 
 // AccessArgs is struct ACCESS3args.
@@ -485,7 +485,7 @@ type AccessArgs struct {
 	Access uint32 `xdr:"access"`
 }
 
-// The least and the largest size of AccessArgs in bytes, and its memory for each, at most.
+// The bounds of AccessArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const AccessArgsMinSize, AccessArgsMaxSize, AccessArgsAmplification = 8, 72, 1
 
 // AccessResOK is struct ACCESS3resok.
@@ -494,7 +494,7 @@ type AccessResOK struct {
 	Access        uint32     `xdr:"access"`
 }
 
-// The least and the largest size of AccessResOK in bytes.
+// The bounds of AccessResOK in bytes: least and largest size on the wire.
 const AccessResOKMinSize, AccessResOKMaxSize = 8, 92
 
 // AccessResFail is struct ACCESS3resfail.
@@ -502,7 +502,7 @@ type AccessResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
-// The least and the largest size of AccessResFail in bytes.
+// The bounds of AccessResFail in bytes: least and largest size on the wire.
 const AccessResFailMinSize, AccessResFailMaxSize = 4, 88
 
 // AccessRes is union ACCESS3res, with the arm that Status selects.
@@ -512,7 +512,7 @@ type AccessRes struct {
 	Fail   AccessResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of AccessRes in bytes.
+// The bounds of AccessRes in bytes: least and largest size on the wire.
 const AccessResMinSize, AccessResMaxSize = 8, 96
 
 // ReadLinkArgs is struct READLINK3args.
@@ -520,7 +520,7 @@ type ReadLinkArgs struct {
 	SymLink Handle `xdr:"symlink"`
 }
 
-// The least and the largest size of ReadLinkArgs in bytes, and its memory for each, at most.
+// The bounds of ReadLinkArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const ReadLinkArgsMinSize, ReadLinkArgsMaxSize, ReadLinkArgsAmplification = 4, 68, 1
 
 // ReadLinkResOK is struct READLINK3resok.
@@ -529,7 +529,7 @@ type ReadLinkResOK struct {
 	Path       Path       `xdr:"data,string"`
 }
 
-// The least size of ReadLinkResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ReadLinkResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReadLinkResOKMinSize, ReadLinkResOKAmplification = 8, 1
 
 // ReadLinkResFail is struct READLINK3resfail.
@@ -537,7 +537,7 @@ type ReadLinkResFail struct {
 	Attributes PostOpAttr `xdr:"symlink_attributes"`
 }
 
-// The least and the largest size of ReadLinkResFail in bytes.
+// The bounds of ReadLinkResFail in bytes: least and largest size on the wire.
 const ReadLinkResFailMinSize, ReadLinkResFailMaxSize = 4, 88
 
 // ReadLinkRes is union READLINK3res, with the arm that Status selects.
@@ -547,7 +547,7 @@ type ReadLinkRes struct {
 	Fail   ReadLinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least size of ReadLinkRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ReadLinkRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReadLinkResMinSize, ReadLinkResAmplification = 8, 1
 
 // ReadArgs is struct READ3args.
@@ -557,7 +557,7 @@ type ReadArgs struct {
 	Count  Count  `xdr:"count"`
 }
 
-// The least and the largest size of ReadArgs in bytes, and its memory for each, at most.
+// The bounds of ReadArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const ReadArgsMinSize, ReadArgsMaxSize, ReadArgsAmplification = 16, 80, 1
 
 // ReadResOK is struct READ3resok.
@@ -568,7 +568,7 @@ type ReadResOK struct {
 	Data           []byte     `xdr:"data"`
 }
 
-// The least size of ReadResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ReadResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReadResOKMinSize, ReadResOKAmplification = 16, 1
 
 // ReadResFail is struct READ3resfail.
@@ -576,7 +576,7 @@ type ReadResFail struct {
 	FileAttributes PostOpAttr `xdr:"file_attributes"`
 }
 
-// The least and the largest size of ReadResFail in bytes.
+// The bounds of ReadResFail in bytes: least and largest size on the wire.
 const ReadResFailMinSize, ReadResFailMaxSize = 4, 88
 
 // ReadRes is union READ3res, with the arm that Status selects.
@@ -586,7 +586,7 @@ type ReadRes struct {
 	Fail   ReadResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least size of ReadRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ReadRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReadResMinSize, ReadResAmplification = 8, 1
 
 // StableHow is enum stable_how.
@@ -611,7 +611,7 @@ type WriteArgs struct {
 	Data   []byte    `xdr:"data"`
 }
 
-// The least size of WriteArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of WriteArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const WriteArgsMinSize, WriteArgsAmplification = 24, 1
 
 // WriteResOK is struct WRITE3resok.
@@ -622,7 +622,7 @@ type WriteResOK struct {
 	Verf      WriteVerf `xdr:"verf"`
 }
 
-// The least and the largest size of WriteResOK in bytes.
+// The bounds of WriteResOK in bytes: least and largest size on the wire.
 const WriteResOKMinSize, WriteResOKMaxSize = 24, 132
 
 // WriteResFail is struct WRITE3resfail.
@@ -630,7 +630,7 @@ type WriteResFail struct {
 	FileWcc WccData `xdr:"file_wcc"`
 }
 
-// The least and the largest size of WriteResFail in bytes.
+// The bounds of WriteResFail in bytes: least and largest size on the wire.
 const WriteResFailMinSize, WriteResFailMaxSize = 8, 116
 
 // WriteRes is union WRITE3res, with the arm that Status selects.
@@ -640,7 +640,7 @@ type WriteRes struct {
 	Fail   WriteResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of WriteRes in bytes.
+// The bounds of WriteRes in bytes: least and largest size on the wire.
 const WriteResMinSize, WriteResMaxSize = 12, 136
 
 // CreateMode is enum createmode3.
@@ -663,7 +663,7 @@ type CreateHow struct {
 	Verf          CreateVerf `xdr:"verf,case=2"`                  // if Mode is CreateModeExclusive
 }
 
-// The least and the largest size of CreateHow in bytes.
+// The bounds of CreateHow in bytes: least and largest size on the wire.
 const CreateHowMinSize, CreateHowMaxSize = 12, 64
 
 // CreateArgs is struct CREATE3args.
@@ -672,7 +672,7 @@ type CreateArgs struct {
 	How   CreateHow `xdr:"how"`
 }
 
-// The least size of CreateArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CreateArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CreateArgsMinSize, CreateArgsAmplification = 20, 1
 
 // CreateResOK is struct CREATE3resok.
@@ -682,7 +682,7 @@ type CreateResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of CreateResOK in bytes, and its memory for each, at most.
+// The bounds of CreateResOK in bytes: least and largest size on the wire, memory for each byte of input.
 const CreateResOKMinSize, CreateResOKMaxSize, CreateResOKAmplification = 16, 276, 1
 
 // CreateResFail is struct CREATE3resfail.
@@ -690,7 +690,7 @@ type CreateResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of CreateResFail in bytes.
+// The bounds of CreateResFail in bytes: least and largest size on the wire.
 const CreateResFailMinSize, CreateResFailMaxSize = 8, 116
 
 // CreateRes is union CREATE3res, with the arm that Status selects.
@@ -700,7 +700,7 @@ type CreateRes struct {
 	Fail   CreateResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of CreateRes in bytes, and its memory for each, at most.
+// The bounds of CreateRes in bytes: least and largest size on the wire, memory for each byte of input.
 const CreateResMinSize, CreateResMaxSize, CreateResAmplification = 12, 280, 1
 
 // MkDirArgs is struct MKDIR3args.
@@ -709,7 +709,7 @@ type MkDirArgs struct {
 	Attributes SetAttr   `xdr:"attributes"`
 }
 
-// The least size of MkDirArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of MkDirArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const MkDirArgsMinSize, MkDirArgsAmplification = 32, 1
 
 // MkDirResOK is struct MKDIR3resok.
@@ -719,7 +719,7 @@ type MkDirResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of MkDirResOK in bytes, and its memory for each, at most.
+// The bounds of MkDirResOK in bytes: least and largest size on the wire, memory for each byte of input.
 const MkDirResOKMinSize, MkDirResOKMaxSize, MkDirResOKAmplification = 16, 276, 1
 
 // MkDirResFail is struct MKDIR3resfail.
@@ -727,7 +727,7 @@ type MkDirResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of MkDirResFail in bytes.
+// The bounds of MkDirResFail in bytes: least and largest size on the wire.
 const MkDirResFailMinSize, MkDirResFailMaxSize = 8, 116
 
 // MkDirRes is union MKDIR3res, with the arm that Status selects.
@@ -737,7 +737,7 @@ type MkDirRes struct {
 	Fail   MkDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of MkDirRes in bytes, and its memory for each, at most.
+// The bounds of MkDirRes in bytes: least and largest size on the wire, memory for each byte of input.
 const MkDirResMinSize, MkDirResMaxSize, MkDirResAmplification = 12, 280, 1
 
 // SymLinkData is struct symlinkdata3.
@@ -746,7 +746,7 @@ type SymLinkData struct {
 	Path       Path    `xdr:"symlink_data,string"`
 }
 
-// The least size of SymLinkData in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of SymLinkData in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const SymLinkDataMinSize, SymLinkDataAmplification = 28, 1
 
 // SymLinkArgs is struct SYMLINK3args.
@@ -755,7 +755,7 @@ type SymLinkArgs struct {
 	SymLink SymLinkData `xdr:"symlink"`
 }
 
-// The least size of SymLinkArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of SymLinkArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const SymLinkArgsMinSize, SymLinkArgsAmplification = 36, 1
 
 // SymLinkResOK is struct SYMLINK3resok.
@@ -765,7 +765,7 @@ type SymLinkResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of SymLinkResOK in bytes, and its memory for each, at most.
+// The bounds of SymLinkResOK in bytes: least and largest size on the wire, memory for each byte of input.
 const SymLinkResOKMinSize, SymLinkResOKMaxSize, SymLinkResOKAmplification = 16, 276, 1
 
 // SymLinkResFail is struct SYMLINK3resfail.
@@ -773,7 +773,7 @@ type SymLinkResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of SymLinkResFail in bytes.
+// The bounds of SymLinkResFail in bytes: least and largest size on the wire.
 const SymLinkResFailMinSize, SymLinkResFailMaxSize = 8, 116
 
 // SymLinkRes is union SYMLINK3res, with the arm that Status selects.
@@ -783,7 +783,7 @@ type SymLinkRes struct {
 	Fail   SymLinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of SymLinkRes in bytes, and its memory for each, at most.
+// The bounds of SymLinkRes in bytes: least and largest size on the wire, memory for each byte of input.
 const SymLinkResMinSize, SymLinkResMaxSize, SymLinkResAmplification = 12, 280, 1
 
 // DeviceData is struct devicedata3.
@@ -792,7 +792,7 @@ type DeviceData struct {
 	Spec          SpecData `xdr:"spec"`
 }
 
-// The least and the largest size of DeviceData in bytes.
+// The bounds of DeviceData in bytes: least and largest size on the wire.
 const DeviceDataMinSize, DeviceDataMaxSize = 32, 68
 
 // MkNodData is union mknoddata3, with the arm that Type selects.
@@ -802,7 +802,7 @@ type MkNodData struct {
 	PipeAttributes SetAttr    `xdr:"pipe_attributes,case=6,case=7"` // if Type is FileTypeSock or FileTypeFifo
 }
 
-// The least and the largest size of MkNodData in bytes.
+// The bounds of MkNodData in bytes: least and largest size on the wire.
 const MkNodDataMinSize, MkNodDataMaxSize = 4, 72
 
 // MkNodArgs is struct MKNOD3args.
@@ -811,7 +811,7 @@ type MkNodArgs struct {
 	What  MkNodData `xdr:"what"`
 }
 
-// The least size of MkNodArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of MkNodArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const MkNodArgsMinSize, MkNodArgsAmplification = 12, 1
 
 // MkNodResOK is struct MKNOD3resok.
@@ -821,7 +821,7 @@ type MkNodResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of MkNodResOK in bytes, and its memory for each, at most.
+// The bounds of MkNodResOK in bytes: least and largest size on the wire, memory for each byte of input.
 const MkNodResOKMinSize, MkNodResOKMaxSize, MkNodResOKAmplification = 16, 276, 1
 
 // MkNodResFail is struct MKNOD3resfail.
@@ -829,7 +829,7 @@ type MkNodResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of MkNodResFail in bytes.
+// The bounds of MkNodResFail in bytes: least and largest size on the wire.
 const MkNodResFailMinSize, MkNodResFailMaxSize = 8, 116
 
 // MkNodRes is union MKNOD3res, with the arm that Status selects.
@@ -839,7 +839,7 @@ type MkNodRes struct {
 	Fail   MkNodResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of MkNodRes in bytes, and its memory for each, at most.
+// The bounds of MkNodRes in bytes: least and largest size on the wire, memory for each byte of input.
 const MkNodResMinSize, MkNodResMaxSize, MkNodResAmplification = 12, 280, 1
 
 // RemoveArgs is struct REMOVE3args.
@@ -847,7 +847,7 @@ type RemoveArgs struct {
 	Object DirOpArgs `xdr:"object"`
 }
 
-// The least size of RemoveArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of RemoveArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const RemoveArgsMinSize, RemoveArgsAmplification = 8, 1
 
 // RemoveResOK is struct REMOVE3resok.
@@ -855,7 +855,7 @@ type RemoveResOK struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of RemoveResOK in bytes.
+// The bounds of RemoveResOK in bytes: least and largest size on the wire.
 const RemoveResOKMinSize, RemoveResOKMaxSize = 8, 116
 
 // RemoveResFail is struct REMOVE3resfail.
@@ -863,7 +863,7 @@ type RemoveResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of RemoveResFail in bytes.
+// The bounds of RemoveResFail in bytes: least and largest size on the wire.
 const RemoveResFailMinSize, RemoveResFailMaxSize = 8, 116
 
 // RemoveRes is union REMOVE3res, with the arm that Status selects.
@@ -873,7 +873,7 @@ type RemoveRes struct {
 	Fail   RemoveResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of RemoveRes in bytes.
+// The bounds of RemoveRes in bytes: least and largest size on the wire.
 const RemoveResMinSize, RemoveResMaxSize = 12, 120
 
 // RmDirArgs is struct RMDIR3args.
@@ -881,7 +881,7 @@ type RmDirArgs struct {
 	Object DirOpArgs `xdr:"object"`
 }
 
-// The least size of RmDirArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of RmDirArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const RmDirArgsMinSize, RmDirArgsAmplification = 8, 1
 
 // RmDirResOK is struct RMDIR3resok.
@@ -889,7 +889,7 @@ type RmDirResOK struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of RmDirResOK in bytes.
+// The bounds of RmDirResOK in bytes: least and largest size on the wire.
 const RmDirResOKMinSize, RmDirResOKMaxSize = 8, 116
 
 // RmDirResFail is struct RMDIR3resfail.
@@ -897,7 +897,7 @@ type RmDirResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The least and the largest size of RmDirResFail in bytes.
+// The bounds of RmDirResFail in bytes: least and largest size on the wire.
 const RmDirResFailMinSize, RmDirResFailMaxSize = 8, 116
 
 // RmDirRes is union RMDIR3res, with the arm that Status selects.
@@ -907,7 +907,7 @@ type RmDirRes struct {
 	Fail   RmDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of RmDirRes in bytes.
+// The bounds of RmDirRes in bytes: least and largest size on the wire.
 const RmDirResMinSize, RmDirResMaxSize = 12, 120
 
 // RenameArgs is struct RENAME3args.
@@ -916,7 +916,7 @@ type RenameArgs struct {
 	To   DirOpArgs `xdr:"to"`
 }
 
-// The least size of RenameArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of RenameArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const RenameArgsMinSize, RenameArgsAmplification = 16, 1
 
 // RenameResOK is struct RENAME3resok.
@@ -925,7 +925,7 @@ type RenameResOK struct {
 	TodirWcc   WccData `xdr:"todir_wcc"`
 }
 
-// The least and the largest size of RenameResOK in bytes.
+// The bounds of RenameResOK in bytes: least and largest size on the wire.
 const RenameResOKMinSize, RenameResOKMaxSize = 16, 232
 
 // RenameResFail is struct RENAME3resfail.
@@ -934,7 +934,7 @@ type RenameResFail struct {
 	TodirWcc   WccData `xdr:"todir_wcc"`
 }
 
-// The least and the largest size of RenameResFail in bytes.
+// The bounds of RenameResFail in bytes: least and largest size on the wire.
 const RenameResFailMinSize, RenameResFailMaxSize = 16, 232
 
 // RenameRes is union RENAME3res, with the arm that Status selects.
@@ -944,7 +944,7 @@ type RenameRes struct {
 	Fail   RenameResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of RenameRes in bytes.
+// The bounds of RenameRes in bytes: least and largest size on the wire.
 const RenameResMinSize, RenameResMaxSize = 20, 236
 
 // LinkArgs is struct LINK3args.
@@ -953,7 +953,7 @@ type LinkArgs struct {
 	Link DirOpArgs `xdr:"link"`
 }
 
-// The least size of LinkArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of LinkArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const LinkArgsMinSize, LinkArgsAmplification = 12, 1
 
 // LinkResOK is struct LINK3resok.
@@ -962,7 +962,7 @@ type LinkResOK struct {
 	LinkdirWcc     WccData    `xdr:"linkdir_wcc"`
 }
 
-// The least and the largest size of LinkResOK in bytes.
+// The bounds of LinkResOK in bytes: least and largest size on the wire.
 const LinkResOKMinSize, LinkResOKMaxSize = 12, 204
 
 // LinkResFail is struct LINK3resfail.
@@ -971,7 +971,7 @@ type LinkResFail struct {
 	LinkdirWcc     WccData    `xdr:"linkdir_wcc"`
 }
 
-// The least and the largest size of LinkResFail in bytes.
+// The bounds of LinkResFail in bytes: least and largest size on the wire.
 const LinkResFailMinSize, LinkResFailMaxSize = 12, 204
 
 // LinkRes is union LINK3res, with the arm that Status selects.
@@ -981,7 +981,7 @@ type LinkRes struct {
 	Fail   LinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of LinkRes in bytes.
+// The bounds of LinkRes in bytes: least and largest size on the wire.
 const LinkResMinSize, LinkResMaxSize = 16, 208
 
 // ReadDirArgs is struct READDIR3args.
@@ -992,7 +992,7 @@ type ReadDirArgs struct {
 	Count      Count      `xdr:"count"`
 }
 
-// The least and the largest size of ReadDirArgs in bytes, and its memory for each, at most.
+// The bounds of ReadDirArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const ReadDirArgsMinSize, ReadDirArgsMaxSize, ReadDirArgsAmplification = 24, 88, 1
 
 // Entry is one element of the linked list of struct entry3, without the pointer to the next.
@@ -1002,7 +1002,7 @@ type Entry struct {
 	Cookie Cookie   `xdr:"cookie"`
 }
 
-// The least size of Entry in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Entry in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const EntryMinSize, EntryAmplification = 20, 1
 
 // DirList is struct dirlist3.
@@ -1011,7 +1011,7 @@ type DirList struct {
 	EOF     bool    `xdr:"eof"`
 }
 
-// The least size of DirList in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of DirList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const DirListMinSize, DirListAmplification = 8, 5
 
 // ReadDirResOK is struct READDIR3resok.
@@ -1021,7 +1021,7 @@ type ReadDirResOK struct {
 	Reply         DirList    `xdr:"reply"`
 }
 
-// The least size of ReadDirResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ReadDirResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReadDirResOKMinSize, ReadDirResOKAmplification = 20, 4
 
 // ReadDirResFail is struct READDIR3resfail.
@@ -1029,7 +1029,7 @@ type ReadDirResFail struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
-// The least and the largest size of ReadDirResFail in bytes.
+// The bounds of ReadDirResFail in bytes: least and largest size on the wire.
 const ReadDirResFailMinSize, ReadDirResFailMaxSize = 4, 88
 
 // ReadDirRes is union READDIR3res, with the arm that Status selects.
@@ -1039,7 +1039,7 @@ type ReadDirRes struct {
 	Fail   ReadDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least size of ReadDirRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ReadDirRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReadDirResMinSize, ReadDirResAmplification = 8, 4
 
 // ReadDirPlusArgs is struct READDIRPLUS3args.
@@ -1051,7 +1051,7 @@ type ReadDirPlusArgs struct {
 	MaxCount   Count      `xdr:"maxcount"`
 }
 
-// The least and the largest size of ReadDirPlusArgs in bytes, and its memory for each, at most.
+// The bounds of ReadDirPlusArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const ReadDirPlusArgsMinSize, ReadDirPlusArgsMaxSize, ReadDirPlusArgsAmplification = 28, 92, 1
 
 // EntryPlus is one element of the linked list of struct entryplus3, without the pointer to the next.
@@ -1063,7 +1063,7 @@ type EntryPlus struct {
 	NameHandle     PostOpHandle `xdr:"name_handle"`
 }
 
-// The least size of EntryPlus in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of EntryPlus in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const EntryPlusMinSize, EntryPlusAmplification = 28, 1
 
 // DirListPlus is struct dirlistplus3.
@@ -1072,7 +1072,7 @@ type DirListPlus struct {
 	EOF     bool        `xdr:"eof"`
 }
 
-// The least size of DirListPlus in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of DirListPlus in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const DirListPlusMinSize, DirListPlusAmplification = 8, 17
 
 // ReadDirPlusResOK is struct READDIRPLUS3resok.
@@ -1082,7 +1082,7 @@ type ReadDirPlusResOK struct {
 	Reply         DirListPlus `xdr:"reply"`
 }
 
-// The least size of ReadDirPlusResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ReadDirPlusResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReadDirPlusResOKMinSize, ReadDirPlusResOKAmplification = 20, 13
 
 // ReadDirPlusResFail is struct READDIRPLUS3resfail.
@@ -1090,7 +1090,7 @@ type ReadDirPlusResFail struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
-// The least and the largest size of ReadDirPlusResFail in bytes.
+// The bounds of ReadDirPlusResFail in bytes: least and largest size on the wire.
 const ReadDirPlusResFailMinSize, ReadDirPlusResFailMaxSize = 4, 88
 
 // ReadDirPlusRes is union READDIRPLUS3res, with the arm that Status selects.
@@ -1100,7 +1100,7 @@ type ReadDirPlusRes struct {
 	Fail   ReadDirPlusResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least size of ReadDirPlusRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ReadDirPlusRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReadDirPlusResMinSize, ReadDirPlusResAmplification = 8, 12
 
 // FSStatArgs is struct FSSTAT3args.
@@ -1108,7 +1108,7 @@ type FSStatArgs struct {
 	FSRoot Handle `xdr:"fsroot"`
 }
 
-// The least and the largest size of FSStatArgs in bytes, and its memory for each, at most.
+// The bounds of FSStatArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const FSStatArgsMinSize, FSStatArgsMaxSize, FSStatArgsAmplification = 4, 68, 1
 
 // FSStatResOK is struct FSSTAT3resok.
@@ -1123,7 +1123,7 @@ type FSStatResOK struct {
 	Invarsec      uint32     `xdr:"invarsec"`
 }
 
-// The least and the largest size of FSStatResOK in bytes.
+// The bounds of FSStatResOK in bytes: least and largest size on the wire.
 const FSStatResOKMinSize, FSStatResOKMaxSize = 56, 140
 
 // FSStatResFail is struct FSSTAT3resfail.
@@ -1131,7 +1131,7 @@ type FSStatResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
-// The least and the largest size of FSStatResFail in bytes.
+// The bounds of FSStatResFail in bytes: least and largest size on the wire.
 const FSStatResFailMinSize, FSStatResFailMaxSize = 4, 88
 
 // FSStatRes is union FSSTAT3res, with the arm that Status selects.
@@ -1141,7 +1141,7 @@ type FSStatRes struct {
 	Fail   FSStatResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of FSStatRes in bytes.
+// The bounds of FSStatRes in bytes: least and largest size on the wire.
 const FSStatResMinSize, FSStatResMaxSize = 8, 144
 
 // FSInfoArgs is struct FSINFO3args.
@@ -1149,7 +1149,7 @@ type FSInfoArgs struct {
 	FSRoot Handle `xdr:"fsroot"`
 }
 
-// The least and the largest size of FSInfoArgs in bytes, and its memory for each, at most.
+// The bounds of FSInfoArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const FSInfoArgsMinSize, FSInfoArgsMaxSize, FSInfoArgsAmplification = 4, 68, 1
 
 // FSInfoResOK is struct FSINFO3resok.
@@ -1167,7 +1167,7 @@ type FSInfoResOK struct {
 	Properties    uint32     `xdr:"properties"`
 }
 
-// The least and the largest size of FSInfoResOK in bytes.
+// The bounds of FSInfoResOK in bytes: least and largest size on the wire.
 const FSInfoResOKMinSize, FSInfoResOKMaxSize = 52, 136
 
 // FSInfoResFail is struct FSINFO3resfail.
@@ -1175,7 +1175,7 @@ type FSInfoResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
-// The least and the largest size of FSInfoResFail in bytes.
+// The bounds of FSInfoResFail in bytes: least and largest size on the wire.
 const FSInfoResFailMinSize, FSInfoResFailMaxSize = 4, 88
 
 // FSInfoRes is union FSINFO3res, with the arm that Status selects.
@@ -1185,7 +1185,7 @@ type FSInfoRes struct {
 	Fail   FSInfoResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of FSInfoRes in bytes.
+// The bounds of FSInfoRes in bytes: least and largest size on the wire.
 const FSInfoResMinSize, FSInfoResMaxSize = 8, 140
 
 // PathConfArgs is struct PATHCONF3args.
@@ -1193,7 +1193,7 @@ type PathConfArgs struct {
 	Object Handle `xdr:"object"`
 }
 
-// The least and the largest size of PathConfArgs in bytes, and its memory for each, at most.
+// The bounds of PathConfArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const PathConfArgsMinSize, PathConfArgsMaxSize, PathConfArgsAmplification = 4, 68, 1
 
 // PathConfResOK is struct PATHCONF3resok.
@@ -1207,7 +1207,7 @@ type PathConfResOK struct {
 	CasePreserving  bool       `xdr:"case_preserving"`
 }
 
-// The least and the largest size of PathConfResOK in bytes.
+// The bounds of PathConfResOK in bytes: least and largest size on the wire.
 const PathConfResOKMinSize, PathConfResOKMaxSize = 28, 112
 
 // PathConfResFail is struct PATHCONF3resfail.
@@ -1215,7 +1215,7 @@ type PathConfResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
-// The least and the largest size of PathConfResFail in bytes.
+// The bounds of PathConfResFail in bytes: least and largest size on the wire.
 const PathConfResFailMinSize, PathConfResFailMaxSize = 4, 88
 
 // PathConfRes is union PATHCONF3res, with the arm that Status selects.
@@ -1225,7 +1225,7 @@ type PathConfRes struct {
 	Fail   PathConfResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of PathConfRes in bytes.
+// The bounds of PathConfRes in bytes: least and largest size on the wire.
 const PathConfResMinSize, PathConfResMaxSize = 8, 116
 
 // CommitArgs is struct COMMIT3args.
@@ -1235,7 +1235,7 @@ type CommitArgs struct {
 	Count  Count  `xdr:"count"`
 }
 
-// The least and the largest size of CommitArgs in bytes, and its memory for each, at most.
+// The bounds of CommitArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const CommitArgsMinSize, CommitArgsMaxSize, CommitArgsAmplification = 16, 80, 1
 
 // CommitResOK is struct COMMIT3resok.
@@ -1244,7 +1244,7 @@ type CommitResOK struct {
 	Verf    WriteVerf `xdr:"verf"`
 }
 
-// The least and the largest size of CommitResOK in bytes.
+// The bounds of CommitResOK in bytes: least and largest size on the wire.
 const CommitResOKMinSize, CommitResOKMaxSize = 16, 124
 
 // CommitResFail is struct COMMIT3resfail.
@@ -1252,7 +1252,7 @@ type CommitResFail struct {
 	FileWcc WccData `xdr:"file_wcc"`
 }
 
-// The least and the largest size of CommitResFail in bytes.
+// The bounds of CommitResFail in bytes: least and largest size on the wire.
 const CommitResFailMinSize, CommitResFailMaxSize = 8, 116
 
 // CommitRes is union COMMIT3res, with the arm that Status selects.
@@ -1262,7 +1262,7 @@ type CommitRes struct {
 	Fail   CommitResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The least and the largest size of CommitRes in bytes.
+// The bounds of CommitRes in bytes: least and largest size on the wire.
 const CommitResMinSize, CommitResMaxSize = 12, 128
 
 // XDRSize returns the size of v on the wire, in bytes.

@@ -36,7 +36,7 @@ type WriteChunk struct {
 	Target []Segment `xdr:"target"`
 }
 
-// The least size of WriteChunk in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of WriteChunk in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const WriteChunkMinSize, WriteChunkAmplification = 4, 1
 
 // Proc is enum rdma_proc.
@@ -61,7 +61,7 @@ type Header struct {
 	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
-// The least size of Header in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Header in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const HeaderMinSize, HeaderAmplification = 12, 6
 
 // HeaderNomsg is struct rpc_rdma_header_nomsg.
@@ -71,7 +71,7 @@ type HeaderNomsg struct {
 	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
-// The least size of HeaderNomsg in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of HeaderNomsg in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const HeaderNomsgMinSize, HeaderNomsgAmplification = 12, 6
 
 // HeaderPadded is struct rpc_rdma_header_padded.
@@ -83,7 +83,7 @@ type HeaderPadded struct {
 	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
-// The least size of HeaderPadded in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of HeaderPadded in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const HeaderPaddedMinSize, HeaderPaddedAmplification = 20, 6
 
 // ErrCode is enum rpc_rdma_errcode.
@@ -113,7 +113,7 @@ type Error struct {
 	Vrange VersionRange `xdr:"rdma_vrange,case=1"`        // if Err is ErrVers
 }
 
-// The least and the largest size of Error in bytes.
+// The bounds of Error in bytes: least and largest size on the wire.
 const ErrorMinSize, ErrorMaxSize = 4, 12
 
 // Body is union rdma_body, with the arm that Proc selects.
@@ -125,7 +125,7 @@ type Body struct {
 	Error Error        `xdr:"rdma_error,case=4"`  // if Proc is ProcError
 }
 
-// The least size of Body in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Body in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const BodyMinSize, BodyAmplification = 4, 6
 
 // Message is struct rdma_msg.
@@ -136,7 +136,7 @@ type Message struct {
 	Body   Body   `xdr:"rdma_body"`
 }
 
-// The least size of Message in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Message in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const MessageMinSize, MessageAmplification = 16, 6
 
 // XDRSize returns the size of v on the wire, in bytes.

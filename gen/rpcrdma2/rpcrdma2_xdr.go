@@ -73,7 +73,7 @@ type Msg struct {
 	Chunks ChunkLists `xdr:"rdma_chunks"`
 }
 
-// The least size of Msg in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Msg in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const MsgMinSize, MsgAmplification = 16, 6
 
 // Nomsg is struct rpcrdma2_nomsg.
@@ -81,7 +81,7 @@ type Nomsg struct {
 	Chunks ChunkLists `xdr:"rdma_chunks"`
 }
 
-// The least size of Nomsg in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Nomsg in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const NomsgMinSize, NomsgAmplification = 16, 6
 
 // ErrCode is typedef rpcrdma2_errcode.
@@ -121,7 +121,7 @@ type Error struct {
 	ReplyLengthNeeded uint32        `xdr:"rdma_reply_length_needed,case=9"` // if Err is ErrReplyResource
 }
 
-// The least and the largest size of Error in bytes.
+// The bounds of Error in bytes: least and largest size on the wire.
 const ErrorMinSize, ErrorMaxSize = 4, 12
 
 // ConnProp is struct rpcrdma2_connprop.
@@ -131,7 +131,7 @@ type ConnProp struct {
 	Props PropSet `xdr:"rdma_props"`
 }
 
-// The least size of ConnProp in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ConnProp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ConnPropMinSize, ConnPropAmplification = 4, 4
 
 // Common is struct rpcrdma_common.
@@ -182,7 +182,7 @@ type WriteChunk struct {
 	Target []Segment `xdr:"rdma_target"`
 }
 
-// The least size of WriteChunk in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of WriteChunk in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const WriteChunkMinSize, WriteChunkAmplification = 4, 1
 
 // ChunkLists is struct rpcrdma2_chunk_lists.
@@ -193,7 +193,7 @@ type ChunkLists struct {
 	Reply     xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
-// The least size of ChunkLists in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ChunkLists in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ChunkListsMinSize, ChunkListsAmplification = 16, 6
 
 // PropID is typedef rpcrdma2_propid.
@@ -212,19 +212,19 @@ type PropVal struct {
 	Data  []byte `xdr:"rdma_data"`
 }
 
-// The least size of PropVal in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of PropVal in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const PropValMinSize, PropValAmplification = 8, 1
 
 // PropSet is typedef rpcrdma2_propset.
 type PropSet []PropVal
 
-// The least size of PropSet in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of PropSet in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const PropSetMinSize, PropSetAmplification = 4, 4
 
 // PropSubset is typedef rpcrdma2_propsubset.
 type PropSubset []uint32
 
-// The least size of PropSubset in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of PropSubset in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const PropSubsetMinSize, PropSubsetAmplification = 4, 1
 
 // PropMaxSendSize is typedef rpcrdma2_prop_sbsiz.
@@ -262,7 +262,7 @@ const PropReverseSupportFixedSize = 4
 // PropHostAuth is typedef rpcrdma2_prop_hostauth.
 type PropHostAuth []byte
 
-// The least size of PropHostAuth in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of PropHostAuth in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const PropHostAuthMinSize, PropHostAuthAmplification = 4, 1
 
 // XDRSize returns the size of v on the wire, in bytes.

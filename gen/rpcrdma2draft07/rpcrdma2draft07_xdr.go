@@ -126,7 +126,7 @@ type Error struct {
 	ReplyLengthNeeded uint32        `xdr:"rdma_reply_length_needed,case=10"` // if Err is ErrReplyResource
 }
 
-// The least and the largest size of Error in bytes.
+// The bounds of Error in bytes: least and largest size on the wire.
 const ErrorMinSize, ErrorMaxSize = 4, 12
 
 // ConnProp is struct rpcrdma2_hdr_connprop.
@@ -136,7 +136,7 @@ type ConnProp struct {
 	Props PropSet `xdr:"rdma_props"`
 }
 
-// The least size of ConnProp in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ConnProp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ConnPropMinSize, ConnPropAmplification = 4, 4
 
 // CallExternal is struct rpcrdma2_hdr_call_external.
@@ -150,7 +150,7 @@ type CallExternal struct {
 	ProvisionalReply  xdr.Optional[WriteChunk] `xdr:"rdma_provisional_reply"`
 }
 
-// The least size of CallExternal in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CallExternal in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CallExternalMinSize, CallExternalAmplification = 20, 6
 
 // CallMiddle is struct rpcrdma2_hdr_call_middle.
@@ -169,7 +169,7 @@ type CallInline struct {
 	ProvisionalReply  xdr.Optional[WriteChunk] `xdr:"rdma_provisional_reply"`
 }
 
-// The least size of CallInline in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CallInline in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CallInlineMinSize, CallInlineAmplification = 16, 6
 
 // ReplyExternal is struct rpcrdma2_hdr_reply_external.
@@ -178,7 +178,7 @@ type ReplyExternal struct {
 	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
-// The least size of ReplyExternal in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ReplyExternal in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReplyExternalMinSize, ReplyExternalAmplification = 8, 6
 
 // ReplyMiddle is struct rpcrdma2_hdr_reply_middle.
@@ -194,7 +194,7 @@ type ReplyInline struct {
 	Writes []WriteChunk `xdr:"rdma_writes,node=0:rdma_entry"`
 }
 
-// The least size of ReplyInline in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ReplyInline in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReplyInlineMinSize, ReplyInlineAmplification = 4, 8
 
 // Common is struct rpcrdma_common.
@@ -240,7 +240,7 @@ type WriteChunk struct {
 	Target []Segment `xdr:"rdma_target"`
 }
 
-// The least size of WriteChunk in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of WriteChunk in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const WriteChunkMinSize, WriteChunkAmplification = 4, 1
 
 // PropID is typedef rpcrdma2_propid.
@@ -257,19 +257,19 @@ type PropVal struct {
 	Data  []byte `xdr:"rdma_data"`
 }
 
-// The least size of PropVal in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of PropVal in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const PropValMinSize, PropValAmplification = 8, 1
 
 // PropSet is typedef rpcrdma2_propset.
 type PropSet []PropVal
 
-// The least size of PropSet in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of PropSet in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const PropSetMinSize, PropSetAmplification = 4, 4
 
 // PropSubset is typedef rpcrdma2_propsubset.
 type PropSubset []uint32
 
-// The least size of PropSubset in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of PropSubset in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const PropSubsetMinSize, PropSubsetAmplification = 4, 1
 
 // PropMaxSendSize is typedef rpcrdma2_prop_sbsiz.
@@ -307,7 +307,7 @@ const PropReverseSupportFixedSize = 4
 // PropHostAuth is typedef rpcrdma2_prop_hostauth.
 type PropHostAuth []byte
 
-// The least size of PropHostAuth in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of PropHostAuth in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const PropHostAuthMinSize, PropHostAuthAmplification = 4, 1
 
 // XDRSize returns the size of v on the wire, in bytes.

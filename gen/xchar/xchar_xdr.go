@@ -76,19 +76,19 @@ type Value struct {
 	Data  []byte `xdr:"xchv_data"`
 }
 
-// The least size of Value in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Value in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ValueMinSize, ValueAmplification = 8, 1
 
 // Spec is typedef xcharspec.
 type Spec []Value
 
-// The least size of Spec in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Spec in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const SpecMinSize, SpecAmplification = 4, 4
 
 // Subset is typedef xcharsubset.
 type Subset []uint32
 
-// The least size of Subset in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Subset in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const SubsetMinSize, SubsetAmplification = 4, 1
 
 // BackwardSupport is enum bkrqsup.
@@ -132,7 +132,7 @@ type Init struct {
 	NoChange Subset `xdr:"optixc_nochg"`
 }
 
-// The least size of Init in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Init in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const InitMinSize, InitAmplification = 8, 4
 
 // Req is struct optinfo_reqxch.
@@ -140,7 +140,7 @@ type Req struct {
 	Want Spec `xdr:"optrqxc_want"`
 }
 
-// The least size of Req in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Req in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReqMinSize, ReqAmplification = 4, 4
 
 // Resp is struct optinfo_respxch.
@@ -150,7 +150,7 @@ type Resp struct {
 	Pending  Subset `xdr:"optrsxc_pend"`
 }
 
-// The least size of Resp in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Resp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const RespMinSize, RespAmplification = 12, 1
 
 // Upd is struct optinfo_updxch.
@@ -159,7 +159,7 @@ type Upd struct {
 	PendClear bool  `xdr:"optuxc_pendclr"`
 }
 
-// The least size of Upd in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Upd in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const UpdMinSize, UpdAmplification = 12, 1
 
 // XDRSize returns the size of v on the wire, in bytes.

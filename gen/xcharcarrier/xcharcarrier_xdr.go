@@ -40,7 +40,7 @@ type Optional struct {
 	Info      []byte    `xdr:"xcc_optinfo"`
 }
 
-// The least size of Optional in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Optional in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const OptionalMinSize, OptionalAmplification = 12, 1
 
 // String returns the XDR name of v, such as XCHARCARRIER_SENDER. Without a name, it is xcharcarrier_direction(NUMBER).

@@ -40,7 +40,7 @@ type OpaqueAuth struct {
 	Body   []byte `xdr:"body"`
 }
 
-// The least and the largest size of OpaqueAuth in bytes, and its memory for each, at most.
+// The bounds of OpaqueAuth in bytes: least and largest size on the wire, memory for each byte of input.
 const OpaqueAuthMinSize, OpaqueAuthMaxSize, OpaqueAuthAmplification = 8, 408, 1
 
 // MsgType is enum rpc_msg_type.
@@ -134,7 +134,7 @@ type CallBody struct {
 	Verf    OpaqueAuth `xdr:"verf"`
 }
 
-// The least and the largest size of CallBody in bytes, and its memory for each, at most.
+// The bounds of CallBody in bytes: least and largest size on the wire, memory for each byte of input.
 const CallBodyMinSize, CallBodyMaxSize, CallBodyAmplification = 32, 832, 1
 
 // ReplyData is union rpc_reply_data, with the arm that Stat selects.
@@ -143,7 +143,7 @@ type ReplyData struct {
 	MismatchInfo VersionRange `xdr:"mismatch_info,case=2"`       // if Stat is ProgMismatch
 }
 
-// The least and the largest size of ReplyData in bytes.
+// The bounds of ReplyData in bytes: least and largest size on the wire.
 const ReplyDataMinSize, ReplyDataMaxSize = 4, 12
 
 // AcceptedReply is struct rpc_accepted_reply.
@@ -152,7 +152,7 @@ type AcceptedReply struct {
 	Data ReplyData  `xdr:"reply_data"`
 }
 
-// The least and the largest size of AcceptedReply in bytes, and its memory for each, at most.
+// The bounds of AcceptedReply in bytes: least and largest size on the wire, memory for each byte of input.
 const AcceptedReplyMinSize, AcceptedReplyMaxSize, AcceptedReplyAmplification = 12, 420, 1
 
 // RejectedReply is union rpc_rejected_reply, with the arm that Stat selects.
@@ -162,7 +162,7 @@ type RejectedReply struct {
 	AuthStat     AuthStat     `xdr:"auth_stat,case=1"`     // if Stat is AuthError
 }
 
-// The least and the largest size of RejectedReply in bytes.
+// The bounds of RejectedReply in bytes: least and largest size on the wire.
 const RejectedReplyMinSize, RejectedReplyMaxSize = 8, 12
 
 // ReplyBody is union rpc_reply_body, with the arm that Stat selects.
@@ -172,7 +172,7 @@ type ReplyBody struct {
 	Rejected RejectedReply `xdr:"rreply,case=1"` // if Stat is Denied
 }
 
-// The least and the largest size of ReplyBody in bytes, and its memory for each, at most.
+// The bounds of ReplyBody in bytes: least and largest size on the wire, memory for each byte of input.
 const ReplyBodyMinSize, ReplyBodyMaxSize, ReplyBodyAmplification = 12, 424, 1
 
 // Body is union rpc_msg_body, with the arm that Type selects.
@@ -182,7 +182,7 @@ type Body struct {
 	Reply ReplyBody `xdr:"rbody,case=1"` // if Type is MsgReply
 }
 
-// The least and the largest size of Body in bytes, and its memory for each, at most.
+// The bounds of Body in bytes: least and largest size on the wire, memory for each byte of input.
 const BodyMinSize, BodyMaxSize, BodyAmplification = 16, 836, 1
 
 // Header is struct rpc_msg.
@@ -191,7 +191,7 @@ type Header struct {
 	Body Body   `xdr:"body"`
 }
 
-// The least and the largest size of Header in bytes, and its memory for each, at most.
+// The bounds of Header in bytes: least and largest size on the wire, memory for each byte of input.
 const HeaderMinSize, HeaderMaxSize, HeaderAmplification = 20, 840, 1
 
 // AuthSysParms is struct authsys_parms.
@@ -205,7 +205,7 @@ type AuthSysParms struct {
 	Gids        []uint32   `xdr:"gids"`
 }
 
-// The least and the largest size of AuthSysParms in bytes, and its memory for each, at most.
+// The bounds of AuthSysParms in bytes: least and largest size on the wire, memory for each byte of input.
 const AuthSysParmsMinSize, AuthSysParmsMaxSize, AuthSysParmsAmplification = 20, 340, 1
 
 // String returns the XDR name of v, such as AUTH_NONE. Without a name, it is rpc_auth_flavor(NUMBER).

@@ -105,13 +105,13 @@ type OptAttr struct {
 	Attr    Attr `xdr:"attr,case=1"`           // if Present is true
 }
 
-// The least and the largest size of OptAttr in bytes.
+// The bounds of OptAttr in bytes: least and largest size on the wire.
 const OptAttrMinSize, OptAttrMaxSize = 4, 88
 
 // Handle is typedef dp_handle.
 type Handle []byte
 
-// The least and the largest size of Handle in bytes, and its memory for each, at most.
+// The bounds of Handle in bytes: least and largest size on the wire, memory for each byte of input.
 const HandleMinSize, HandleMaxSize, HandleAmplification = 4, 68, 1
 
 // OptHandle is union dp_opt_handle, with the arm that Present selects.
@@ -120,7 +120,7 @@ type OptHandle struct {
 	Handle  Handle `xdr:"handle,case=1"`         // if Present is true
 }
 
-// The least and the largest size of OptHandle in bytes, and its memory for each, at most.
+// The bounds of OptHandle in bytes: least and largest size on the wire, memory for each byte of input.
 const OptHandleMinSize, OptHandleMaxSize, OptHandleAmplification = 4, 72, 1
 
 // Entry is one element of the linked list of struct dp_entry, without the pointer to the next.
@@ -132,7 +132,7 @@ type Entry struct {
 	Handle OptHandle  `xdr:"handle"`
 }
 
-// The least and the largest size of Entry in bytes, and its memory for each, at most.
+// The bounds of Entry in bytes: least and largest size on the wire, memory for each byte of input.
 const EntryMinSize, EntryMaxSize, EntryAmplification = 28, 436, 1
 
 // Listing is struct dp_listing.
@@ -143,7 +143,7 @@ type Listing struct {
 	EOF      bool    `xdr:"eof"`
 }
 
-// The least size of Listing in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Listing in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ListingMinSize, ListingAmplification = 20, 13
 
 // Reply is union dp_reply, with the arm that Status selects.
@@ -153,7 +153,7 @@ type Reply struct {
 	DirAttr OptAttr `xdr:"dir_attr,default"` // if Status is anything else
 }
 
-// The least size of Reply in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Reply in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ReplyMinSize, ReplyAmplification = 8, 12
 
 // Blob is typedef dp_blob.
@@ -161,7 +161,7 @@ const ReplyMinSize, ReplyAmplification = 8, 12
 // Message c: one opaque of any size.
 type Blob []byte
 
-// The least size of Blob in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Blob in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const BlobMinSize, BlobAmplification = 4, 1
 
 // String returns the XDR name of v, such as DP_OK. Without a name, it is dp_status(NUMBER).

@@ -36,13 +36,13 @@ const HashFixedSize = 32
 // Signature is typedef ev_signature.
 type Signature []byte
 
-// The least and the largest size of Signature in bytes, and its memory for each, at most.
+// The bounds of Signature in bytes: least and largest size on the wire, memory for each byte of input.
 const SignatureMinSize, SignatureMaxSize, SignatureAmplification = 4, 68, 1
 
 // Text is typedef ev_text.
 type Text []byte
 
-// The least and the largest size of Text in bytes, and its memory for each, at most.
+// The bounds of Text in bytes: least and largest size on the wire, memory for each byte of input.
 const TextMinSize, TextMaxSize, TextAmplification = 4, 32, 1
 
 // Amount is typedef ev_amount.
@@ -81,7 +81,7 @@ type Account struct {
 	Tagged TaggedKey `xdr:"tagged,case=256"` // if Kind is KeyKindTagged
 }
 
-// The least and the largest size of Account in bytes.
+// The bounds of Account in bytes: least and largest size on the wire.
 const AccountMinSize, AccountMaxSize = 36, 44
 
 // AssetKind is enum ev_asset_kind.
@@ -103,7 +103,7 @@ type ShortAsset struct {
 	Issuer Account `xdr:"issuer"`
 }
 
-// The least and the largest size of ShortAsset in bytes.
+// The bounds of ShortAsset in bytes: least and largest size on the wire.
 const ShortAssetMinSize, ShortAssetMaxSize = 40, 48
 
 // LongAsset is struct ev_long_asset.
@@ -112,7 +112,7 @@ type LongAsset struct {
 	Issuer Account  `xdr:"issuer"`
 }
 
-// The least and the largest size of LongAsset in bytes.
+// The bounds of LongAsset in bytes: least and largest size on the wire.
 const LongAssetMinSize, LongAssetMaxSize = 48, 56
 
 // Asset is union ev_asset, with the arm that Kind selects.
@@ -122,7 +122,7 @@ type Asset struct {
 	Large *LongAsset `xdr:"large,case=2,pointer"` // if Kind is AssetKindLong
 }
 
-// The least and the largest size of Asset in bytes, and its memory for each, at most.
+// The bounds of Asset in bytes: least and largest size on the wire, memory for each byte of input.
 const AssetMinSize, AssetMaxSize, AssetAmplification = 4, 60, 3
 
 // Price is struct ev_price.
@@ -141,7 +141,7 @@ type Payment struct {
 	Amount      Amount  `xdr:"amount"`
 }
 
-// The least and the largest size of Payment in bytes, and its memory for each, at most.
+// The bounds of Payment in bytes: least and largest size on the wire, memory for each byte of input.
 const PaymentMinSize, PaymentMaxSize, PaymentAmplification = 48, 112, 2
 
 // PathPayment is struct ev_path_payment.
@@ -154,7 +154,7 @@ type PathPayment struct {
 	Path        []Asset `xdr:"path"`
 }
 
-// The least and the largest size of PathPayment in bytes, and its memory for each, at most.
+// The bounds of PathPayment in bytes: least and largest size on the wire, memory for each byte of input.
 const PathPaymentMinSize, PathPaymentMaxSize, PathPaymentAmplification = 64, 484, 34
 
 // Offer is struct ev_offer.
@@ -166,7 +166,7 @@ type Offer struct {
 	ID      int64  `xdr:"id"`
 }
 
-// The least and the largest size of Offer in bytes, and its memory for each, at most.
+// The bounds of Offer in bytes: least and largest size on the wire, memory for each byte of input.
 const OfferMinSize, OfferMaxSize, OfferAmplification = 32, 144, 2
 
 // Signer is struct ev_signer.
@@ -175,7 +175,7 @@ type Signer struct {
 	Weight uint32  `xdr:"weight"`
 }
 
-// The least and the largest size of Signer in bytes.
+// The bounds of Signer in bytes: least and largest size on the wire.
 const SignerMinSize, SignerMaxSize = 40, 48
 
 // Options is struct ev_options.
@@ -187,7 +187,7 @@ type Options struct {
 	Signer     xdr.Optional[Signer]  `xdr:"signer"`
 }
 
-// The least and the largest size of Options in bytes, and its memory for each, at most.
+// The bounds of Options in bytes: least and largest size on the wire, memory for each byte of input.
 const OptionsMinSize, OptionsMaxSize, OptionsAmplification = 20, 152, 1
 
 // Data is struct ev_data.
@@ -196,7 +196,7 @@ type Data struct {
 	Value xdr.Optional[Signature] `xdr:"value"`
 }
 
-// The least and the largest size of Data in bytes, and its memory for each, at most.
+// The bounds of Data in bytes: least and largest size on the wire, memory for each byte of input.
 const DataMinSize, DataMaxSize, DataAmplification = 8, 140, 1
 
 // OperationKind is enum ev_operation_kind.
@@ -223,7 +223,7 @@ type Create struct {
 	Balance     Amount  `xdr:"balance"`
 }
 
-// The least and the largest size of Create in bytes.
+// The bounds of Create in bytes: least and largest size on the wire.
 const CreateMinSize, CreateMaxSize = 44, 52
 
 // Body is union ev_body, with the arm that Kind selects.
@@ -239,7 +239,7 @@ type Body struct {
 	Sequence    int64         `xdr:"sequence,case=11"`            // if Kind is OperationKindBump
 }
 
-// The least and the largest size of Body in bytes, and its memory for each, at most.
+// The bounds of Body in bytes: least and largest size on the wire, memory for each byte of input.
 const BodyMinSize, BodyMaxSize, BodyAmplification = 12, 488, 34
 
 // Operation is struct ev_operation.
@@ -248,7 +248,7 @@ type Operation struct {
 	Body   Body                  `xdr:"body"`
 }
 
-// The least and the largest size of Operation in bytes, and its memory for each, at most.
+// The bounds of Operation in bytes: least and largest size on the wire, memory for each byte of input.
 const OperationMinSize, OperationMaxSize, OperationAmplification = 16, 536, 34
 
 // MemoKind is enum ev_memo_kind.
@@ -273,7 +273,7 @@ type Memo struct {
 	Hash Hash     `xdr:"hash,case=3"`        // if Kind is MemoKindHash
 }
 
-// The least and the largest size of Memo in bytes, and its memory for each, at most.
+// The bounds of Memo in bytes: least and largest size on the wire, memory for each byte of input.
 const MemoMinSize, MemoMaxSize, MemoAmplification = 4, 36, 1
 
 // Bounds is struct ev_bounds.
@@ -283,7 +283,7 @@ type Bounds struct {
 	Ledger   xdr.Optional[int64] `xdr:"ledger"`
 }
 
-// The least and the largest size of Bounds in bytes.
+// The bounds of Bounds in bytes: least and largest size on the wire.
 const BoundsMinSize, BoundsMaxSize = 20, 28
 
 // Transaction is struct ev_transaction.
@@ -296,7 +296,7 @@ type Transaction struct {
 	Operations []Operation          `xdr:"operations"`
 }
 
-// The least and the largest size of Transaction in bytes, and its memory for each, at most.
+// The bounds of Transaction in bytes: least and largest size on the wire, memory for each byte of input.
 const TransactionMinSize, TransactionMaxSize, TransactionAmplification = 60, 53728, 34
 
 // Decorated is struct ev_decorated.
@@ -305,7 +305,7 @@ type Decorated struct {
 	Signature Signature `xdr:"signature"`
 }
 
-// The least and the largest size of Decorated in bytes, and its memory for each, at most.
+// The bounds of Decorated in bytes: least and largest size on the wire, memory for each byte of input.
 const DecoratedMinSize, DecoratedMaxSize, DecoratedAmplification = 8, 72, 1
 
 // Signed is struct ev_signed.
@@ -314,7 +314,7 @@ type Signed struct {
 	Signatures  []Decorated `xdr:"signatures"`
 }
 
-// The least and the largest size of Signed in bytes, and its memory for each, at most.
+// The bounds of Signed in bytes: least and largest size on the wire, memory for each byte of input.
 const SignedMinSize, SignedMaxSize, SignedAmplification = 64, 55172, 34
 
 // Bumped is struct ev_bumped.
@@ -325,7 +325,7 @@ type Bumped struct {
 	Signatures []Decorated `xdr:"signatures"`
 }
 
-// The least and the largest size of Bumped in bytes, and its memory for each, at most.
+// The bounds of Bumped in bytes: least and largest size on the wire, memory for each byte of input.
 const BumpedMinSize, BumpedMaxSize, BumpedAmplification = 112, 56668, 34
 
 // Kind is enum ev_kind.
@@ -347,7 +347,7 @@ type Envelope struct {
 	Bumped Bumped `xdr:"bumped,case=5"` // if Kind is KindFeeBump
 }
 
-// The least and the largest size of Envelope in bytes, and its memory for each, at most.
+// The bounds of Envelope in bytes: least and largest size on the wire, memory for each byte of input.
 const EnvelopeMinSize, EnvelopeMaxSize, EnvelopeAmplification = 68, 56672, 34
 
 // XDRSize returns the size of v on the wire, in bytes.

@@ -315,13 +315,13 @@ const Nfsstat4FixedSize = 4
 // Basic data types
 type Attrlist4 []byte
 
-// The least size of Attrlist4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Attrlist4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Attrlist4MinSize, Attrlist4Amplification = 4, 1
 
 // Bitmap4 is typedef bitmap4.
 type Bitmap4 []uint32
 
-// The least size of Bitmap4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Bitmap4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Bitmap4MinSize, Bitmap4Amplification = 4, 1
 
 // Changeid4 is typedef changeid4.
@@ -363,7 +363,7 @@ const NFSCookie4FixedSize = 8
 // NFSFH4 is typedef nfs_fh4.
 type NFSFH4 []byte
 
-// The least and the largest size of NFSFH4 in bytes, and its memory for each, at most.
+// The bounds of NFSFH4 in bytes: least and largest size on the wire, memory for each byte of input.
 const NFSFH4MinSize, NFSFH4MaxSize, NFSFH4Amplification = 4, 132, 1
 
 // NFSLease4 is typedef nfs_lease4.
@@ -387,7 +387,7 @@ const Qop4FixedSize = 4
 // SecOid4 is typedef sec_oid4.
 type SecOid4 []byte
 
-// The least size of SecOid4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of SecOid4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const SecOid4MinSize, SecOid4Amplification = 4, 1
 
 // Seqid4 is typedef seqid4.
@@ -399,7 +399,7 @@ const Seqid4FixedSize = 4
 // UTF8String is typedef utf8string.
 type UTF8String []byte
 
-// The least size of UTF8String in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of UTF8String in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const UTF8StringMinSize, UTF8StringAmplification = 4, 1
 
 // UTF8StrCis is typedef utf8str_cis.
@@ -417,7 +417,7 @@ type Component4 = UTF8StrCs
 // Linktext4 is typedef linktext4.
 type Linktext4 []byte
 
-// The least size of Linktext4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Linktext4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Linktext4MinSize, Linktext4Amplification = 4, 1
 
 // ASCIIRequired4 is typedef ascii_REQUIRED4.
@@ -426,7 +426,7 @@ type ASCIIRequired4 = UTF8String
 // Pathname4 is typedef pathname4.
 type Pathname4 []Component4
 
-// The least size of Pathname4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Pathname4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Pathname4MinSize, Pathname4Amplification = 4, 6
 
 // NFSLockid4 is typedef nfs_lockid4.
@@ -470,7 +470,7 @@ type Settime4 struct {
 	Time  Nfstime4 `xdr:"time,case=1"`           // if SetIt is TimeHow4ClientTime
 }
 
-// The least and the largest size of Settime4 in bytes.
+// The bounds of Settime4 in bytes: least and largest size on the wire.
 const Settime4MinSize, Settime4MaxSize = 4, 16
 
 // Fsid4 is struct fsid4.
@@ -492,7 +492,7 @@ type FSLocation4 struct {
 	Rootpath Pathname4    `xdr:"rootpath"`
 }
 
-// The least size of FSLocation4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of FSLocation4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const FSLocation4MinSize, FSLocation4Amplification = 8, 6
 
 // FSLocations4 is struct fs_locations4.
@@ -501,7 +501,7 @@ type FSLocations4 struct {
 	Locations []FSLocation4 `xdr:"locations"`
 }
 
-// The least size of FSLocations4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of FSLocations4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const FSLocations4MinSize, FSLocations4Amplification = 8, 6
 
 // Acetype4 is typedef acetype4.
@@ -536,7 +536,7 @@ type Nfsace4 struct {
 	Who        UTF8StrMixed `xdr:"who"`
 }
 
-// The least size of Nfsace4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Nfsace4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Nfsace4MinSize, Nfsace4Amplification = 16, 1
 
 // Specdata4 is struct specdata4.
@@ -608,7 +608,7 @@ type Fattr4RdattrError = Nfsstat4
 // Fattr4ACL is typedef fattr4_acl.
 type Fattr4ACL []Nfsace4
 
-// The least size of Fattr4ACL in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Fattr4ACL in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Fattr4ACLMinSize, Fattr4ACLAmplification = 4, 3
 
 // Fattr4Aclsupport is typedef fattr4_aclsupport.
@@ -832,7 +832,7 @@ type Fattr4 struct {
 	AttrVals Attrlist4 `xdr:"attr_vals"`
 }
 
-// The least size of Fattr4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Fattr4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Fattr4MinSize, Fattr4Amplification = 8, 1
 
 // ChangeInfo4 is struct change_info4.
@@ -854,7 +854,7 @@ type Clientaddr4 struct {
 	Addr  xdr.String `xdr:"r_addr,string"`  // universal address
 }
 
-// The least size of Clientaddr4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Clientaddr4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Clientaddr4MinSize, Clientaddr4Amplification = 8, 1
 
 // CbClient4 is struct cb_client4.
@@ -865,7 +865,7 @@ type CbClient4 struct {
 	Location Clientaddr4 `xdr:"cb_location"`
 }
 
-// The least size of CbClient4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CbClient4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CbClient4MinSize, CbClient4Amplification = 12, 1
 
 // Stateid4 is struct stateid4.
@@ -887,7 +887,7 @@ type NFSClientID4 struct {
 	ID       []byte    `xdr:"id"`
 }
 
-// The least and the largest size of NFSClientID4 in bytes, and its memory for each, at most.
+// The bounds of NFSClientID4 in bytes: least and largest size on the wire, memory for each byte of input.
 const NFSClientID4MinSize, NFSClientID4MaxSize, NFSClientID4Amplification = 12, 1036, 1
 
 // OpenOwner4 is struct open_owner4.
@@ -896,7 +896,7 @@ type OpenOwner4 struct {
 	Owner    []byte    `xdr:"owner"`
 }
 
-// The least and the largest size of OpenOwner4 in bytes, and its memory for each, at most.
+// The bounds of OpenOwner4 in bytes: least and largest size on the wire, memory for each byte of input.
 const OpenOwner4MinSize, OpenOwner4MaxSize, OpenOwner4Amplification = 12, 1036, 1
 
 // LockOwner4 is struct lock_owner4.
@@ -905,7 +905,7 @@ type LockOwner4 struct {
 	Owner    []byte    `xdr:"owner"`
 }
 
-// The least and the largest size of LockOwner4 in bytes, and its memory for each, at most.
+// The bounds of LockOwner4 in bytes: least and largest size on the wire, memory for each byte of input.
 const LockOwner4MinSize, LockOwner4MaxSize, LockOwner4Amplification = 12, 1036, 1
 
 // NFSLockType4 is enum nfs_lock_type4.
@@ -946,7 +946,7 @@ type Access4Res struct {
 	Resok4 Access4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of Access4Res in bytes.
+// The bounds of Access4Res in bytes: least and largest size on the wire.
 const Access4ResMinSize, Access4ResMaxSize = 4, 12
 
 // Close4Args is struct CLOSE4args.
@@ -965,7 +965,7 @@ type Close4Res struct {
 	OpenStateid Stateid4 `xdr:"open_stateid,case=0"`   // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of Close4Res in bytes.
+// The bounds of Close4Res in bytes: least and largest size on the wire.
 const Close4ResMinSize, Close4ResMaxSize = 4, 20
 
 // Commit4Args is struct COMMIT4args.
@@ -992,7 +992,7 @@ type Commit4Res struct {
 	Resok4 Commit4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of Commit4Res in bytes.
+// The bounds of Commit4Res in bytes: least and largest size on the wire.
 const Commit4ResMinSize, Commit4ResMaxSize = 4, 12
 
 // Createtype4 is union createtype4, with the arm that Type selects.
@@ -1002,7 +1002,7 @@ type Createtype4 struct {
 	Devdata  Specdata4 `xdr:"devdata,case=3,case=4"`                    // if Type is NFSFtype4Blk or NFSFtype4Chr
 }
 
-// The least size of Createtype4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Createtype4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Createtype4MinSize, Createtype4Amplification = 4, 1
 
 // Create4Args is struct CREATE4args.
@@ -1013,7 +1013,7 @@ type Create4Args struct {
 	Createattrs Fattr4      `xdr:"createattrs"`
 }
 
-// The least size of Create4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Create4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Create4ArgsMinSize, Create4ArgsAmplification = 16, 1
 
 // Create4Resok is struct CREATE4resok.
@@ -1022,7 +1022,7 @@ type Create4Resok struct {
 	Attrset Bitmap4     `xdr:"attrset"` // attributes set
 }
 
-// The least size of Create4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Create4Resok in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Create4ResokMinSize, Create4ResokAmplification = 24, 1
 
 // Create4Res is union CREATE4res, with the arm that Status selects.
@@ -1031,7 +1031,7 @@ type Create4Res struct {
 	Resok4 Create4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least size of Create4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Create4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Create4ResMinSize, Create4ResAmplification = 4, 1
 
 // Delegpurge4Args is struct DELEGPURGE4args.
@@ -1073,7 +1073,7 @@ type Getattr4Args struct {
 	AttrRequest Bitmap4 `xdr:"attr_request"`
 }
 
-// The least size of Getattr4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Getattr4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Getattr4ArgsMinSize, Getattr4ArgsAmplification = 4, 1
 
 // Getattr4Resok is struct GETATTR4resok.
@@ -1081,7 +1081,7 @@ type Getattr4Resok struct {
 	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
-// The least size of Getattr4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Getattr4Resok in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Getattr4ResokMinSize, Getattr4ResokAmplification = 8, 1
 
 // Getattr4Res is union GETATTR4res, with the arm that Status selects.
@@ -1090,7 +1090,7 @@ type Getattr4Res struct {
 	Resok4 Getattr4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least size of Getattr4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Getattr4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Getattr4ResMinSize, Getattr4ResAmplification = 4, 1
 
 // Getfh4Resok is struct GETFH4resok.
@@ -1098,7 +1098,7 @@ type Getfh4Resok struct {
 	Object NFSFH4 `xdr:"object"`
 }
 
-// The least and the largest size of Getfh4Resok in bytes, and its memory for each, at most.
+// The bounds of Getfh4Resok in bytes: least and largest size on the wire, memory for each byte of input.
 const Getfh4ResokMinSize, Getfh4ResokMaxSize, Getfh4ResokAmplification = 4, 132, 1
 
 // Getfh4Res is union GETFH4res, with the arm that Status selects.
@@ -1107,7 +1107,7 @@ type Getfh4Res struct {
 	Resok4 Getfh4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of Getfh4Res in bytes, and its memory for each, at most.
+// The bounds of Getfh4Res in bytes: least and largest size on the wire, memory for each byte of input.
 const Getfh4ResMinSize, Getfh4ResMaxSize, Getfh4ResAmplification = 4, 136, 1
 
 // Link4Args is struct LINK4args.
@@ -1117,7 +1117,7 @@ type Link4Args struct {
 	Newname Component4 `xdr:"newname"`
 }
 
-// The least size of Link4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Link4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Link4ArgsMinSize, Link4ArgsAmplification = 4, 1
 
 // Link4Resok is struct LINK4resok.
@@ -1134,7 +1134,7 @@ type Link4Res struct {
 	Resok4 Link4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of Link4Res in bytes.
+// The bounds of Link4Res in bytes: least and largest size on the wire.
 const Link4ResMinSize, Link4ResMaxSize = 4, 24
 
 // OpenToLockOwner4 is struct open_to_lock_owner4.
@@ -1147,7 +1147,7 @@ type OpenToLockOwner4 struct {
 	LockOwner   LockOwner4 `xdr:"lock_owner"`
 }
 
-// The least and the largest size of OpenToLockOwner4 in bytes, and its memory for each, at most.
+// The bounds of OpenToLockOwner4 in bytes: least and largest size on the wire, memory for each byte of input.
 const OpenToLockOwner4MinSize, OpenToLockOwner4MaxSize, OpenToLockOwner4Amplification = 36, 1060, 1
 
 // ExistLockOwner4 is struct exist_lock_owner4.
@@ -1168,7 +1168,7 @@ type Locker4 struct {
 	LockOwner    ExistLockOwner4  `xdr:"lock_owner,case=0"`     // if NewLockOwner is false
 }
 
-// The least and the largest size of Locker4 in bytes, and its memory for each, at most.
+// The bounds of Locker4 in bytes: least and largest size on the wire, memory for each byte of input.
 const Locker4MinSize, Locker4MaxSize, Locker4Amplification = 24, 1064, 1
 
 // Lock4Args is struct LOCK4args.
@@ -1183,7 +1183,7 @@ type Lock4Args struct {
 	Locker   Locker4      `xdr:"locker"`
 }
 
-// The least and the largest size of Lock4Args in bytes, and its memory for each, at most.
+// The bounds of Lock4Args in bytes: least and largest size on the wire, memory for each byte of input.
 const Lock4ArgsMinSize, Lock4ArgsMaxSize, Lock4ArgsAmplification = 48, 1088, 1
 
 // Lock4Denied is struct LOCK4denied.
@@ -1194,7 +1194,7 @@ type Lock4Denied struct {
 	Owner    LockOwner4   `xdr:"owner"`
 }
 
-// The least and the largest size of Lock4Denied in bytes, and its memory for each, at most.
+// The bounds of Lock4Denied in bytes: least and largest size on the wire, memory for each byte of input.
 const Lock4DeniedMinSize, Lock4DeniedMaxSize, Lock4DeniedAmplification = 32, 1056, 1
 
 // Lock4Resok is struct LOCK4resok.
@@ -1212,7 +1212,7 @@ type Lock4Res struct {
 	Denied Lock4Denied `xdr:"denied,case=10010"`     // if Status is Nfsstat4ErrDenied
 }
 
-// The least and the largest size of Lock4Res in bytes, and its memory for each, at most.
+// The bounds of Lock4Res in bytes: least and largest size on the wire, memory for each byte of input.
 const Lock4ResMinSize, Lock4ResMaxSize, Lock4ResAmplification = 4, 1060, 1
 
 // Lockt4Args is struct LOCKT4args.
@@ -1224,7 +1224,7 @@ type Lockt4Args struct {
 	Owner    LockOwner4   `xdr:"owner"`
 }
 
-// The least and the largest size of Lockt4Args in bytes, and its memory for each, at most.
+// The bounds of Lockt4Args in bytes: least and largest size on the wire, memory for each byte of input.
 const Lockt4ArgsMinSize, Lockt4ArgsMaxSize, Lockt4ArgsAmplification = 32, 1056, 1
 
 // Lockt4Res is union LOCKT4res, with the arm that Status selects.
@@ -1233,7 +1233,7 @@ type Lockt4Res struct {
 	Denied Lock4Denied `xdr:"denied,case=10010"`            // if Status is Nfsstat4ErrDenied
 }
 
-// The least and the largest size of Lockt4Res in bytes, and its memory for each, at most.
+// The bounds of Lockt4Res in bytes: least and largest size on the wire, memory for each byte of input.
 const Lockt4ResMinSize, Lockt4ResMaxSize, Lockt4ResAmplification = 4, 1060, 1
 
 // Locku4Args is struct LOCKU4args.
@@ -1255,7 +1255,7 @@ type Locku4Res struct {
 	LockStateid Stateid4 `xdr:"lock_stateid,case=0"`   // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of Locku4Res in bytes.
+// The bounds of Locku4Res in bytes: least and largest size on the wire.
 const Locku4ResMinSize, Locku4ResMaxSize = 4, 20
 
 // Lookup4Args is struct LOOKUP4args.
@@ -1264,7 +1264,7 @@ type Lookup4Args struct {
 	Objname Component4 `xdr:"objname"`
 }
 
-// The least size of Lookup4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Lookup4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Lookup4ArgsMinSize, Lookup4ArgsAmplification = 4, 1
 
 // Lookup4Res is struct LOOKUP4res.
@@ -1291,7 +1291,7 @@ type Nverify4Args struct {
 	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
-// The least size of Nverify4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Nverify4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Nverify4ArgsMinSize, Nverify4ArgsAmplification = 8, 1
 
 // Nverify4Res is struct NVERIFY4res.
@@ -1324,7 +1324,7 @@ type Createhow4 struct {
 	Createverf  Verifier4   `xdr:"createverf,case=2"`         // if Mode is Createmode4Exclusive
 }
 
-// The least size of Createhow4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Createhow4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Createhow4MinSize, Createhow4Amplification = 12, 1
 
 // Opentype4 is enum opentype4.
@@ -1345,7 +1345,7 @@ type Openflag4 struct {
 	How      Createhow4 `xdr:"how,case=1"`              // if Opentype is Opentype4Create
 }
 
-// The least size of Openflag4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Openflag4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Openflag4MinSize, Openflag4Amplification = 4, 1
 
 // LimitBy4 is enum limit_by4.
@@ -1414,7 +1414,7 @@ type OpenClaimDelegateCur4 struct {
 	File            Component4 `xdr:"file"`
 }
 
-// The least size of OpenClaimDelegateCur4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of OpenClaimDelegateCur4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const OpenClaimDelegateCur4MinSize, OpenClaimDelegateCur4Amplification = 20, 1
 
 // OpenClaim4 is union open_claim4, with the arm that Claim selects.
@@ -1430,7 +1430,7 @@ type OpenClaim4 struct {
 	FileDelegatePrev Component4 `xdr:"file_delegate_prev,case=3"` // if Claim is OpenClaimType4DelegatePrev
 }
 
-// The least size of OpenClaim4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of OpenClaim4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const OpenClaim4MinSize, OpenClaim4Amplification = 8, 1
 
 // Open4Args is struct OPEN4args.
@@ -1445,7 +1445,7 @@ type Open4Args struct {
 	Claim       OpenClaim4 `xdr:"claim"`
 }
 
-// The least size of Open4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Open4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Open4ArgsMinSize, Open4ArgsAmplification = 36, 1
 
 // OpenReadDelegation4 is struct open_read_delegation4.
@@ -1455,7 +1455,7 @@ type OpenReadDelegation4 struct {
 	Permissions Nfsace4  `xdr:"permissions"` // Defines users who don't need an ACCESS call to open for read.
 }
 
-// The least size of OpenReadDelegation4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of OpenReadDelegation4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const OpenReadDelegation4MinSize, OpenReadDelegation4Amplification = 36, 1
 
 // OpenWriteDelegation4 is struct open_write_delegation4.
@@ -1466,7 +1466,7 @@ type OpenWriteDelegation4 struct {
 	Permissions Nfsace4        `xdr:"permissions"` // Defines users who don't need an ACCESS call as part of a delegated open.
 }
 
-// The least size of OpenWriteDelegation4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of OpenWriteDelegation4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const OpenWriteDelegation4MinSize, OpenWriteDelegation4Amplification = 48, 1
 
 // OpenDelegation4 is union open_delegation4, with the arm that DelegationType selects.
@@ -1476,7 +1476,7 @@ type OpenDelegation4 struct {
 	Write          *OpenWriteDelegation4 `xdr:"write,case=2,pointer"`          // if DelegationType is OpenDelegationType4Write
 }
 
-// The least size of OpenDelegation4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of OpenDelegation4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const OpenDelegation4MinSize, OpenDelegation4Amplification = 4, 2
 
 // Open4Resok is struct OPEN4resok.
@@ -1488,7 +1488,7 @@ type Open4Resok struct {
 	Delegation OpenDelegation4 `xdr:"delegation"` // Info on any open delegation
 }
 
-// The least size of Open4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Open4Resok in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Open4ResokMinSize, Open4ResokAmplification = 48, 1
 
 // Open4Res is union OPEN4res, with the arm that Status selects.
@@ -1498,7 +1498,7 @@ type Open4Res struct {
 	Resok4 *Open4Resok `xdr:"resok4,case=0,pointer"` // if Status is Nfsstat4OK
 }
 
-// The least size of Open4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Open4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Open4ResMinSize, Open4ResAmplification = 4, 3
 
 // Openattr4Args is struct OPENATTR4args.
@@ -1543,7 +1543,7 @@ type OpenConfirm4Res struct {
 	Resok4 OpenConfirm4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of OpenConfirm4Res in bytes.
+// The bounds of OpenConfirm4Res in bytes: least and largest size on the wire.
 const OpenConfirm4ResMinSize, OpenConfirm4ResMaxSize = 4, 20
 
 // OpenDowngrade4Args is struct OPEN_DOWNGRADE4args.
@@ -1572,7 +1572,7 @@ type OpenDowngrade4Res struct {
 	Resok4 OpenDowngrade4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of OpenDowngrade4Res in bytes.
+// The bounds of OpenDowngrade4Res in bytes: least and largest size on the wire.
 const OpenDowngrade4ResMinSize, OpenDowngrade4ResMaxSize = 4, 20
 
 // Putfh4Args is struct PUTFH4args.
@@ -1580,7 +1580,7 @@ type Putfh4Args struct {
 	Object NFSFH4 `xdr:"object"`
 }
 
-// The least and the largest size of Putfh4Args in bytes, and its memory for each, at most.
+// The bounds of Putfh4Args in bytes: least and largest size on the wire, memory for each byte of input.
 const Putfh4ArgsMinSize, Putfh4ArgsMaxSize, Putfh4ArgsAmplification = 4, 132, 1
 
 // Putfh4Res is struct PUTFH4res.
@@ -1627,7 +1627,7 @@ type Read4Resok struct {
 	Data []byte `xdr:"data"`
 }
 
-// The least size of Read4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Read4Resok in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Read4ResokMinSize, Read4ResokAmplification = 8, 1
 
 // Read4Res is union READ4res, with the arm that Status selects.
@@ -1636,7 +1636,7 @@ type Read4Res struct {
 	Resok4 Read4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least size of Read4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Read4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Read4ResMinSize, Read4ResAmplification = 4, 1
 
 // Readdir4Args is struct READDIR4args.
@@ -1649,7 +1649,7 @@ type Readdir4Args struct {
 	AttrRequest Bitmap4    `xdr:"attr_request"`
 }
 
-// The least size of Readdir4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Readdir4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Readdir4ArgsMinSize, Readdir4ArgsAmplification = 28, 1
 
 // Entry4 is one element of the linked list of struct entry4, without the pointer to the next.
@@ -1659,7 +1659,7 @@ type Entry4 struct {
 	Attrs  Fattr4     `xdr:"attrs"`
 }
 
-// The least size of Entry4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Entry4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Entry4MinSize, Entry4Amplification = 20, 1
 
 // Dirlist4 is struct dirlist4.
@@ -1668,7 +1668,7 @@ type Dirlist4 struct {
 	EOF     bool     `xdr:"eof"`
 }
 
-// The least size of Dirlist4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Dirlist4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Dirlist4MinSize, Dirlist4Amplification = 8, 10
 
 // Readdir4Resok is struct READDIR4resok.
@@ -1677,7 +1677,7 @@ type Readdir4Resok struct {
 	Reply      Dirlist4  `xdr:"reply"`
 }
 
-// The least size of Readdir4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Readdir4Resok in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Readdir4ResokMinSize, Readdir4ResokAmplification = 16, 8
 
 // Readdir4Res is union READDIR4res, with the arm that Status selects.
@@ -1686,7 +1686,7 @@ type Readdir4Res struct {
 	Resok4 Readdir4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least size of Readdir4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Readdir4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Readdir4ResMinSize, Readdir4ResAmplification = 4, 8
 
 // Readlink4Resok is struct READLINK4resok.
@@ -1694,7 +1694,7 @@ type Readlink4Resok struct {
 	Link Linktext4 `xdr:"link"`
 }
 
-// The least size of Readlink4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Readlink4Resok in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Readlink4ResokMinSize, Readlink4ResokAmplification = 4, 1
 
 // Readlink4Res is union READLINK4res, with the arm that Status selects.
@@ -1703,7 +1703,7 @@ type Readlink4Res struct {
 	Resok4 Readlink4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least size of Readlink4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Readlink4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Readlink4ResMinSize, Readlink4ResAmplification = 4, 1
 
 // Remove4Args is struct REMOVE4args.
@@ -1712,7 +1712,7 @@ type Remove4Args struct {
 	Target Component4 `xdr:"target"`
 }
 
-// The least size of Remove4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Remove4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Remove4ArgsMinSize, Remove4ArgsAmplification = 4, 1
 
 // Remove4Resok is struct REMOVE4resok.
@@ -1729,7 +1729,7 @@ type Remove4Res struct {
 	Resok4 Remove4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of Remove4Res in bytes.
+// The bounds of Remove4Res in bytes: least and largest size on the wire.
 const Remove4ResMinSize, Remove4ResMaxSize = 4, 24
 
 // Rename4Args is struct RENAME4args.
@@ -1740,7 +1740,7 @@ type Rename4Args struct {
 	Newname Component4 `xdr:"newname"`
 }
 
-// The least size of Rename4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Rename4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Rename4ArgsMinSize, Rename4ArgsAmplification = 8, 1
 
 // Rename4Resok is struct RENAME4resok.
@@ -1758,7 +1758,7 @@ type Rename4Res struct {
 	Resok4 Rename4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of Rename4Res in bytes.
+// The bounds of Rename4Res in bytes: least and largest size on the wire.
 const Rename4ResMinSize, Rename4ResMaxSize = 4, 44
 
 // Renew4Args is struct RENEW4args.
@@ -1801,7 +1801,7 @@ type Secinfo4Args struct {
 	Name Component4 `xdr:"name"`
 }
 
-// The least size of Secinfo4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Secinfo4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Secinfo4ArgsMinSize, Secinfo4ArgsAmplification = 4, 1
 
 // RPCGSSSvc is enum rpc_gss_svc_t.
@@ -1826,7 +1826,7 @@ type RpcsecGSSInfo struct {
 	Service RPCGSSSvc `xdr:"service"`
 }
 
-// The least size of RpcsecGSSInfo in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of RpcsecGSSInfo in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const RpcsecGSSInfoMinSize, RpcsecGSSInfoAmplification = 12, 1
 
 // Secinfo4 is union secinfo4, with the arm that Flavor selects.
@@ -1837,13 +1837,13 @@ type Secinfo4 struct {
 	FlavorInfo RpcsecGSSInfo `xdr:"flavor_info,case=6"`    // if Flavor is RpcsecGSS
 }
 
-// The least size of Secinfo4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Secinfo4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Secinfo4MinSize, Secinfo4Amplification = 4, 1
 
 // Secinfo4Resok is typedef SECINFO4resok.
 type Secinfo4Resok []Secinfo4
 
-// The least size of Secinfo4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Secinfo4Resok in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Secinfo4ResokMinSize, Secinfo4ResokAmplification = 4, 10
 
 // Secinfo4Res is union SECINFO4res, with the arm that Status selects.
@@ -1852,7 +1852,7 @@ type Secinfo4Res struct {
 	Resok4 Secinfo4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least size of Secinfo4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Secinfo4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Secinfo4ResMinSize, Secinfo4ResAmplification = 4, 10
 
 // Setattr4Args is struct SETATTR4args.
@@ -1862,7 +1862,7 @@ type Setattr4Args struct {
 	ObjAttributes Fattr4   `xdr:"obj_attributes"`
 }
 
-// The least size of Setattr4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Setattr4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Setattr4ArgsMinSize, Setattr4ArgsAmplification = 24, 1
 
 // Setattr4Res is struct SETATTR4res.
@@ -1871,7 +1871,7 @@ type Setattr4Res struct {
 	Attrsset Bitmap4  `xdr:"attrsset"`
 }
 
-// The least size of Setattr4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Setattr4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Setattr4ResMinSize, Setattr4ResAmplification = 8, 1
 
 // Setclientid4Args is struct SETCLIENTID4args.
@@ -1881,7 +1881,7 @@ type Setclientid4Args struct {
 	CallbackIdent uint32       `xdr:"callback_ident"`
 }
 
-// The least size of Setclientid4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Setclientid4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Setclientid4ArgsMinSize, Setclientid4ArgsAmplification = 28, 1
 
 // Setclientid4Resok is struct SETCLIENTID4resok.
@@ -1900,7 +1900,7 @@ type Setclientid4Res struct {
 	ClientUsing Clientaddr4       `xdr:"client_using,case=10017"` // if Status is Nfsstat4ErrClidInuse
 }
 
-// The least size of Setclientid4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Setclientid4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Setclientid4ResMinSize, Setclientid4ResAmplification = 4, 1
 
 // SetclientidConfirm4Args is struct SETCLIENTID_CONFIRM4args.
@@ -1926,7 +1926,7 @@ type Verify4Args struct {
 	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
-// The least size of Verify4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Verify4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Verify4ArgsMinSize, Verify4ArgsAmplification = 8, 1
 
 // Verify4Res is struct VERIFY4res.
@@ -1959,7 +1959,7 @@ type Write4Args struct {
 	Data    []byte     `xdr:"data"`
 }
 
-// The least size of Write4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Write4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Write4ArgsMinSize, Write4ArgsAmplification = 32, 1
 
 // Write4Resok is struct WRITE4resok.
@@ -1978,7 +1978,7 @@ type Write4Res struct {
 	Resok4 Write4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least and the largest size of Write4Res in bytes.
+// The bounds of Write4Res in bytes: least and largest size on the wire.
 const Write4ResMinSize, Write4ResMaxSize = 4, 20
 
 // ReleaseLockowner4Args is struct RELEASE_LOCKOWNER4args.
@@ -1986,7 +1986,7 @@ type ReleaseLockowner4Args struct {
 	LockOwner LockOwner4 `xdr:"lock_owner"`
 }
 
-// The least and the largest size of ReleaseLockowner4Args in bytes, and its memory for each, at most.
+// The bounds of ReleaseLockowner4Args in bytes: least and largest size on the wire, memory for each byte of input.
 const ReleaseLockowner4ArgsMinSize, ReleaseLockowner4ArgsMaxSize, ReleaseLockowner4ArgsAmplification = 12, 1036, 1
 
 // ReleaseLockowner4Res is struct RELEASE_LOCKOWNER4res.
@@ -2088,7 +2088,7 @@ type NFSArgop4 struct {
 	OpreleaseLockowner   *ReleaseLockowner4Args   `xdr:"oprelease_lockowner,case=39,pointer"`                                             // if Argop is NFSOpnum4ReleaseLockowner
 }
 
-// The least size of NFSArgop4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of NFSArgop4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const NFSArgop4MinSize, NFSArgop4Amplification = 4, 6
 
 // NFSResop4 is union nfs_resop4, with the arm that Resop selects.
@@ -2134,7 +2134,7 @@ type NFSResop4 struct {
 	Opillegal            *Illegal4Res            `xdr:"opillegal,case=10044,pointer"`          // if Resop is NFSOpnum4Illegal
 }
 
-// The least size of NFSResop4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of NFSResop4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const NFSResop4MinSize, NFSResop4Amplification = 8, 10
 
 // Compound4Args is struct COMPOUND4args.
@@ -2144,7 +2144,7 @@ type Compound4Args struct {
 	Argarray     []NFSArgop4 `xdr:"argarray"`
 }
 
-// The least size of Compound4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Compound4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Compound4ArgsMinSize, Compound4ArgsAmplification = 12, 76
 
 // Compound4Res is struct COMPOUND4res.
@@ -2154,7 +2154,7 @@ type Compound4Res struct {
 	Resarray []NFSResop4 `xdr:"resarray"`
 }
 
-// The least size of Compound4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Compound4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const Compound4ResMinSize, Compound4ResAmplification = 12, 58
 
 // CbGetattr4Args is struct CB_GETATTR4args.
@@ -2165,7 +2165,7 @@ type CbGetattr4Args struct {
 	AttrRequest Bitmap4 `xdr:"attr_request"`
 }
 
-// The least size of CbGetattr4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CbGetattr4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CbGetattr4ArgsMinSize, CbGetattr4ArgsAmplification = 8, 1
 
 // CbGetattr4Resok is struct CB_GETATTR4resok.
@@ -2173,7 +2173,7 @@ type CbGetattr4Resok struct {
 	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
-// The least size of CbGetattr4Resok in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CbGetattr4Resok in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CbGetattr4ResokMinSize, CbGetattr4ResokAmplification = 8, 1
 
 // CbGetattr4Res is union CB_GETATTR4res, with the arm that Status selects.
@@ -2182,7 +2182,7 @@ type CbGetattr4Res struct {
 	Resok4 CbGetattr4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
-// The least size of CbGetattr4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CbGetattr4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CbGetattr4ResMinSize, CbGetattr4ResAmplification = 4, 1
 
 // CbRecall4Args is struct CB_RECALL4args.
@@ -2192,7 +2192,7 @@ type CbRecall4Args struct {
 	FH       NFSFH4   `xdr:"fh"`
 }
 
-// The least and the largest size of CbRecall4Args in bytes, and its memory for each, at most.
+// The bounds of CbRecall4Args in bytes: least and largest size on the wire, memory for each byte of input.
 const CbRecall4ArgsMinSize, CbRecall4ArgsMaxSize, CbRecall4ArgsAmplification = 24, 152, 1
 
 // CbRecall4Res is struct CB_RECALL4res.
@@ -2235,7 +2235,7 @@ type NFSCbArgop4 struct {
 	Opcbrecall  CbRecall4Args  `xdr:"opcbrecall,case=4"`       // if Argop is 4
 }
 
-// The least size of NFSCbArgop4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of NFSCbArgop4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const NFSCbArgop4MinSize, NFSCbArgop4Amplification = 4, 1
 
 // NFSCbResop4 is union nfs_cb_resop4, with the arm that Resop selects.
@@ -2246,7 +2246,7 @@ type NFSCbResop4 struct {
 	Opcbillegal CbIllegal4Res `xdr:"opcbillegal,case=10044"` // if Resop is 10044
 }
 
-// The least size of NFSCbResop4 in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of NFSCbResop4 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const NFSCbResop4MinSize, NFSCbResop4Amplification = 8, 1
 
 // CbCompound4Args is struct CB_COMPOUND4args.
@@ -2257,7 +2257,7 @@ type CbCompound4Args struct {
 	Argarray      []NFSCbArgop4 `xdr:"argarray"`
 }
 
-// The least size of CbCompound4Args in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CbCompound4Args in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CbCompound4ArgsMinSize, CbCompound4ArgsAmplification = 16, 26
 
 // CbCompound4Res is struct CB_COMPOUND4res.
@@ -2267,7 +2267,7 @@ type CbCompound4Res struct {
 	Resarray []NFSCbResop4 `xdr:"resarray"`
 }
 
-// The least size of CbCompound4Res in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CbCompound4Res in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CbCompound4ResMinSize, CbCompound4ResAmplification = 12, 9
 
 // String returns the XDR name of v, such as NF4REG. Without a name, it is nfs_ftype4(NUMBER).

@@ -36,7 +36,7 @@ type Message struct {
 	Data []byte `xdr:"data"`
 }
 
-// The least and the largest size of Message in bytes, and its memory for each, at most.
+// The bounds of Message in bytes: least and largest size on the wire, memory for each byte of input.
 const MessageMinSize, MessageMaxSize, MessageAmplification = 4, 1048580, 1
 
 // XDRSize returns the size of v on the wire, in bytes.

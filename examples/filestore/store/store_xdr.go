@@ -50,7 +50,7 @@ const StatusFixedSize = 4
 // Name is typedef store_name.
 type Name []byte
 
-// The least and the largest size of Name in bytes, and its memory for each, at most.
+// The bounds of Name in bytes: least and largest size on the wire, memory for each byte of input.
 const NameMinSize, NameMaxSize, NameAmplification = 4, 260, 1
 
 // WriteArgs is struct store_write_args.
@@ -60,7 +60,7 @@ type WriteArgs struct {
 	Data   []byte `xdr:"data"`
 }
 
-// The least and the largest size of WriteArgs in bytes, and its memory for each, at most.
+// The bounds of WriteArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const WriteArgsMinSize, WriteArgsMaxSize, WriteArgsAmplification = 16, 1048848, 1
 
 // WriteRes is struct store_write_res.
@@ -79,7 +79,7 @@ type ReadArgs struct {
 	Count  uint32 `xdr:"count"`
 }
 
-// The least and the largest size of ReadArgs in bytes, and its memory for each, at most.
+// The bounds of ReadArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const ReadArgsMinSize, ReadArgsMaxSize, ReadArgsAmplification = 16, 272, 1
 
 // ReadOK is struct store_read_ok.
@@ -88,7 +88,7 @@ type ReadOK struct {
 	Data []byte `xdr:"data"`
 }
 
-// The least and the largest size of ReadOK in bytes, and its memory for each, at most.
+// The bounds of ReadOK in bytes: least and largest size on the wire, memory for each byte of input.
 const ReadOKMinSize, ReadOKMaxSize, ReadOKAmplification = 8, 1048584, 1
 
 // ReadRes is union store_read_res, with the arm that Status selects.
@@ -97,7 +97,7 @@ type ReadRes struct {
 	OK     ReadOK `xdr:"ok,case=0"`             // if Status is OK
 }
 
-// The least and the largest size of ReadRes in bytes, and its memory for each, at most.
+// The bounds of ReadRes in bytes: least and largest size on the wire, memory for each byte of input.
 const ReadResMinSize, ReadResMaxSize, ReadResAmplification = 4, 1048588, 1
 
 // String returns the XDR name of v, such as STORE_OK. Without a name, it is store_status(NUMBER).

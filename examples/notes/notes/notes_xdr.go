@@ -40,13 +40,13 @@ const (
 // NoteName is typedef note_name.
 type NoteName []byte
 
-// The least and the largest size of NoteName in bytes, and its memory for each, at most.
+// The bounds of NoteName in bytes: least and largest size on the wire, memory for each byte of input.
 const NoteNameMinSize, NoteNameMaxSize, NoteNameAmplification = 4, 68, 1
 
 // NoteNames is typedef note_names.
 type NoteNames []NoteName
 
-// The least size of NoteNames in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of NoteNames in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const NoteNamesMinSize, NoteNamesAmplification = 4, 6
 
 // NoteStatus is enum note_status.
@@ -67,7 +67,7 @@ type Note struct {
 	Text []byte   `xdr:"text"`
 }
 
-// The least and the largest size of Note in bytes, and its memory for each, at most.
+// The bounds of Note in bytes: least and largest size on the wire, memory for each byte of input.
 const NoteMinSize, NoteMaxSize, NoteAmplification = 8, 1048648, 1
 
 // GetRes is union get_res, with the arm that Status selects.
@@ -76,7 +76,7 @@ type GetRes struct {
 	Found  Note       `xdr:"found,case=0"`          // if Status is NoteStatusOK
 }
 
-// The least and the largest size of GetRes in bytes, and its memory for each, at most.
+// The bounds of GetRes in bytes: least and largest size on the wire, memory for each byte of input.
 const GetResMinSize, GetResMaxSize, GetResAmplification = 4, 1048652, 1
 
 // XDRSize returns the size of v on the wire, in bytes.

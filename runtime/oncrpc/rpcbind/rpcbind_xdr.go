@@ -31,7 +31,7 @@ const (
 // String is typedef rpcb_string.
 type String []byte
 
-// The least and the largest size of String in bytes, and its memory for each, at most.
+// The bounds of String in bytes: least and largest size on the wire, memory for each byte of input.
 const StringMinSize, StringMaxSize, StringAmplification = 4, 260, 1
 
 // Done is typedef rpcb_done.
@@ -53,13 +53,13 @@ type Mapping struct {
 	Owner String `xdr:"r_owner,string"` // who may take it out again; servers have their own idea
 }
 
-// The least and the largest size of Mapping in bytes, and its memory for each, at most.
+// The bounds of Mapping in bytes: least and largest size on the wire, memory for each byte of input.
 const MappingMinSize, MappingMaxSize, MappingAmplification = 20, 788, 1
 
 // Mappings is typedef rpcb_list_ptr.
 type Mappings []Mapping
 
-// The least size of Mappings in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Mappings in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const MappingsMinSize, MappingsAmplification = 4, 12
 
 // XDRSize returns the size of v on the wire, in bytes.

@@ -29,7 +29,7 @@ type WriteArgs struct {
 	Data  []byte `xdr:"data"`
 }
 
-// The least and the largest size of WriteArgs in bytes, and its memory for each, at most.
+// The bounds of WriteArgs in bytes: least and largest size on the wire, memory for each byte of input.
 const WriteArgsMinSize, WriteArgsMaxSize, WriteArgsAmplification = 8, 67108872, 1
 
 // WriteRes is struct perf_write_res.
@@ -55,7 +55,7 @@ type ReadRes struct {
 	Data []byte `xdr:"data"`
 }
 
-// The least and the largest size of ReadRes in bytes, and its memory for each, at most.
+// The bounds of ReadRes in bytes: least and largest size on the wire, memory for each byte of input.
 const ReadResMinSize, ReadResMaxSize, ReadResAmplification = 4, 67108868, 1
 
 // XDRSize returns the size of v on the wire, in bytes.

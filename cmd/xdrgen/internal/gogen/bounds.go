@@ -35,15 +35,15 @@ func (g *gen) bounds(t *plan.Type) {
 		return id
 	}
 	b := bound{min: def("MinSize", t.Size.Min)}
-	what := "The least size of " + name + " in bytes; it may be 2 GiB and more"
+	what := "The bounds of " + name + " in bytes: least size on the wire (it may be 2 GiB and more)"
 	if !t.Size.Unbounded && t.Size.Max <= math.MaxInt32 {
 		b.max = def("MaxSize", t.Size.Max)
-		what = "The least and the largest size of " + name + " in bytes"
+		what = "The bounds of " + name + " in bytes: least and largest size on the wire"
 	}
 	if n := g.plan.Amplification(t); n > 0 {
 		b.rate = n
 		b.amp = def("Amplification", uint64(n))
-		what += ", and its memory for each, at most"
+		what += ", memory for each byte of input"
 	}
 	g.bound[t] = b
 	g.t.Comment("// " + what + ".")

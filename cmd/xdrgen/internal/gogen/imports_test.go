@@ -1,11 +1,14 @@
 package gogen
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
@@ -85,22 +88,22 @@ func variables(t *testing.T, source []byte) (names []string) {
 	return names
 }
 
-// TestImportNames checks the names of units that are called like a variable, a word of Go or each
-// other.
-func TestImportNames(t *testing.T) {
-	taken := map[string]bool{"xdr": true}
-	for _, tt := range []struct{ path, own, want string }{
-		{"a/v", "v", "vpkg"},
-		{"b/v", "v", "vpkg1"},
-		{"c/off2", "off2", "off2pkg"},
-		{"d/xdr", "xdr", "xdrpkg"},
-		{"e/base", "base", "base"},
-		{"f/base", "base", "basepkg"},
-		{"g/string", "string", "stringpkg"},
-	} {
-		got := nameImport(taken, tt.path, tt.own)
-		if got != (importName{tt.path, tt.want, tt.want != tt.own}) {
-			t.Errorf("%s: %+v", tt.path, got)
-		}
+// TestNameImports checks the names of units that are called like a package of the standard library,
+// a word of Go, a variable of generated functions, or each other.
+func TestNameImports(t *testing.T) {
+	g := &gen{pkg: "a", importPath: "example.org/a"}
+	g.nameImports([]*ir.Import{
+		{Package: "example.org/x/math", GoName: "math"},
+		{Package: "example.org/y/math", GoName: "math"},
+		{Package: "example.org/len", GoName: "len"},
+		{Package: "example.org/off2", GoName: "off2"},
+		{Package: "example.org/base", GoName: "base"},
+	})
+	var got []string
+	for _, i := range g.imports[len(standardImports):] {
+		got = append(got, fmt.Sprint(i.name, " ", i.alias))
+	}
+	if diff := cmp.Diff([]string{"mathpkg true", "mathpkg1 true", "lenpkg true", "off2pkg true", "base false"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

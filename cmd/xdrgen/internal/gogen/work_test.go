@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
@@ -148,23 +147,6 @@ func TestListsInTheirElements(t *testing.T) {
 		"struct h { s first; s *more; s all<3>; }; struct s { string v<>; s kids<9>; s *next; };",
 	} {
 		generateText(t, text)
-	}
-}
-
-func TestNameImports(t *testing.T) {
-	g := &gen{pkg: "a", importPath: "example.org/a"}
-	g.nameImports([]*ir.Import{
-		{Package: "example.org/x/math", GoName: "math"},
-		{Package: "example.org/y/math", GoName: "math"},
-		{Package: "example.org/len", GoName: "len"},
-		{Package: "example.org/b", GoName: "b"},
-	})
-	var got []string
-	for _, i := range g.imports[len(standardImports):] {
-		got = append(got, fmt.Sprint(i.name, " ", i.alias))
-	}
-	if diff := cmp.Diff([]string{"math1 true", "math2 true", "len1 true", "b false"}, got); diff != "" {
-		t.Error(diff)
 	}
 }
 

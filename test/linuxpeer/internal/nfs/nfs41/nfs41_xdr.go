@@ -93,7 +93,7 @@ const StatusFixedSize = 4
 // UTF8String is typedef utf8string.
 type UTF8String []byte
 
-// The least size of UTF8String in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of UTF8String in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const UTF8StringMinSize, UTF8StringAmplification = 4, 1
 
 // Verifier is typedef verifier4.
@@ -105,19 +105,19 @@ const VerifierFixedSize = 8
 // Bitmap is typedef bitmap4.
 type Bitmap []uint32
 
-// The least size of Bitmap in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of Bitmap in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const BitmapMinSize, BitmapAmplification = 4, 1
 
 // SecOID is typedef sec_oid4.
 type SecOID []byte
 
-// The least size of SecOID in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of SecOID in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const SecOIDMinSize, SecOIDAmplification = 4, 1
 
 // GSSHandle is typedef gsshandle4_t.
 type GSSHandle []byte
 
-// The least size of GSSHandle in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of GSSHandle in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const GSSHandleMinSize, GSSHandleAmplification = 4, 1
 
 // Time is struct nfstime4.
@@ -136,7 +136,7 @@ type ImplID struct {
 	Date   Time       `xdr:"nii_date"`
 }
 
-// The least size of ImplID in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ImplID in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ImplIDMinSize, ImplIDAmplification = 20, 1
 
 // ClientOwner is struct client_owner4.
@@ -145,7 +145,7 @@ type ClientOwner struct {
 	OwnerID  []byte   `xdr:"co_ownerid"`
 }
 
-// The least and the largest size of ClientOwner in bytes, and its memory for each, at most.
+// The bounds of ClientOwner in bytes: least and largest size on the wire, memory for each byte of input.
 const ClientOwnerMinSize, ClientOwnerMaxSize, ClientOwnerAmplification = 12, 1036, 1
 
 // ServerOwner is struct server_owner4.
@@ -154,7 +154,7 @@ type ServerOwner struct {
 	MajorID []byte `xdr:"so_major_id"`
 }
 
-// The least and the largest size of ServerOwner in bytes, and its memory for each, at most.
+// The bounds of ServerOwner in bytes: least and largest size on the wire, memory for each byte of input.
 const ServerOwnerMinSize, ServerOwnerMaxSize, ServerOwnerAmplification = 12, 1036, 1
 
 // StateProtectOps is struct state_protect_ops4.
@@ -163,7 +163,7 @@ type StateProtectOps struct {
 	MustAllow   Bitmap `xdr:"spo_must_allow"`
 }
 
-// The least size of StateProtectOps in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of StateProtectOps in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const StateProtectOpsMinSize, StateProtectOpsAmplification = 8, 1
 
 // SSVParms is struct ssv_sp_parms4.
@@ -175,7 +175,7 @@ type SSVParms struct {
 	NumGSSHandles uint32          `xdr:"ssp_num_gss_handles"`
 }
 
-// The least size of SSVParms in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of SSVParms in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const SSVParmsMinSize, SSVParmsAmplification = 24, 6
 
 // StateProtectHow is enum state_protect_how4.
@@ -198,7 +198,7 @@ type StateProtectArgs struct {
 	SSVParms SSVParms        `xdr:"spa_ssv_parms,case=2"`  // if How is StateProtectHowSSV
 }
 
-// The least size of StateProtectArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of StateProtectArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const StateProtectArgsMinSize, StateProtectArgsAmplification = 4, 6
 
 // ExchangeIDArgs is struct EXCHANGE_ID4args.
@@ -209,7 +209,7 @@ type ExchangeIDArgs struct {
 	ImplID       []ImplID         `xdr:"eia_client_impl_id"`
 }
 
-// The least size of ExchangeIDArgs in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ExchangeIDArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ExchangeIDArgsMinSize, ExchangeIDArgsAmplification = 24, 6
 
 // SSVInfo is struct ssv_prot_info4.
@@ -222,7 +222,7 @@ type SSVInfo struct {
 	Handles []GSSHandle     `xdr:"spi_handles"`
 }
 
-// The least size of SSVInfo in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of SSVInfo in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const SSVInfoMinSize, SSVInfoAmplification = 28, 6
 
 // StateProtectRes is union state_protect4_r, with the arm that How selects.
@@ -232,7 +232,7 @@ type StateProtectRes struct {
 	SSVInfo *SSVInfo        `xdr:"spr_ssv_info,case=2,pointer"` // if How is StateProtectHowSSV
 }
 
-// The least size of StateProtectRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of StateProtectRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const StateProtectResMinSize, StateProtectResAmplification = 4, 6
 
 // ExchangeIDResOK is struct EXCHANGE_ID4resok.
@@ -246,7 +246,7 @@ type ExchangeIDResOK struct {
 	ImplID       []ImplID        `xdr:"eir_server_impl_id"`
 }
 
-// The least size of ExchangeIDResOK in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ExchangeIDResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ExchangeIDResOKMinSize, ExchangeIDResOKAmplification = 40, 6
 
 // ExchangeIDRes is union EXCHANGE_ID4res, with the arm that Status selects.
@@ -255,7 +255,7 @@ type ExchangeIDRes struct {
 	OK     *ExchangeIDResOK `xdr:"eir_resok4,case=0,pointer"` // if Status is StatusOK
 }
 
-// The least size of ExchangeIDRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ExchangeIDRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ExchangeIDResMinSize, ExchangeIDResAmplification = 4, 6
 
 // CompoundHead is struct compound_head4.
@@ -265,7 +265,7 @@ type CompoundHead struct {
 	Operations   uint32     `xdr:"operations"`
 }
 
-// The least size of CompoundHead in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CompoundHead in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CompoundHeadMinSize, CompoundHeadAmplification = 12, 1
 
 // ResOp is union nfs_resop4, with the arm that Resop selects.
@@ -275,7 +275,7 @@ type ResOp struct {
 	Status     Status        `xdr:"status,default"`        // if Resop is anything else
 }
 
-// The least size of ResOp in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of ResOp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ResOpMinSize, ResOpAmplification = 8, 6
 
 // CompoundRes is struct COMPOUND4res.
@@ -285,7 +285,7 @@ type CompoundRes struct {
 	Results []ResOp    `xdr:"resarray"`
 }
 
-// The least size of CompoundRes in bytes; it may be 2 GiB and more, and its memory for each, at most.
+// The bounds of CompoundRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const CompoundResMinSize, CompoundResAmplification = 12, 6
 
 // String returns the XDR name of v, such as NFS4_OK. Without a name, it is nfsstat4(NUMBER).
