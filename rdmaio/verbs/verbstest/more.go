@@ -155,8 +155,9 @@ func testLongLists(h *harness) {
 // R5: the completions of a send queue come in the order of the posts, for all opcodes.
 func testCompletionOrder(h *harness) {
 	c, s := h.connected()
-	mr := s.region(32<<10, remoteRW)
-	own := c.region(32<<10, verbs.AccessLocalWrite)
+	const size = 32 << 10
+	mr := s.region(size+8, remoteRW) // the Writes do not touch what the Reads before them still read
+	own := c.region(size, verbs.AccessLocalWrite)
 	s.recvs(16, 8)
 	msg := c.text("small")
 	var ids []uint64
@@ -167,7 +168,7 @@ func testCompletionOrder(h *harness) {
 		case 1:
 			ids = append(ids, c.send(msg))
 		case 2:
-			ids = append(ids, c.post(remote(verbs.RDMAWrite, mr, 8, msg)))
+			ids = append(ids, c.post(remote(verbs.RDMAWrite, mr, size, msg)))
 		}
 	}
 	for i, wc := range c.wait(len(ids)) {
