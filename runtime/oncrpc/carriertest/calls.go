@@ -33,25 +33,23 @@ func testOrder(t *testing.T, open Open) {
 	var mu sync.Mutex
 	var held *oncrpc.Request
 	c := open(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
-		if procOf(r) == 2 {
-			mu.Lock()
-			held = r
-			mu.Unlock()
-			return
-		}
-		echo(r)
 		mu.Lock()
 		defer mu.Unlock()
-		if held != nil {
+		switch procOf(r) {
+		case 2:
+			held = r
+		case 3:
+			echo(r)
 			echo(held)
-			held = nil
+		default:
+			echo(r)
 		}
 	}), nil)
 	do(t, c, 1, nil, 0)
 	first := make(chan []byte, 1)
 	go func() { first <- do(t, c, 2, []byte("first"), 0) }()
 	waitFor(t, func() bool { mu.Lock(); defer mu.Unlock(); return held != nil })
-	if got := do(t, c, 1, []byte("second"), 0); string(got) != "second" {
+	if got := do(t, c, 3, []byte("second"), 0); string(got) != "second" {
 		t.Errorf("%q", got)
 	}
 	if got := <-first; string(got) != "first" {
