@@ -2342,7 +2342,9 @@ func (v *PostOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.AttributesFollow {
-		v.ResetXDR()
+		if v.AttributesFollow {
+			v.Attributes.ResetXDR()
+		}
 		v.AttributesFollow = kind
 	}
 	if kind {
@@ -2618,7 +2620,9 @@ func (v *PostOpHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.HandleFollows {
-		v.ResetXDR()
+		if v.HandleFollows {
+			v.Handle.ResetXDR()
+		}
 		v.HandleFollows = kind
 	}
 	if kind {

@@ -1339,7 +1339,12 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Err {
-		v.ResetXDR()
+		switch v.Err {
+		case ErrVers:
+			v.Vrange.ResetXDR()
+		case ErrChunk:
+		default:
+		}
 		v.Err = kind
 	}
 	switch kind {
@@ -1708,7 +1713,17 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	kind := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Proc {
-		v.ResetXDR()
+		switch v.Proc {
+		case ProcMsg:
+			v.Msg.ResetXDR()
+		case ProcNomsg:
+			v.Nomsg.ResetXDR()
+		case ProcMsgp:
+			v.Msgp.ResetXDR()
+		case ProcDone:
+		case ProcError:
+			v.Error.ResetXDR()
+		}
 		v.Proc = kind
 	}
 	switch kind {
@@ -2054,7 +2069,12 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Error.Err {
-			v.Error.ResetXDR()
+			switch v.Error.Err {
+			case ErrVers:
+				v.Error.Vrange.ResetXDR()
+			case ErrChunk:
+			default:
+			}
 			v.Error.Err = kind2
 		}
 		switch kind2 {
@@ -2449,7 +2469,17 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	if kind != v.Body.Proc {
-		v.Body.ResetXDR()
+		switch v.Body.Proc {
+		case ProcMsg:
+			v.Body.Msg.ResetXDR()
+		case ProcNomsg:
+			v.Body.Nomsg.ResetXDR()
+		case ProcMsgp:
+			v.Body.Msgp.ResetXDR()
+		case ProcDone:
+		case ProcError:
+			v.Body.Error.ResetXDR()
+		}
 		v.Body.Proc = kind
 	}
 	switch kind {
@@ -2795,7 +2825,12 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Body.Error.Err {
-			v.Body.Error.ResetXDR()
+			switch v.Body.Error.Err {
+			case ErrVers:
+				v.Body.Error.Vrange.ResetXDR()
+			case ErrChunk:
+			default:
+			}
 			v.Body.Error.Err = kind2
 		}
 		switch kind2 {

@@ -612,7 +612,21 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Err {
-		v.ResetXDR()
+		switch v.Err {
+		case ErrVers:
+			v.Versions.ResetXDR()
+		case ErrReadChunks:
+			v.MaxReadChunks = 0
+		case ErrWriteChunks:
+			v.MaxWriteChunks = 0
+		case ErrSegments:
+			v.MaxSegments = 0
+		case ErrWriteResource:
+			v.WriteResource.ResetXDR()
+		case ErrReplyResource:
+			v.ReplyLengthNeeded = 0
+		default:
+		}
 		v.Err = kind
 	}
 	switch kind {

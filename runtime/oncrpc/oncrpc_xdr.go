@@ -1006,7 +1006,12 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Stat {
-		v.ResetXDR()
+		switch v.Stat {
+		case Success:
+		case ProgMismatch:
+			v.MismatchInfo.ResetXDR()
+		default:
+		}
 		v.Stat = kind
 	}
 	switch kind {
@@ -1126,7 +1131,12 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Data.Stat {
-		v.Data.ResetXDR()
+		switch v.Data.Stat {
+		case Success:
+		case ProgMismatch:
+			v.Data.MismatchInfo.ResetXDR()
+		default:
+		}
 		v.Data.Stat = kind
 	}
 	switch kind {
@@ -1224,7 +1234,12 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Stat {
-		v.ResetXDR()
+		switch v.Stat {
+		case RPCMismatch:
+			v.MismatchInfo.ResetXDR()
+		case AuthError:
+			v.AuthStat = 0
+		}
 		v.Stat = kind
 	}
 	switch kind {
@@ -1382,7 +1397,12 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Stat {
-		v.ResetXDR()
+		switch v.Stat {
+		case Accepted:
+			v.Accepted.ResetXDR()
+		case Denied:
+			v.Rejected.ResetXDR()
+		}
 		v.Stat = kind
 	}
 	switch kind {
@@ -1411,7 +1431,12 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Accepted.Data.Stat {
-			v.Accepted.Data.ResetXDR()
+			switch v.Accepted.Data.Stat {
+			case Success:
+			case ProgMismatch:
+				v.Accepted.Data.MismatchInfo.ResetXDR()
+			default:
+			}
 			v.Accepted.Data.Stat = kind2
 		}
 		switch kind2 {
@@ -1436,7 +1461,12 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind3 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind3 != v.Rejected.Stat {
-			v.Rejected.ResetXDR()
+			switch v.Rejected.Stat {
+			case RPCMismatch:
+				v.Rejected.MismatchInfo.ResetXDR()
+			case AuthError:
+				v.Rejected.AuthStat = 0
+			}
 			v.Rejected.Stat = kind3
 		}
 		switch kind3 {
@@ -1635,7 +1665,12 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Type {
-		v.ResetXDR()
+		switch v.Type {
+		case MsgCall:
+			v.Call.ResetXDR()
+		case MsgReply:
+			v.Reply.ResetXDR()
+		}
 		v.Type = kind
 	}
 	switch kind {
@@ -1687,7 +1722,12 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Reply.Stat {
-			v.Reply.ResetXDR()
+			switch v.Reply.Stat {
+			case Accepted:
+				v.Reply.Accepted.ResetXDR()
+			case Denied:
+				v.Reply.Rejected.ResetXDR()
+			}
 			v.Reply.Stat = kind2
 		}
 		switch kind2 {
@@ -1716,7 +1756,12 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind3 != v.Reply.Accepted.Data.Stat {
-				v.Reply.Accepted.Data.ResetXDR()
+				switch v.Reply.Accepted.Data.Stat {
+				case Success:
+				case ProgMismatch:
+					v.Reply.Accepted.Data.MismatchInfo.ResetXDR()
+				default:
+				}
 				v.Reply.Accepted.Data.Stat = kind3
 			}
 			switch kind3 {
@@ -1741,7 +1786,12 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind4 != v.Reply.Rejected.Stat {
-				v.Reply.Rejected.ResetXDR()
+				switch v.Reply.Rejected.Stat {
+				case RPCMismatch:
+					v.Reply.Rejected.MismatchInfo.ResetXDR()
+				case AuthError:
+					v.Reply.Rejected.AuthStat = 0
+				}
 				v.Reply.Rejected.Stat = kind4
 			}
 			switch kind4 {
@@ -1958,7 +2008,12 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := MsgType(binary.BigEndian.Uint32(w[4:8]))
 	off += 8
 	if kind != v.Body.Type {
-		v.Body.ResetXDR()
+		switch v.Body.Type {
+		case MsgCall:
+			v.Body.Call.ResetXDR()
+		case MsgReply:
+			v.Body.Reply.ResetXDR()
+		}
 		v.Body.Type = kind
 	}
 	switch kind {
@@ -2010,7 +2065,12 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Body.Reply.Stat {
-			v.Body.Reply.ResetXDR()
+			switch v.Body.Reply.Stat {
+			case Accepted:
+				v.Body.Reply.Accepted.ResetXDR()
+			case Denied:
+				v.Body.Reply.Rejected.ResetXDR()
+			}
 			v.Body.Reply.Stat = kind2
 		}
 		switch kind2 {
@@ -2039,7 +2099,12 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind3 != v.Body.Reply.Accepted.Data.Stat {
-				v.Body.Reply.Accepted.Data.ResetXDR()
+				switch v.Body.Reply.Accepted.Data.Stat {
+				case Success:
+				case ProgMismatch:
+					v.Body.Reply.Accepted.Data.MismatchInfo.ResetXDR()
+				default:
+				}
 				v.Body.Reply.Accepted.Data.Stat = kind3
 			}
 			switch kind3 {
@@ -2064,7 +2129,12 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind4 != v.Body.Reply.Rejected.Stat {
-				v.Body.Reply.Rejected.ResetXDR()
+				switch v.Body.Reply.Rejected.Stat {
+				case RPCMismatch:
+					v.Body.Reply.Rejected.MismatchInfo.ResetXDR()
+				case AuthError:
+					v.Body.Reply.Rejected.AuthStat = 0
+				}
 				v.Body.Reply.Rejected.Stat = kind4
 			}
 			switch kind4 {

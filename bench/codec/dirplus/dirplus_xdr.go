@@ -600,7 +600,9 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.Present {
-		v.ResetXDR()
+		if v.Present {
+			v.Attr.ResetXDR()
+		}
 		v.Present = kind
 	}
 	if kind {
@@ -774,7 +776,9 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.Present {
-		v.ResetXDR()
+		if v.Present {
+			v.Handle = nil
+		}
 		v.Present = kind
 	}
 	if kind {
@@ -908,7 +912,9 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	kind = word != 0
 	off += 4
 	if kind != v.Handle.Present {
-		v.Handle.ResetXDR()
+		if v.Handle.Present {
+			v.Handle.Handle = nil
+		}
 		v.Handle.Present = kind
 	}
 	if kind {
@@ -1088,7 +1094,9 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		kind = word != 0
 		off += 4
 		if kind != p.Handle.Present {
-			p.Handle.ResetXDR()
+			if p.Handle.Present {
+				p.Handle.Handle = nil
+			}
 			p.Handle.Present = kind
 		}
 		if kind {
@@ -1259,7 +1267,12 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case StatusOK:
+			v.Listing.ResetXDR()
+		default:
+			v.DirAttr.ResetXDR()
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -1319,7 +1332,9 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			kind2 = word != 0
 			off += 4
 			if kind2 != p.Handle.Present {
-				p.Handle.ResetXDR()
+				if p.Handle.Present {
+					p.Handle.Handle = nil
+				}
 				p.Handle.Present = kind2
 			}
 			if kind2 {

@@ -790,7 +790,14 @@ func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Kind {
-		v.ResetXDR()
+		switch v.Kind {
+		case KeyKindPlain:
+			clear(v.Key[:])
+		case KeyKindHashed:
+			clear(v.Digest[:])
+		case KeyKindTagged:
+			v.Tagged.ResetXDR()
+		}
 		v.Kind = kind
 	}
 	switch kind {
@@ -1109,7 +1116,15 @@ func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	kind := AssetKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Kind {
-		v.ResetXDR()
+		switch v.Kind {
+		case AssetKindNative:
+		case AssetKindShort:
+			v.Small.ResetXDR()
+		case AssetKindLong:
+			if v.Large != nil {
+				v.Large.ResetXDR()
+			}
+		}
 		v.Kind = kind
 	}
 	switch kind {
@@ -2332,7 +2347,36 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	kind := OperationKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Kind {
-		v.ResetXDR()
+		switch v.Kind {
+		case OperationKindCreate:
+			v.Create.ResetXDR()
+		case OperationKindPayment:
+			if v.Payment != nil {
+				v.Payment.ResetXDR()
+			}
+		case OperationKindPathPayment:
+			if v.PathPayment != nil {
+				v.PathPayment.ResetXDR()
+			}
+		case OperationKindOffer:
+			if v.Offer != nil {
+				v.Offer.ResetXDR()
+			}
+		case OperationKindOptions:
+			if v.Options != nil {
+				v.Options.ResetXDR()
+			}
+		case OperationKindMerge:
+			if v.MergeInto != nil {
+				v.MergeInto.ResetXDR()
+			}
+		case OperationKindData:
+			if v.Data != nil {
+				v.Data.ResetXDR()
+			}
+		case OperationKindBump:
+			v.Sequence = 0
+		}
 		v.Kind = kind
 	}
 	switch kind {
@@ -2910,7 +2954,15 @@ func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Kind {
-		v.ResetXDR()
+		switch v.Kind {
+		case MemoKindNone:
+		case MemoKindText:
+			v.Text = nil
+		case MemoKindID:
+			v.ID = 0
+		case MemoKindHash:
+			clear(v.Hash[:])
+		}
 		v.Kind = kind
 	}
 	switch kind {
@@ -3234,7 +3286,15 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	kind := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Memo.Kind {
-		v.Memo.ResetXDR()
+		switch v.Memo.Kind {
+		case MemoKindNone:
+		case MemoKindText:
+			v.Memo.Text = nil
+		case MemoKindID:
+			v.Memo.ID = 0
+		case MemoKindHash:
+			clear(v.Memo.Hash[:])
+		}
 		v.Memo.Kind = kind
 	}
 	switch kind {
@@ -3778,7 +3838,12 @@ func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	kind := Kind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Kind {
-		v.ResetXDR()
+		switch v.Kind {
+		case KindPlain:
+			v.Plain.ResetXDR()
+		case KindFeeBump:
+			v.Bumped.ResetXDR()
+		}
 		v.Kind = kind
 	}
 	switch kind {

@@ -3714,7 +3714,11 @@ func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.SetIt {
-		v.ResetXDR()
+		switch v.SetIt {
+		case TimeHow4ClientTime:
+			v.Time.ResetXDR()
+		default:
+		}
 		v.SetIt = kind
 	}
 	switch kind {
@@ -7064,7 +7068,11 @@ func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -7213,7 +7221,11 @@ func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.OpenStateid.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -7410,7 +7422,11 @@ func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -7520,7 +7536,14 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Type {
-		v.ResetXDR()
+		switch v.Type {
+		case NFSFtype4Lnk:
+			v.Linkdata = nil
+		case NFSFtype4Blk, NFSFtype4Chr:
+			v.Devdata.ResetXDR()
+		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
+		default:
+		}
 		v.Type = kind
 	}
 	switch kind {
@@ -7678,7 +7701,14 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Objtype.Type {
-		v.Objtype.ResetXDR()
+		switch v.Objtype.Type {
+		case NFSFtype4Lnk:
+			v.Objtype.Linkdata = nil
+		case NFSFtype4Blk, NFSFtype4Chr:
+			v.Objtype.Devdata.ResetXDR()
+		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
+		default:
+		}
 		v.Objtype.Type = kind
 	}
 	switch kind {
@@ -7930,7 +7960,11 @@ func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -8454,7 +8488,11 @@ func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -8644,7 +8682,11 @@ func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -8869,7 +8911,11 @@ func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -9114,7 +9160,11 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.NewLockOwner {
-		v.ResetXDR()
+		if v.NewLockOwner {
+			v.OpenOwner.ResetXDR()
+		} else {
+			v.LockOwner.ResetXDR()
+		}
 		v.NewLockOwner = kind
 	}
 	if kind {
@@ -9262,7 +9312,11 @@ func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word2 != 0
 	off += 28
 	if kind != v.Locker.NewLockOwner {
-		v.Locker.ResetXDR()
+		if v.Locker.NewLockOwner {
+			v.Locker.OpenOwner.ResetXDR()
+		} else {
+			v.Locker.LockOwner.ResetXDR()
+		}
 		v.Locker.NewLockOwner = kind
 	}
 	if kind {
@@ -9532,7 +9586,13 @@ func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		case Nfsstat4ErrDenied:
+			v.Denied.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -9750,7 +9810,12 @@ func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4ErrDenied:
+			v.Denied.ResetXDR()
+		case Nfsstat4OK:
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -9931,7 +9996,11 @@ func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.LockStateid.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -10462,7 +10531,12 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	kind := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Mode {
-		v.ResetXDR()
+		switch v.Mode {
+		case Createmode4Unchecked, Createmode4Guarded:
+			v.Createattrs.ResetXDR()
+		case Createmode4Exclusive:
+			clear(v.Createverf[:])
+		}
 		v.Mode = kind
 	}
 	switch kind {
@@ -10715,7 +10789,11 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Opentype {
-		v.ResetXDR()
+		switch v.Opentype {
+		case Opentype4Create:
+			v.How.ResetXDR()
+		default:
+		}
 		v.Opentype = kind
 	}
 	switch kind {
@@ -10726,7 +10804,12 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.How.Mode {
-			v.How.ResetXDR()
+			switch v.How.Mode {
+			case Createmode4Unchecked, Createmode4Guarded:
+				v.How.Createattrs.ResetXDR()
+			case Createmode4Exclusive:
+				clear(v.How.Createverf[:])
+			}
 			v.How.Mode = kind2
 		}
 		switch kind2 {
@@ -11003,7 +11086,12 @@ func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	kind := LimitBy4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Limitby {
-		v.ResetXDR()
+		switch v.Limitby {
+		case LimitBy4Size:
+			v.Filesize = 0
+		case LimitBy4Blocks:
+			v.ModBlocks.ResetXDR()
+		}
 		v.Limitby = kind
 	}
 	switch kind {
@@ -11378,7 +11466,16 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Claim {
-		v.ResetXDR()
+		switch v.Claim {
+		case OpenClaimType4Null:
+			v.File = nil
+		case OpenClaimType4Previous:
+			v.DelegateType = 0
+		case OpenClaimType4DelegateCur:
+			v.DelegateCurInfo.ResetXDR()
+		case OpenClaimType4DelegatePrev:
+			v.FileDelegatePrev = nil
+		}
 		v.Claim = kind
 	}
 	switch kind {
@@ -11656,7 +11753,11 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Openhow.Opentype {
-		v.Openhow.ResetXDR()
+		switch v.Openhow.Opentype {
+		case Opentype4Create:
+			v.Openhow.How.ResetXDR()
+		default:
+		}
 		v.Openhow.Opentype = kind
 	}
 	switch kind {
@@ -11667,7 +11768,12 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Openhow.How.Mode {
-			v.Openhow.How.ResetXDR()
+			switch v.Openhow.How.Mode {
+			case Createmode4Unchecked, Createmode4Guarded:
+				v.Openhow.How.Createattrs.ResetXDR()
+			case Createmode4Exclusive:
+				clear(v.Openhow.How.Createverf[:])
+			}
 			v.Openhow.How.Mode = kind2
 		}
 		switch kind2 {
@@ -11724,7 +11830,16 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	kind3 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind3 != v.Claim.Claim {
-		v.Claim.ResetXDR()
+		switch v.Claim.Claim {
+		case OpenClaimType4Null:
+			v.Claim.File = nil
+		case OpenClaimType4Previous:
+			v.Claim.DelegateType = 0
+		case OpenClaimType4DelegateCur:
+			v.Claim.DelegateCurInfo.ResetXDR()
+		case OpenClaimType4DelegatePrev:
+			v.Claim.FileDelegatePrev = nil
+		}
 		v.Claim.Claim = kind3
 	}
 	switch kind3 {
@@ -11973,7 +12088,12 @@ func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	kind := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 	off += 24
 	if kind != v.SpaceLimit.Limitby {
-		v.SpaceLimit.ResetXDR()
+		switch v.SpaceLimit.Limitby {
+		case LimitBy4Size:
+			v.SpaceLimit.Filesize = 0
+		case LimitBy4Blocks:
+			v.SpaceLimit.ModBlocks.ResetXDR()
+		}
 		v.SpaceLimit.Limitby = kind
 	}
 	switch kind {
@@ -12151,7 +12271,15 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.DelegationType {
-		v.ResetXDR()
+		switch v.DelegationType {
+		case OpenDelegationType4None:
+		case OpenDelegationType4Read:
+			v.Read.ResetXDR()
+		case OpenDelegationType4Write:
+			if v.Write != nil {
+				v.Write.ResetXDR()
+			}
+		}
 		v.DelegationType = kind
 	}
 	switch kind {
@@ -12199,7 +12327,12 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 		off += 24
 		if kind2 != v.Write.SpaceLimit.Limitby {
-			v.Write.SpaceLimit.ResetXDR()
+			switch v.Write.SpaceLimit.Limitby {
+			case LimitBy4Size:
+				v.Write.SpaceLimit.Filesize = 0
+			case LimitBy4Blocks:
+				v.Write.SpaceLimit.ModBlocks.ResetXDR()
+			}
 			v.Write.SpaceLimit.Limitby = kind2
 		}
 		switch kind2 {
@@ -12444,7 +12577,15 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Delegation.DelegationType {
-		v.Delegation.ResetXDR()
+		switch v.Delegation.DelegationType {
+		case OpenDelegationType4None:
+		case OpenDelegationType4Read:
+			v.Delegation.Read.ResetXDR()
+		case OpenDelegationType4Write:
+			if v.Delegation.Write != nil {
+				v.Delegation.Write.ResetXDR()
+			}
+		}
 		v.Delegation.DelegationType = kind
 	}
 	switch kind {
@@ -12492,7 +12633,12 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 		off += 24
 		if kind2 != v.Delegation.Write.SpaceLimit.Limitby {
-			v.Delegation.Write.SpaceLimit.ResetXDR()
+			switch v.Delegation.Write.SpaceLimit.Limitby {
+			case LimitBy4Size:
+				v.Delegation.Write.SpaceLimit.Filesize = 0
+			case LimitBy4Blocks:
+				v.Delegation.Write.SpaceLimit.ModBlocks.ResetXDR()
+			}
 			v.Delegation.Write.SpaceLimit.Limitby = kind2
 		}
 		switch kind2 {
@@ -12728,7 +12874,13 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			if v.Resok4 != nil {
+				v.Resok4.ResetXDR()
+			}
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -12769,7 +12921,15 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		kind2 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Resok4.Delegation.DelegationType {
-			v.Resok4.Delegation.ResetXDR()
+			switch v.Resok4.Delegation.DelegationType {
+			case OpenDelegationType4None:
+			case OpenDelegationType4Read:
+				v.Resok4.Delegation.Read.ResetXDR()
+			case OpenDelegationType4Write:
+				if v.Resok4.Delegation.Write != nil {
+					v.Resok4.Delegation.Write.ResetXDR()
+				}
+			}
 			v.Resok4.Delegation.DelegationType = kind2
 		}
 		switch kind2 {
@@ -12817,7 +12977,12 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 			kind3 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 			off += 24
 			if kind3 != v.Resok4.Delegation.Write.SpaceLimit.Limitby {
-				v.Resok4.Delegation.Write.SpaceLimit.ResetXDR()
+				switch v.Resok4.Delegation.Write.SpaceLimit.Limitby {
+				case LimitBy4Size:
+					v.Resok4.Delegation.Write.SpaceLimit.Filesize = 0
+				case LimitBy4Blocks:
+					v.Resok4.Delegation.Write.SpaceLimit.ModBlocks.ResetXDR()
+				}
 				v.Resok4.Delegation.Write.SpaceLimit.Limitby = kind3
 			}
 			switch kind3 {
@@ -13178,7 +13343,11 @@ func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -13386,7 +13555,11 @@ func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -13850,7 +14023,11 @@ func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -14560,7 +14737,11 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -14795,7 +14976,11 @@ func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -15017,7 +15202,11 @@ func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -15272,7 +15461,11 @@ func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -15834,7 +16027,11 @@ func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Flavor {
-		v.ResetXDR()
+		switch v.Flavor {
+		case RpcsecGSS:
+			v.FlavorInfo.ResetXDR()
+		default:
+		}
 		v.Flavor = kind
 	}
 	switch kind {
@@ -15975,7 +16172,11 @@ func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Flavor {
-			p.ResetXDR()
+			switch p.Flavor {
+			case RpcsecGSS:
+				p.FlavorInfo.ResetXDR()
+			default:
+			}
 			p.Flavor = kind
 		}
 		switch kind {
@@ -16121,7 +16322,11 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4 = v.Resok4[:0]
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -16147,7 +16352,11 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 			kind2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if kind2 != p.Flavor {
-				p.ResetXDR()
+				switch p.Flavor {
+				case RpcsecGSS:
+					p.FlavorInfo.ResetXDR()
+				default:
+				}
 				p.Flavor = kind2
 			}
 			switch kind2 {
@@ -16651,7 +16860,13 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		case Nfsstat4ErrClidInuse:
+			v.ClientUsing.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -17268,7 +17483,11 @@ func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -18514,7 +18733,118 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Argop {
-		v.ResetXDR()
+		switch v.Argop {
+		case NFSOpnum4Access:
+			v.Opaccess.ResetXDR()
+		case NFSOpnum4Close:
+			v.Opclose.ResetXDR()
+		case NFSOpnum4Commit:
+			v.Opcommit.ResetXDR()
+		case NFSOpnum4Create:
+			if v.Opcreate != nil {
+				v.Opcreate.ResetXDR()
+			}
+		case NFSOpnum4Delegpurge:
+			v.Opdelegpurge.ResetXDR()
+		case NFSOpnum4Delegreturn:
+			v.Opdelegreturn.ResetXDR()
+		case NFSOpnum4Getattr:
+			v.Opgetattr.ResetXDR()
+		case NFSOpnum4Getfh:
+		case NFSOpnum4Link:
+			v.Oplink.ResetXDR()
+		case NFSOpnum4Lock:
+			if v.Oplock != nil {
+				v.Oplock.ResetXDR()
+			}
+		case NFSOpnum4Lockt:
+			if v.Oplockt != nil {
+				v.Oplockt.ResetXDR()
+			}
+		case NFSOpnum4Locku:
+			if v.Oplocku != nil {
+				v.Oplocku.ResetXDR()
+			}
+		case NFSOpnum4Lookup:
+			if v.Oplookup != nil {
+				v.Oplookup.ResetXDR()
+			}
+		case NFSOpnum4Lookupp:
+		case NFSOpnum4Nverify:
+			if v.Opnverify != nil {
+				v.Opnverify.ResetXDR()
+			}
+		case NFSOpnum4Open:
+			if v.Opopen != nil {
+				v.Opopen.ResetXDR()
+			}
+		case NFSOpnum4Openattr:
+			v.Opopenattr.ResetXDR()
+		case NFSOpnum4OpenConfirm:
+			if v.OpopenConfirm != nil {
+				v.OpopenConfirm.ResetXDR()
+			}
+		case NFSOpnum4OpenDowngrade:
+			if v.OpopenDowngrade != nil {
+				v.OpopenDowngrade.ResetXDR()
+			}
+		case NFSOpnum4Putfh:
+			if v.Opputfh != nil {
+				v.Opputfh.ResetXDR()
+			}
+		case NFSOpnum4Putpubfh:
+		case NFSOpnum4Putrootfh:
+		case NFSOpnum4Read:
+			if v.Opread != nil {
+				v.Opread.ResetXDR()
+			}
+		case NFSOpnum4Readdir:
+			if v.Opreaddir != nil {
+				v.Opreaddir.ResetXDR()
+			}
+		case NFSOpnum4Readlink:
+		case NFSOpnum4Remove:
+			if v.Opremove != nil {
+				v.Opremove.ResetXDR()
+			}
+		case NFSOpnum4Rename:
+			if v.Oprename != nil {
+				v.Oprename.ResetXDR()
+			}
+		case NFSOpnum4Renew:
+			v.Oprenew.ResetXDR()
+		case NFSOpnum4Restorefh:
+		case NFSOpnum4Savefh:
+		case NFSOpnum4Secinfo:
+			if v.Opsecinfo != nil {
+				v.Opsecinfo.ResetXDR()
+			}
+		case NFSOpnum4Setattr:
+			if v.Opsetattr != nil {
+				v.Opsetattr.ResetXDR()
+			}
+		case NFSOpnum4Setclientid:
+			if v.Opsetclientid != nil {
+				v.Opsetclientid.ResetXDR()
+			}
+		case NFSOpnum4SetclientidConfirm:
+			if v.OpsetclientidConfirm != nil {
+				v.OpsetclientidConfirm.ResetXDR()
+			}
+		case NFSOpnum4Verify:
+			if v.Opverify != nil {
+				v.Opverify.ResetXDR()
+			}
+		case NFSOpnum4Write:
+			if v.Opwrite != nil {
+				v.Opwrite.ResetXDR()
+			}
+		case NFSOpnum4ReleaseLockowner:
+			if v.OpreleaseLockowner != nil {
+				v.OpreleaseLockowner.ResetXDR()
+			}
+		case NFSOpnum4Illegal:
+		}
 		v.Argop = kind
 	}
 	switch kind {
@@ -18551,7 +18881,14 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind2 := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Opcreate.Objtype.Type {
-			v.Opcreate.Objtype.ResetXDR()
+			switch v.Opcreate.Objtype.Type {
+			case NFSFtype4Lnk:
+				v.Opcreate.Objtype.Linkdata = nil
+			case NFSFtype4Blk, NFSFtype4Chr:
+				v.Opcreate.Objtype.Devdata.ResetXDR()
+			case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
+			default:
+			}
 			v.Opcreate.Objtype.Type = kind2
 		}
 		switch kind2 {
@@ -18699,7 +19036,11 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind3 = word2 != 0
 		off += 28
 		if kind3 != v.Oplock.Locker.NewLockOwner {
-			v.Oplock.Locker.ResetXDR()
+			if v.Oplock.Locker.NewLockOwner {
+				v.Oplock.Locker.OpenOwner.ResetXDR()
+			} else {
+				v.Oplock.Locker.LockOwner.ResetXDR()
+			}
 			v.Oplock.Locker.NewLockOwner = kind3
 		}
 		if kind3 {
@@ -18865,7 +19206,11 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind4 := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind4 != v.Opopen.Openhow.Opentype {
-			v.Opopen.Openhow.ResetXDR()
+			switch v.Opopen.Openhow.Opentype {
+			case Opentype4Create:
+				v.Opopen.Openhow.How.ResetXDR()
+			default:
+			}
 			v.Opopen.Openhow.Opentype = kind4
 		}
 		switch kind4 {
@@ -18876,7 +19221,12 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 			kind5 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind5 != v.Opopen.Openhow.How.Mode {
-				v.Opopen.Openhow.How.ResetXDR()
+				switch v.Opopen.Openhow.How.Mode {
+				case Createmode4Unchecked, Createmode4Guarded:
+					v.Opopen.Openhow.How.Createattrs.ResetXDR()
+				case Createmode4Exclusive:
+					clear(v.Opopen.Openhow.How.Createverf[:])
+				}
 				v.Opopen.Openhow.How.Mode = kind5
 			}
 			switch kind5 {
@@ -18933,7 +19283,16 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind6 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind6 != v.Opopen.Claim.Claim {
-			v.Opopen.Claim.ResetXDR()
+			switch v.Opopen.Claim.Claim {
+			case OpenClaimType4Null:
+				v.Opopen.Claim.File = nil
+			case OpenClaimType4Previous:
+				v.Opopen.Claim.DelegateType = 0
+			case OpenClaimType4DelegateCur:
+				v.Opopen.Claim.DelegateCurInfo.ResetXDR()
+			case OpenClaimType4DelegatePrev:
+				v.Opopen.Claim.FileDelegatePrev = nil
+			}
 			v.Opopen.Claim.Claim = kind6
 		}
 		switch kind6 {
@@ -20817,7 +21176,146 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Resop {
-		v.ResetXDR()
+		switch v.Resop {
+		case NFSOpnum4Access:
+			v.Opaccess.ResetXDR()
+		case NFSOpnum4Close:
+			v.Opclose.ResetXDR()
+		case NFSOpnum4Commit:
+			v.Opcommit.ResetXDR()
+		case NFSOpnum4Create:
+			v.Opcreate.ResetXDR()
+		case NFSOpnum4Delegpurge:
+			v.Opdelegpurge.ResetXDR()
+		case NFSOpnum4Delegreturn:
+			v.Opdelegreturn.ResetXDR()
+		case NFSOpnum4Getattr:
+			if v.Opgetattr != nil {
+				v.Opgetattr.ResetXDR()
+			}
+		case NFSOpnum4Getfh:
+			if v.Opgetfh != nil {
+				v.Opgetfh.ResetXDR()
+			}
+		case NFSOpnum4Link:
+			if v.Oplink != nil {
+				v.Oplink.ResetXDR()
+			}
+		case NFSOpnum4Lock:
+			if v.Oplock != nil {
+				v.Oplock.ResetXDR()
+			}
+		case NFSOpnum4Lockt:
+			if v.Oplockt != nil {
+				v.Oplockt.ResetXDR()
+			}
+		case NFSOpnum4Locku:
+			v.Oplocku.ResetXDR()
+		case NFSOpnum4Lookup:
+			if v.Oplookup != nil {
+				v.Oplookup.ResetXDR()
+			}
+		case NFSOpnum4Lookupp:
+			if v.Oplookupp != nil {
+				v.Oplookupp.ResetXDR()
+			}
+		case NFSOpnum4Nverify:
+			if v.Opnverify != nil {
+				v.Opnverify.ResetXDR()
+			}
+		case NFSOpnum4Open:
+			if v.Opopen != nil {
+				v.Opopen.ResetXDR()
+			}
+		case NFSOpnum4Openattr:
+			if v.Opopenattr != nil {
+				v.Opopenattr.ResetXDR()
+			}
+		case NFSOpnum4OpenConfirm:
+			if v.OpopenConfirm != nil {
+				v.OpopenConfirm.ResetXDR()
+			}
+		case NFSOpnum4OpenDowngrade:
+			if v.OpopenDowngrade != nil {
+				v.OpopenDowngrade.ResetXDR()
+			}
+		case NFSOpnum4Putfh:
+			if v.Opputfh != nil {
+				v.Opputfh.ResetXDR()
+			}
+		case NFSOpnum4Putpubfh:
+			if v.Opputpubfh != nil {
+				v.Opputpubfh.ResetXDR()
+			}
+		case NFSOpnum4Putrootfh:
+			if v.Opputrootfh != nil {
+				v.Opputrootfh.ResetXDR()
+			}
+		case NFSOpnum4Read:
+			if v.Opread != nil {
+				v.Opread.ResetXDR()
+			}
+		case NFSOpnum4Readdir:
+			if v.Opreaddir != nil {
+				v.Opreaddir.ResetXDR()
+			}
+		case NFSOpnum4Readlink:
+			if v.Opreadlink != nil {
+				v.Opreadlink.ResetXDR()
+			}
+		case NFSOpnum4Remove:
+			if v.Opremove != nil {
+				v.Opremove.ResetXDR()
+			}
+		case NFSOpnum4Rename:
+			if v.Oprename != nil {
+				v.Oprename.ResetXDR()
+			}
+		case NFSOpnum4Renew:
+			if v.Oprenew != nil {
+				v.Oprenew.ResetXDR()
+			}
+		case NFSOpnum4Restorefh:
+			if v.Oprestorefh != nil {
+				v.Oprestorefh.ResetXDR()
+			}
+		case NFSOpnum4Savefh:
+			if v.Opsavefh != nil {
+				v.Opsavefh.ResetXDR()
+			}
+		case NFSOpnum4Secinfo:
+			if v.Opsecinfo != nil {
+				v.Opsecinfo.ResetXDR()
+			}
+		case NFSOpnum4Setattr:
+			if v.Opsetattr != nil {
+				v.Opsetattr.ResetXDR()
+			}
+		case NFSOpnum4Setclientid:
+			if v.Opsetclientid != nil {
+				v.Opsetclientid.ResetXDR()
+			}
+		case NFSOpnum4SetclientidConfirm:
+			if v.OpsetclientidConfirm != nil {
+				v.OpsetclientidConfirm.ResetXDR()
+			}
+		case NFSOpnum4Verify:
+			if v.Opverify != nil {
+				v.Opverify.ResetXDR()
+			}
+		case NFSOpnum4Write:
+			if v.Opwrite != nil {
+				v.Opwrite.ResetXDR()
+			}
+		case NFSOpnum4ReleaseLockowner:
+			if v.OpreleaseLockowner != nil {
+				v.OpreleaseLockowner.ResetXDR()
+			}
+		case NFSOpnum4Illegal:
+			if v.Opillegal != nil {
+				v.Opillegal.ResetXDR()
+			}
+		}
 		v.Resop = kind
 	}
 	switch kind {
@@ -20828,7 +21326,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Opaccess.Status {
-			v.Opaccess.ResetXDR()
+			switch v.Opaccess.Status {
+			case Nfsstat4OK:
+				v.Opaccess.Resok4.ResetXDR()
+			default:
+			}
 			v.Opaccess.Status = kind2
 		}
 		switch kind2 {
@@ -20852,7 +21354,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind3 != v.Opclose.Status {
-			v.Opclose.ResetXDR()
+			switch v.Opclose.Status {
+			case Nfsstat4OK:
+				v.Opclose.OpenStateid.ResetXDR()
+			default:
+			}
 			v.Opclose.Status = kind3
 		}
 		switch kind3 {
@@ -20876,7 +21382,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind4 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind4 != v.Opcommit.Status {
-			v.Opcommit.ResetXDR()
+			switch v.Opcommit.Status {
+			case Nfsstat4OK:
+				v.Opcommit.Resok4.ResetXDR()
+			default:
+			}
 			v.Opcommit.Status = kind4
 		}
 		switch kind4 {
@@ -20898,7 +21408,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind5 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind5 != v.Opcreate.Status {
-			v.Opcreate.ResetXDR()
+			switch v.Opcreate.Status {
+			case Nfsstat4OK:
+				v.Opcreate.Resok4.ResetXDR()
+			default:
+			}
 			v.Opcreate.Status = kind5
 		}
 		switch kind5 {
@@ -20962,7 +21476,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind6 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind6 != v.Opgetattr.Status {
-			v.Opgetattr.ResetXDR()
+			switch v.Opgetattr.Status {
+			case Nfsstat4OK:
+				v.Opgetattr.Resok4.ResetXDR()
+			default:
+			}
 			v.Opgetattr.Status = kind6
 		}
 		switch kind6 {
@@ -21011,7 +21529,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind7 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind7 != v.Opgetfh.Status {
-			v.Opgetfh.ResetXDR()
+			switch v.Opgetfh.Status {
+			case Nfsstat4OK:
+				v.Opgetfh.Resok4.ResetXDR()
+			default:
+			}
 			v.Opgetfh.Status = kind7
 		}
 		switch kind7 {
@@ -21047,7 +21569,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind8 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind8 != v.Oplink.Status {
-			v.Oplink.ResetXDR()
+			switch v.Oplink.Status {
+			case Nfsstat4OK:
+				v.Oplink.Resok4.ResetXDR()
+			default:
+			}
 			v.Oplink.Status = kind8
 		}
 		switch kind8 {
@@ -21079,7 +21605,13 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind9 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind9 != v.Oplock.Status {
-			v.Oplock.ResetXDR()
+			switch v.Oplock.Status {
+			case Nfsstat4OK:
+				v.Oplock.Resok4.ResetXDR()
+			case Nfsstat4ErrDenied:
+				v.Oplock.Denied.ResetXDR()
+			default:
+			}
 			v.Oplock.Status = kind9
 		}
 		switch kind9 {
@@ -21132,7 +21664,12 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind10 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind10 != v.Oplockt.Status {
-			v.Oplockt.ResetXDR()
+			switch v.Oplockt.Status {
+			case Nfsstat4ErrDenied:
+				v.Oplockt.Denied.ResetXDR()
+			case Nfsstat4OK:
+			default:
+			}
 			v.Oplockt.Status = kind10
 		}
 		switch kind10 {
@@ -21175,7 +21712,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind11 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind11 != v.Oplocku.Status {
-			v.Oplocku.ResetXDR()
+			switch v.Oplocku.Status {
+			case Nfsstat4OK:
+				v.Oplocku.LockStateid.ResetXDR()
+			default:
+			}
 			v.Oplocku.Status = kind11
 		}
 		switch kind11 {
@@ -21241,7 +21782,13 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind12 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind12 != v.Opopen.Status {
-			v.Opopen.ResetXDR()
+			switch v.Opopen.Status {
+			case Nfsstat4OK:
+				if v.Opopen.Resok4 != nil {
+					v.Opopen.Resok4.ResetXDR()
+				}
+			default:
+			}
 			v.Opopen.Status = kind12
 		}
 		switch kind12 {
@@ -21282,7 +21829,15 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 			kind13 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind13 != v.Opopen.Resok4.Delegation.DelegationType {
-				v.Opopen.Resok4.Delegation.ResetXDR()
+				switch v.Opopen.Resok4.Delegation.DelegationType {
+				case OpenDelegationType4None:
+				case OpenDelegationType4Read:
+					v.Opopen.Resok4.Delegation.Read.ResetXDR()
+				case OpenDelegationType4Write:
+					if v.Opopen.Resok4.Delegation.Write != nil {
+						v.Opopen.Resok4.Delegation.Write.ResetXDR()
+					}
+				}
 				v.Opopen.Resok4.Delegation.DelegationType = kind13
 			}
 			switch kind13 {
@@ -21330,7 +21885,12 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 				kind14 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 				off += 24
 				if kind14 != v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
-					v.Opopen.Resok4.Delegation.Write.SpaceLimit.ResetXDR()
+					switch v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
+					case LimitBy4Size:
+						v.Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize = 0
+					case LimitBy4Blocks:
+						v.Opopen.Resok4.Delegation.Write.SpaceLimit.ModBlocks.ResetXDR()
+					}
 					v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby = kind14
 				}
 				switch kind14 {
@@ -21405,7 +21965,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind15 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind15 != v.OpopenConfirm.Status {
-			v.OpopenConfirm.ResetXDR()
+			switch v.OpopenConfirm.Status {
+			case Nfsstat4OK:
+				v.OpopenConfirm.Resok4.ResetXDR()
+			default:
+			}
 			v.OpopenConfirm.Status = kind15
 		}
 		switch kind15 {
@@ -21432,7 +21996,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind16 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind16 != v.OpopenDowngrade.Status {
-			v.OpopenDowngrade.ResetXDR()
+			switch v.OpopenDowngrade.Status {
+			case Nfsstat4OK:
+				v.OpopenDowngrade.Resok4.ResetXDR()
+			default:
+			}
 			v.OpopenDowngrade.Status = kind16
 		}
 		switch kind16 {
@@ -21498,7 +22066,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind17 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind17 != v.Opread.Status {
-			v.Opread.ResetXDR()
+			switch v.Opread.Status {
+			case Nfsstat4OK:
+				v.Opread.Resok4.ResetXDR()
+			default:
+			}
 			v.Opread.Status = kind17
 		}
 		switch kind17 {
@@ -21537,7 +22109,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind18 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind18 != v.Opreaddir.Status {
-			v.Opreaddir.ResetXDR()
+			switch v.Opreaddir.Status {
+			case Nfsstat4OK:
+				v.Opreaddir.Resok4.ResetXDR()
+			default:
+			}
 			v.Opreaddir.Status = kind18
 		}
 		switch kind18 {
@@ -21636,7 +22212,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind19 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind19 != v.Opreadlink.Status {
-			v.Opreadlink.ResetXDR()
+			switch v.Opreadlink.Status {
+			case Nfsstat4OK:
+				v.Opreadlink.Resok4.ResetXDR()
+			default:
+			}
 			v.Opreadlink.Status = kind19
 		}
 		switch kind19 {
@@ -21669,7 +22249,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind20 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind20 != v.Opremove.Status {
-			v.Opremove.ResetXDR()
+			switch v.Opremove.Status {
+			case Nfsstat4OK:
+				v.Opremove.Resok4.ResetXDR()
+			default:
+			}
 			v.Opremove.Status = kind20
 		}
 		switch kind20 {
@@ -21701,7 +22285,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind21 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind21 != v.Oprename.Status {
-			v.Oprename.ResetXDR()
+			switch v.Oprename.Status {
+			case Nfsstat4OK:
+				v.Oprename.Resok4.ResetXDR()
+			default:
+			}
 			v.Oprename.Status = kind21
 		}
 		switch kind21 {
@@ -21779,7 +22367,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind22 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind22 != v.Opsecinfo.Status {
-			v.Opsecinfo.ResetXDR()
+			switch v.Opsecinfo.Status {
+			case Nfsstat4OK:
+				v.Opsecinfo.Resok4 = v.Opsecinfo.Resok4[:0]
+			default:
+			}
 			v.Opsecinfo.Status = kind22
 		}
 		switch kind22 {
@@ -21805,7 +22397,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 				kind23 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if kind23 != p2.Flavor {
-					p2.ResetXDR()
+					switch p2.Flavor {
+					case RpcsecGSS:
+						p2.FlavorInfo.ResetXDR()
+					default:
+					}
 					p2.Flavor = kind23
 				}
 				switch kind23 {
@@ -21878,7 +22474,13 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind24 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind24 != v.Opsetclientid.Status {
-			v.Opsetclientid.ResetXDR()
+			switch v.Opsetclientid.Status {
+			case Nfsstat4OK:
+				v.Opsetclientid.Resok4.ResetXDR()
+			case Nfsstat4ErrClidInuse:
+				v.Opsetclientid.ClientUsing.ResetXDR()
+			default:
+			}
 			v.Opsetclientid.Status = kind24
 		}
 		switch kind24 {
@@ -21958,7 +22560,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		kind25 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind25 != v.Opwrite.Status {
-			v.Opwrite.ResetXDR()
+			switch v.Opwrite.Status {
+			case Nfsstat4OK:
+				v.Opwrite.Resok4.ResetXDR()
+			default:
+			}
 			v.Opwrite.Status = kind25
 		}
 		switch kind25 {
@@ -22625,7 +23231,11 @@ func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case Nfsstat4OK:
+			v.Resok4.ResetXDR()
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -23057,7 +23667,13 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Argop {
-		v.ResetXDR()
+		switch v.Argop {
+		case 3:
+			v.Opcbgetattr.ResetXDR()
+		case 4:
+			v.Opcbrecall.ResetXDR()
+		case 10044:
+		}
 		v.Argop = kind
 	}
 	switch kind {
@@ -23261,7 +23877,14 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Resop {
-		v.ResetXDR()
+		switch v.Resop {
+		case 3:
+			v.Opcbgetattr.ResetXDR()
+		case 4:
+			v.Opcbrecall.ResetXDR()
+		case 10044:
+			v.Opcbillegal.ResetXDR()
+		}
 		v.Resop = kind
 	}
 	switch kind {
@@ -23272,7 +23895,11 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Opcbgetattr.Status {
-			v.Opcbgetattr.ResetXDR()
+			switch v.Opcbgetattr.Status {
+			case Nfsstat4OK:
+				v.Opcbgetattr.Resok4.ResetXDR()
+			default:
+			}
 			v.Opcbgetattr.Status = kind2
 		}
 		switch kind2 {
@@ -23491,7 +24118,13 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Argop {
-			p.ResetXDR()
+			switch p.Argop {
+			case 3:
+				p.Opcbgetattr.ResetXDR()
+			case 4:
+				p.Opcbrecall.ResetXDR()
+			case 10044:
+			}
 			p.Argop = kind
 		}
 		switch kind {
@@ -23728,7 +24361,14 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Resop {
-			p.ResetXDR()
+			switch p.Resop {
+			case 3:
+				p.Opcbgetattr.ResetXDR()
+			case 4:
+				p.Opcbrecall.ResetXDR()
+			case 10044:
+				p.Opcbillegal.ResetXDR()
+			}
 			p.Resop = kind
 		}
 		switch kind {
@@ -23739,7 +24379,11 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 			kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind2 != p.Opcbgetattr.Status {
-				p.Opcbgetattr.ResetXDR()
+				switch p.Opcbgetattr.Status {
+				case Nfsstat4OK:
+					p.Opcbgetattr.Resok4.ResetXDR()
+				default:
+				}
 				p.Opcbgetattr.Status = kind2
 			}
 			switch kind2 {

@@ -136,7 +136,15 @@ func (r *reader) getList(s *plan.Step, v value) {
 // reads the arm.
 func (r *reader) getUnion(t *plan.Type, v value) {
 	field, disc := r.g.field(v, t.Disc), r.disc(t, v)
-	r.code = append(r.code, jen.If(disc.x().Op("!=").Add(field.x())).Block(v.x().Dot("ResetXDR").Call(), field.x().Op("=").Add(disc.x())))
+	var empty jen.Code = v.x().Dot("ResetXDR").Call()
+	if !t.Compact { // 8 % faster for the header of RPC-over-RDMA (ADR 0059)
+		empty = r.g.arms(t, field.x, func(a *plan.Arm) []jen.Code {
+			z := &resetter{g: r.g, fn: r.fn}
+			z.arm(t, a, v)
+			return z.code
+		}, nil)
+	}
+	r.code = append(r.code, jen.If(disc.x().Op("!=").Add(field.x())).Block(empty, field.x().Op("=").Add(disc.x())))
 	r.readArms(t, disc, func(q *reader, a *plan.Arm) {
 		if a.Pointer {
 			q.newArm(t, a, v)

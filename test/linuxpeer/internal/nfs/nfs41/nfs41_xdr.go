@@ -1564,7 +1564,13 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 	kind := StateProtectHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.How {
-		v.ResetXDR()
+		switch v.How {
+		case StateProtectHowNone:
+		case StateProtectHowMachCred:
+			v.MachOps.ResetXDR()
+		case StateProtectHowSSV:
+			v.SSVParms.ResetXDR()
+		}
 		v.How = kind
 	}
 	switch kind {
@@ -1963,7 +1969,13 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	kind := StateProtectHow(binary.BigEndian.Uint32(w[4:8]))
 	off += 8
 	if kind != v.StateProtect.How {
-		v.StateProtect.ResetXDR()
+		switch v.StateProtect.How {
+		case StateProtectHowNone:
+		case StateProtectHowMachCred:
+			v.StateProtect.MachOps.ResetXDR()
+		case StateProtectHowSSV:
+			v.StateProtect.SSVParms.ResetXDR()
+		}
 		v.StateProtect.How = kind
 	}
 	switch kind {
@@ -2503,7 +2515,15 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	kind := StateProtectHow(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.How {
-		v.ResetXDR()
+		switch v.How {
+		case StateProtectHowNone:
+		case StateProtectHowMachCred:
+			v.MachOps.ResetXDR()
+		case StateProtectHowSSV:
+			if v.SSVInfo != nil {
+				v.SSVInfo.ResetXDR()
+			}
+		}
 		v.How = kind
 	}
 	switch kind {
@@ -2850,7 +2870,15 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	kind := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
 	off += 20
 	if kind != v.StateProtect.How {
-		v.StateProtect.ResetXDR()
+		switch v.StateProtect.How {
+		case StateProtectHowNone:
+		case StateProtectHowMachCred:
+			v.StateProtect.MachOps.ResetXDR()
+		case StateProtectHowSSV:
+			if v.StateProtect.SSVInfo != nil {
+				v.StateProtect.SSVInfo.ResetXDR()
+			}
+		}
 		v.StateProtect.How = kind
 	}
 	switch kind {
@@ -3298,7 +3326,13 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
-		v.ResetXDR()
+		switch v.Status {
+		case StatusOK:
+			if v.OK != nil {
+				v.OK.ResetXDR()
+			}
+		default:
+		}
 		v.Status = kind
 	}
 	switch kind {
@@ -3316,7 +3350,15 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		kind2 := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
 		off += 20
 		if kind2 != v.OK.StateProtect.How {
-			v.OK.StateProtect.ResetXDR()
+			switch v.OK.StateProtect.How {
+			case StateProtectHowNone:
+			case StateProtectHowMachCred:
+				v.OK.StateProtect.MachOps.ResetXDR()
+			case StateProtectHowSSV:
+				if v.OK.StateProtect.SSVInfo != nil {
+					v.OK.StateProtect.SSVInfo.ResetXDR()
+				}
+			}
 			v.OK.StateProtect.How = kind2
 		}
 		switch kind2 {
@@ -3830,7 +3872,12 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Resop {
-		v.ResetXDR()
+		switch v.Resop {
+		case OpExchangeID:
+			v.ExchangeID.ResetXDR()
+		default:
+			v.Status = 0
+		}
 		v.Resop = kind
 	}
 	switch kind {
@@ -3841,7 +3888,13 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		kind2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.ExchangeID.Status {
-			v.ExchangeID.ResetXDR()
+			switch v.ExchangeID.Status {
+			case StatusOK:
+				if v.ExchangeID.OK != nil {
+					v.ExchangeID.OK.ResetXDR()
+				}
+			default:
+			}
 			v.ExchangeID.Status = kind2
 		}
 		switch kind2 {
@@ -3859,7 +3912,15 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			kind3 := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
 			off += 20
 			if kind3 != v.ExchangeID.OK.StateProtect.How {
-				v.ExchangeID.OK.StateProtect.ResetXDR()
+				switch v.ExchangeID.OK.StateProtect.How {
+				case StateProtectHowNone:
+				case StateProtectHowMachCred:
+					v.ExchangeID.OK.StateProtect.MachOps.ResetXDR()
+				case StateProtectHowSSV:
+					if v.ExchangeID.OK.StateProtect.SSVInfo != nil {
+						v.ExchangeID.OK.StateProtect.SSVInfo.ResetXDR()
+					}
+				}
 				v.ExchangeID.OK.StateProtect.How = kind3
 			}
 			switch kind3 {
@@ -4384,7 +4445,12 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Resop {
-			p.ResetXDR()
+			switch p.Resop {
+			case OpExchangeID:
+				p.ExchangeID.ResetXDR()
+			default:
+				p.Status = 0
+			}
 			p.Resop = kind
 		}
 		switch kind {
@@ -4395,7 +4461,13 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 			kind2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind2 != p.ExchangeID.Status {
-				p.ExchangeID.ResetXDR()
+				switch p.ExchangeID.Status {
+				case StatusOK:
+					if p.ExchangeID.OK != nil {
+						p.ExchangeID.OK.ResetXDR()
+					}
+				default:
+				}
 				p.ExchangeID.Status = kind2
 			}
 			switch kind2 {
@@ -4413,7 +4485,15 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 				kind3 := StateProtectHow(binary.BigEndian.Uint32(w[16:20]))
 				off += 20
 				if kind3 != p.ExchangeID.OK.StateProtect.How {
-					p.ExchangeID.OK.StateProtect.ResetXDR()
+					switch p.ExchangeID.OK.StateProtect.How {
+					case StateProtectHowNone:
+					case StateProtectHowMachCred:
+						p.ExchangeID.OK.StateProtect.MachOps.ResetXDR()
+					case StateProtectHowSSV:
+						if p.ExchangeID.OK.StateProtect.SSVInfo != nil {
+							p.ExchangeID.OK.StateProtect.SSVInfo.ResetXDR()
+						}
+					}
 					p.ExchangeID.OK.StateProtect.How = kind3
 				}
 				switch kind3 {
