@@ -83,7 +83,22 @@ func (w *workshop) generators(try *unit, report func(string)) []generator {
 // ours runs xdrgen gen with more flags.
 func (w *workshop) ours(u *unit, dir string, flags []string) error {
 	args := append([]string{"gen", "-o", dir, "-package", "p", "-rename", u.root + "=" + rootName}, flags...)
-	return command("", w.xdrgen, append(args, filepath.Dir(u.files[0]))...)
+	folder := filepath.Dir(u.files[0])
+	text, err := os.ReadFile(filepath.Join(folder, filepath.Base(folder)+".bind"))
+	if err == nil {
+		bind := dir + ".bind"
+		if err := os.WriteFile(bind, withoutStubs(text), 0o666); err != nil {
+			return err
+		}
+		args = append(args, "-bind", bind)
+	}
+	return command("", w.xdrgen, append(args, folder)...)
+}
+
+// withoutStubs returns a sidecar without the line that asks for clients and servers, which the
+// peers do not generate either.
+func withoutStubs(sidecar []byte) []byte {
+	return []byte(strings.ReplaceAll("\n"+string(sidecar), "\nrpc\n", "\n"))
 }
 
 //go:embed nfs3.proto

@@ -156,7 +156,7 @@ func testLongLists(h *harness) {
 func testCompletionOrder(h *harness) {
 	c, s := h.connected()
 	const size = 32 << 10
-	mr := s.region(size+8, remoteRW) // the Writes do not touch what the Reads before them still read
+	mr := s.region(size+8, remoteRW) // the Writes are beside what the Reads read
 	own := c.region(size, verbs.AccessLocalWrite)
 	s.recvs(16, 8)
 	msg := c.text("small")
