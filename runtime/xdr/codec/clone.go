@@ -13,9 +13,12 @@ type Cloner struct {
 // maxArena is the largest block of memory that items of opaque data share in a copy.
 const maxArena = 16 << 10
 
-// Clone returns a deep copy of v. deepen replaces all memory that its argument, a plain copy,
-// shares with v. If it is nil, there is none.
+// Clone returns a deep copy of v, or nil if v is nil. deepen replaces all memory that its argument,
+// a plain copy, shares with v. If it is nil, there is none.
 func Clone[T any](v *T, deepen func(k *Cloner, c *T)) (*T, error) {
+	if v == nil {
+		return nil, nil
+	}
 	c := *v
 	if deepen == nil {
 		return &c, nil
