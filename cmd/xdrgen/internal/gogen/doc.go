@@ -21,6 +21,10 @@
 //	methods.go the methods of a type; wrappers.go those that call encoder and decoder
 //	clone.go   deep copies   equal.go   comparison   extent.go   where a value ends in a stream
 //	operand.go the values that these three name, and the helpers that they call
+//	calls.go   the calls that encoders and decoders of compact types consist of
+//	string.go  String   json.go  the methods of encoding/json   tag.go  struct tags for both
+//	stubs.go   the package with clients (stubclient.go) and servers (stubserver.go) of programs;
+//	           stubvalue.go the arguments and results of procedures in Go
 //	bounds.go  static bounds and amplification
 //	link.go    the extension descriptor and placement bindings
 //	tests.go   generated tests; sample.go their encodings, made from the ir alone
@@ -32,8 +36,11 @@
 //
 // The rest:
 //
-//	names.go   Go names; words.go their words, procnames.go those of procedures
+//	names.go   Go names; words.go their words, own.go the words that repeat their owner's;
+//	           procnames.go procedures; gonames.go the table of gen -names
+//	imports.go the names of imported packages; imported.go the views that they must have
 //	generate.go the order of the output: piece by piece, each to a file
 //	render.go  pieces rendered and formatted while others are written
 //	assembly.go files put together from pieces; clash.go names declared twice
+//	simplify.go parentheses to leave out; costs.go the memory of values, for lint
 package gogen

@@ -8,12 +8,11 @@ import (
 
 // stubValue is the argument or the result of a procedure in Go.
 type stubValue struct {
-	void    bool
-	small   bool                  // passed by value: a number, an enum, text or a slice
-	boxed   bool                  // box is a type of package oncrpc; the stub takes typ
-	typ     func() *jen.Statement // as users name it
-	box     func() *jen.Statement // the type that has the methods
-	decoded *ir.Type
+	void  bool
+	small bool                  // passed by value: a number, an enum, text or a slice
+	boxed bool                  // box is a type of package oncrpc; the stub takes typ
+	typ   func() *jen.Statement // as users name it
+	box   func() *jen.Statement // the type that has the methods
 }
 
 // value returns how a stub passes t.
@@ -25,7 +24,7 @@ func (s *stubs) value(t *ir.Type) stubValue {
 	t = resolved(t)
 	if names, ok := oncrpcValues[t.Kind]; ok {
 		return stubValue{
-			small: true, boxed: true, decoded: t,
+			small: true, boxed: true,
 			typ: func() *jen.Statement { return jen.Id(names[0]) },
 			box: func() *jen.Statement { return jen.Qual(oncrpcPath, names[1]) },
 		}
@@ -36,7 +35,7 @@ func (s *stubs) value(t *ir.Type) stubValue {
 		}
 		return s.types(s.names.decl[t.Ref])
 	}
-	return stubValue{small: small(t.Underlying()), typ: named, box: named, decoded: t}
+	return stubValue{small: small(t.Underlying()), typ: named, box: named}
 }
 
 // oncrpcValues are the types without a declaration that a procedure can have: in Go, and in

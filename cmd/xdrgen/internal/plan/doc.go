@@ -27,5 +27,7 @@
 //	reduce.go   items that may be left out of line
 //	lists.go    the lists at which a scan stops
 //	large.go    data that no Go type can hold
+//	compact.go  types that procedures take or return; zero.go values that are emptied as a whole
+//	value.go    types with memory of their own; unbounded.go the size of replies
 //	string.go   the plan as text, for tests and for debugging
 package plan
