@@ -3,6 +3,7 @@ package tcp
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -52,7 +53,7 @@ func (c *Conn) exchange(ctx context.Context, p *pending) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if size := p.call.Size(nil); size >= lastFragment {
+	if size := p.call.Size(nil); size > math.MaxInt32 {
 		return fmt.Errorf("%w: %d bytes: a fragment has less than 2 GiB (RFC 5531 §11)", oncrpc.ErrMessage, size)
 	}
 	if !c.ready.Load() { // RFC 8167 §6 has the rule for RDMA

@@ -100,7 +100,7 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 		return
 	}
 	err := m.CheckReply(r.xid)
-	if size := m.Size(nil); err == nil && size >= lastFragment {
+	if size := m.Size(nil); err == nil && size > math.MaxInt32 {
 		err = fmt.Errorf("%w: %d bytes: a fragment has less than 2 GiB (RFC 5531 §11)", oncrpc.ErrMessage, size)
 	}
 	if err != nil {
