@@ -76,9 +76,10 @@ type Conn struct {
 	settled      chan struct{} // closed when the version is known
 	versionKnown sync.Once
 
-	slots  chan *slot             // free ones; a Call holds one
-	remote atomic.Pointer[string] // the peer's address; while Dial runs, the one passed to it
-	ctx    context.Context        // ends with the connection
+	slots  chan *slot                      // free ones; a Call holds one
+	remote atomic.Pointer[string]          // the peer's address, or while Dial runs the one dialled
+	tls    atomic.Pointer[oncrpc.TLSState] // nil: not known yet
+	ctx    context.Context                 // ends with the connection
 	cancel context.CancelCauseFunc
 
 	handlers sync.WaitGroup // Requests delivered and not answered, without Config.NonBlocking

@@ -164,15 +164,15 @@
 // # Host authentication
 //
 // On connections of version 2 the hosts can authenticate each other before the first Call
-// (Config.HostAuth). Conn.Peer returns the identity. Package hostauth says what this detects, and
+// (Config.HostAuth). Conn.Peer has the identity. Package hostauth says what this detects, and
 // hostauth/pubkey is a method with keys or certificates. Without a channel binding, as TLS below
 // rdmatcp has it, a relay between the hosts is not detected.
 //
 // # TLS
 //
 // A device whose provider has a Config.TLS, as rdmatcp and iwarp have it, connects and listens over
-// TLS. Conn.TLS returns the state of the session with the certificates of the peer, also to a
-// Handler (Request.Conn). A Call of a Client fails at once with verbs.ErrTLS where the two ends do
+// TLS. Conn.Peer has the state of the session with the certificates of the peer, also for a Handler
+// (Request.Conn). A Call of a Client fails at once with verbs.ErrTLS where the two ends do
 // not agree. docs/tls.md has the details.
 //
 // # Peers of the draft

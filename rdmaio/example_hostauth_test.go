@@ -41,7 +41,7 @@ func ExampleHostAuth() {
 	}
 	defer dev.Close()
 	who := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		peer, _ := r.Conn().(*rdmaio.Conn).Peer() // known: no Call is served before
+		peer := r.Conn().Peer().Host // known: no Call is served before
 		reply := binary.BigEndian.AppendUint32(nil, binary.BigEndian.Uint32(r.Message))
 		reply = append(binary.BigEndian.AppendUint32(reply, 1), peer.Name...)
 		r.Reply(rdmaio.Message{Inline: append(reply, 0, 0, 0)}, nil)
@@ -63,7 +63,7 @@ func ExampleHostAuth() {
 		return
 	}
 	defer conn.Close()
-	peer, _ := conn.Peer()
+	peer := conn.Peer().Host
 	fmt.Println("the client is connected to", peer.Name)
 
 	call := binary.BigEndian.AppendUint32(nil, conn.XID())

@@ -16,12 +16,13 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // A server and a client that check each other's certificates, and a handler that decides by that of
 // the client. Both ends have one configuration here, which is possible where each trusts the same
 // authority.
-func ExampleConn_TLS() {
+func ExampleConn_Peer() {
 	cert, authority, err := certificate("host7")
 	if err != nil {
 		fmt.Println(err)
@@ -40,7 +41,7 @@ func ExampleConn_TLS() {
 	defer dev.Close()
 
 	handler := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		if host, ok := clientHost(r.Conn().(*rdmaio.Conn)); ok {
+		if host, ok := clientHost(r.Conn()); ok {
 			fmt.Println("a call of", host)
 		}
 		reply := binary.BigEndian.AppendUint32(nil, binary.BigEndian.Uint32(r.Message))
@@ -68,9 +69,9 @@ func ExampleConn_TLS() {
 }
 
 // clientHost returns the name in the client's certificate.
-func clientHost(c *rdmaio.Conn) (name string, ok bool) {
-	state, ok := c.TLS()
-	if !ok || !state.Verified {
+func clientHost(conn oncrpc.Conn) (name string, ok bool) {
+	state := conn.Peer().TLS
+	if state == nil || !state.Verified {
 		return "", false
 	}
 	cert, err := x509.ParseCertificate(state.PeerCertificates[0])

@@ -19,7 +19,8 @@ const (
 	HostAuthOff HostAuthMode = iota
 
 	// HostAuthWanted: this side authenticates peers that take part, and lets in others without an
-	// identity (Conn.Peer). An attacker on the path can make any peer look like one of the others.
+	// identity (Peer.Host of Conn.Peer). An attacker on the path can make any peer look like one of
+	// the others.
 	HostAuthWanted
 
 	// HostAuthRequired: no peer is let in that does not authenticate. Version 1, which has no host
@@ -85,14 +86,4 @@ func (s *settings) settleHostAuth(err error) error {
 	}
 	s.Versions = []int{v2.Number}
 	return nil
-}
-
-// Peer returns the authenticated identity of the peer. It returns false before host authentication
-// has succeeded, if there is none on the connection (HostAuthOff, or HostAuthWanted with a peer
-// that does not take part), and if the method does not authenticate a peer of this role.
-func (c *Conn) Peer() (hostauth.Peer, bool) {
-	if p := c.auth.peer.Load(); p != nil {
-		return *p, true
-	}
-	return hostauth.Peer{}, false
 }

@@ -367,7 +367,7 @@ func TestHostAuthHostileServers(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if peer, ok := conn.Peer(); ok {
+						if peer := conn.Peer().Host; peer != nil {
 							t.Errorf("peer %+v", peer)
 						}
 						return

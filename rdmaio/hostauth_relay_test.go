@@ -256,7 +256,7 @@ func TestHostAuthVersion1(t *testing.T) {
 				if err != nil || atServer != nil || conn.Terms().Version != 1 {
 					t.Fatalf("client: %v; server: %v", err, atServer)
 				}
-				if peer, ok := conn.Peer(); ok {
+				if peer := conn.Peer().Host; peer != nil {
 					t.Errorf("peer %+v", peer)
 				}
 			})

@@ -34,7 +34,7 @@ func TestTLSHandler(t *testing.T) {
 	calls := make(chan seen, 1)
 	handler := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		s := seen{conn: r.Conn().(*rdmaio.Conn)}
-		if state, ok := r.Conn().(*rdmaio.Conn).TLS(); ok && state.Verified {
+		if state := r.Conn().Peer().TLS; state != nil && state.Verified {
 			peer, err := x509.ParseCertificate(state.PeerCertificates[0])
 			if err != nil {
 				t.Error(err)
@@ -141,8 +141,8 @@ func TestTLSProviders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if state, ok := conn.TLS(); !ok || state.Protocol != iwarp.ALPN {
-				t.Errorf("%+v, %v", state, ok)
+			if state := conn.Peer().TLS; state == nil || state.Protocol != iwarp.ALPN {
+				t.Errorf("%+v", state)
 			}
 			if err := conn.Close(); err != nil {
 				t.Error(err)

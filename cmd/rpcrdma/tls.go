@@ -104,8 +104,8 @@ func temporary(c *tls.Config) error {
 // describeTLS returns the version and cipher suite of a connection and the name of the server, and
 // false without TLS.
 func describeTLS(conn *rdmaio.Conn) (version, suite, server string, ok bool) {
-	s, ok := conn.TLS()
-	if !ok {
+	s := conn.Peer().TLS
+	if s == nil {
 		return "", "", "", false
 	}
 	if len(s.PeerCertificates) > 0 {

@@ -41,7 +41,8 @@ type Conn interface {
 	// §6; R280). The permission lasts until the connection ends.
 	AllowReverse()
 
-	// RemoteAddr returns the address of the peer.
+	// Peer describes the host of the peer. RemoteAddr returns its address alone.
+	Peer() Peer
 	RemoteAddr() string
 
 	// Done returns a channel that is closed when the connection is down. Err then returns the

@@ -28,7 +28,7 @@ func Run(t *testing.T, open Open) {
 		"Messages": testMessages, "Order": testOrder, "Slow": testSlow, "Concurrent": testConcurrent,
 		"Cancelled": testCancelled, "NotSent": testNotSent, "XIDInUse": testXIDInUse, "Ended": testEnded,
 		"Answers": testAnswers, "Drop": testDrop, "Panic": testPanic, "Goexit": testGoexit, "Later": testLater, "BadReply": testBadReply,
-		"Reverse": testReverse, "ReverseEnded": testReverseEnded, "Wrapped": testWrapped, "Serve": testServe,
+		"Reverse": testReverse, "ReverseEnded": testReverseEnded, "Wrapped": testWrapped, "Serve": testServe, "Peer": testPeer,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}

@@ -251,3 +251,18 @@ func testServe(t *testing.T, open Open) {
 		t.Error(err)
 	}
 }
+
+// Each end describes the other. A connection without TLS and host authentication claims neither.
+func testPeer(t *testing.T, open Open) {
+	check := func(of oncrpc.Conn) {
+		if p := of.Peer(); p.Addr == "" || p.Addr != of.RemoteAddr() || p.TLS != nil || p.Host != nil {
+			t.Errorf("the peer at %q is %+v", of.RemoteAddr(), p)
+		}
+	}
+	c := open(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		check(r.Conn())
+		echo(r)
+	}), nil)
+	do(t, c, 1, nil, 0)
+	check(c)
+}

@@ -33,6 +33,9 @@ func (r *Request) Context() context.Context {
 // direction.
 func (r *Request) Conn() oncrpc.Conn { return r.rpc.Conn() }
 
+// Peer describes the host that made the call. The user is in the credential: see oncrpc.Peer.
+func (r *Request) Peer() oncrpc.Peer { return r.rpc.Conn().Peer() }
+
 // XID returns the transaction ID of the call.
 func (r *Request) XID() uint32 { return r.head.XID }
 

@@ -230,6 +230,9 @@ func (c *Conn) XID() uint32 { return c.xids.Next() }
 // AllowReverse implements oncrpc.Conn.
 func (c *Conn) AllowReverse() { c.ready.Store(true) }
 
+// Peer describes the host of the peer.
+func (c *Conn) Peer() oncrpc.Peer { return oncrpc.Peer{Addr: c.RemoteAddr()} }
+
 // RemoteAddr returns the address of the peer.
 func (c *Conn) RemoteAddr() string { return c.out.nc.RemoteAddr().String() }
 
