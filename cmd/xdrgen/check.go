@@ -3,9 +3,9 @@ package main
 import (
 	"errors"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
 // notGo adds a warning for each declaration that gen rejects although its XDR is correct.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 )
 
 // dumpCmd is the command "dump".

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 )
 
 // dumpItem is one line of JSON output.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 )
 
 // findingsFlag selects the format of a command's findings.

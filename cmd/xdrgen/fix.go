@@ -7,9 +7,9 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
 // maxFixRounds limits how often a unit is compiled again. A fix can uncover faults that

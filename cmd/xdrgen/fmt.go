@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/format"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
 // fmtCmd is the command "fmt".

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/format"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 )
 

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
 // genCmd is the command "gen".

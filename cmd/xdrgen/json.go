@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
 // jsonCmd is the command "json".

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
 // lintCmd is the command "lint".

@@ -6,10 +6,10 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
 // meaningDiffers compares the meaning of two texts of one unit, and returns the first

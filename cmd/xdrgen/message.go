@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 )
 
 // rpcUnit declares the RPC message of RFC 5531 §9: a copy of spec/x/oncrpc.

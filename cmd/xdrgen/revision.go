@@ -12,8 +12,8 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
 // compileRevision compiles the version of a protocol that name stands for: a file, a folder of

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
 // sizeLine is one line of lint -sizes -format json.

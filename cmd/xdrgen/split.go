@@ -7,7 +7,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 )
 
 // piece is one of the values in the input of dump.

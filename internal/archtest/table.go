@@ -41,29 +41,29 @@ const (
 
 // Table returns the rows. The first row that matches a package applies.
 func Table() []Row {
-	diags := []string{"cmd/xdrgen/internal/diag", "cmd/xdrgen/internal/source"}
+	diags := []string{"cmd/internal/diag", "cmd/internal/source"}
 	// A state machine does no I/O, and has no locks or goroutines of its own.
 	pure := []string{"net", "os", "sync", "syscall"}
 	return []Row{
-		// The compiler. It imports neither generated code nor the packages that generated
-		// code
-		// imports, so that it builds without any generated file.
-		{Package: "cmd/xdrgen/internal/source", Sequential: true},
-		{Package: "cmd/xdrgen/internal/diag", Imports: diags[1:], Sequential: true},
-		{Package: "cmd/xdrgen/internal/ir", Imports: diags, Sequential: true},
-		{Package: "cmd/xdrgen/internal/bind", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Sequential: true},
-		{Package: "cmd/xdrgen/internal/syntax", Imports: diags, Outside: []string{participle}, Sequential: true},
-		{Package: "cmd/xdrgen/internal/sema", Imports: append([]string{"cmd/xdrgen/internal/syntax", "cmd/xdrgen/internal/bind", "cmd/xdrgen/internal/ir"}, diags...), Sequential: true},
-		{Package: "cmd/xdrgen/internal/plan", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Sequential: true},
-		{Package: "cmd/xdrgen/internal/gogen", Imports: append([]string{"cmd/xdrgen/internal/plan", "cmd/xdrgen/internal/ir"}, diags...), Outside: []string{jennifer}},
-		{Package: "cmd/xdrgen/internal/format", Imports: append([]string{"cmd/xdrgen/internal/syntax"}, diags...), Sequential: true},
-		{Package: "cmd/xdrgen/internal/lint", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Sequential: true},
-		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Sequential: true},
-		{Package: "cmd/xdrgen/internal/dynamic", Imports: append([]string{"cmd/xdrgen/internal/ir", "internal/jsontext"}, diags...), Sequential: true},
+		// The compiler. It imports neither generated code nor the packages that generated code
+		// imports, so that it builds without any generated file. Both commands use its front end,
+		// in cmd/internal.
+		{Package: "cmd/internal/source", Sequential: true},
+		{Package: "cmd/internal/diag", Imports: diags[1:], Sequential: true},
+		{Package: "cmd/internal/ir", Imports: diags, Sequential: true},
+		{Package: "cmd/internal/bind", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/internal/syntax", Imports: diags, Outside: []string{participle}, Sequential: true},
+		{Package: "cmd/internal/sema", Imports: append([]string{"cmd/internal/syntax", "cmd/internal/bind", "cmd/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/plan", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/gogen", Imports: append([]string{"cmd/xdrgen/internal/plan", "cmd/internal/ir"}, diags...), Outside: []string{jennifer}},
+		{Package: "cmd/xdrgen/internal/format", Imports: append([]string{"cmd/internal/syntax"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/lint", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/internal/dynamic", Imports: append([]string{"cmd/internal/ir", "internal/jsontext"}, diags...), Sequential: true},
 		{Package: "cmd/xdrgen/internal/explain", Imports: diags, Sequential: true},
 		{Package: "cmd/xdrgen/internal/trial", Sequential: true},
 		{Package: "cmd/xdrgen/internal/wild", Sequential: true},
-		{Package: "cmd/xdrgen", Imports: []string{"cmd/xdrgen/internal/*", "internal/cli/..."}, Outside: []string{kong}, Sequential: true},
+		{Package: "cmd/xdrgen", Imports: []string{"cmd/internal/*", "cmd/xdrgen/internal/*", "internal/cli/..."}, Outside: []string{kong}, Sequential: true},
 		{Package: "tools/extract/...", Sequential: true},
 		{Package: "tools/speccheck/...", Sequential: true},
 		{Package: "tools/wireshark"},

@@ -47,7 +47,7 @@ func TestOwnTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []target{{"cmd/xdrgen/internal/sema", "FuzzCompile"}, {"gen/rpcrdma2", "FuzzMsg"}, {"tools/extract", "FuzzExtract"}} {
+	for _, want := range []target{{"cmd/internal/sema", "FuzzCompile"}, {"gen/rpcrdma2", "FuzzMsg"}, {"tools/extract", "FuzzExtract"}} {
 		if !slices.Contains(all, want) {
 			t.Errorf("%s is not found", want)
 		}

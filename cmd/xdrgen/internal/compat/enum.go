@@ -3,7 +3,7 @@ package compat
 import (
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
 // enum compares two versions of an enum: members by name, then by number.

@@ -3,7 +3,7 @@ package compat
 import (
 	"math/bits"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
 // maxItems limits the items of a flattened type. Longer types count as different unless they

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
 // pair is the two versions of a declaration.

@@ -1,6 +1,6 @@
 package compat
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // names reports declarations whose Go name changed but not their XDR name.
 func (c *comparer) names(old, new []ir.Rename) {

@@ -1,6 +1,6 @@
 package compat
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // program compares two versions of a program declaration. Its versions and procedures are
 // matched by name, then by number (RFC 5531 §8.1).

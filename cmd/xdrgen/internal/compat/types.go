@@ -1,6 +1,6 @@
 package compat
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // types compares the types of something in two versions; where names it in messages. goReported
 // means that a change of its Go type was reported already.

@@ -1,6 +1,6 @@
 package compat
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // union compares two versions of a union: for each value of the discriminant, the arms that
 // it selects.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
 // set is a set of numbers that a word on the wire may have.

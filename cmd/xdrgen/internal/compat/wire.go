@@ -1,6 +1,6 @@
 package compat
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // wire compares the encodings of types. Types refer to each other, so the same pairs of
 // declarations recur: wire compares each pair once.

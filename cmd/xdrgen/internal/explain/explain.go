@@ -23,7 +23,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 )
 
 //go:embed text/*.txt

@@ -3,7 +3,7 @@ package format
 import (
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
 // cut returns the columns of a statement, or none if it is not aligned.

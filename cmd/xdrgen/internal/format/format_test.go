@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 )

@@ -3,7 +3,7 @@ package format
 import (
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
 // indentation is the number of spaces per level.

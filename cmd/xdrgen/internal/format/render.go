@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
 const (

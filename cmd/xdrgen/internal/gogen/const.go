@@ -3,7 +3,7 @@ package gogen
 import (
 	"github.com/dave/jennifer/jen"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
 // consts writes the unit's constants: untyped, as they are in XDR

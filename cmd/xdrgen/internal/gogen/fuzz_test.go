@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 )
 
 // FuzzGenerate generates Go for any text that the front end accepts. The

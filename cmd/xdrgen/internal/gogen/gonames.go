@@ -1,9 +1,9 @@
 package gogen
 
 import (
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
 // Name is the Go name of something that a unit declares.

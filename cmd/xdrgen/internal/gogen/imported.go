@@ -1,8 +1,8 @@
 package gogen
 
 import (
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
 // importsWithoutViews finds, if views are wanted, the first use of each unit whose types are parts

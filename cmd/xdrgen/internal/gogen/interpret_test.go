@@ -11,8 +11,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
 )
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
 // names holds the Go names of a unit (D3): prefixes of the sidecar are dropped, enumerators are

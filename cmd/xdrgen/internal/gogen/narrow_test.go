@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 )
 
 // TestNarrow marks data that the text declares by C types of fewer than 32 bits, and no

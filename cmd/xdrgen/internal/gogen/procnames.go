@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
 // addProcs names the versions and procedures of the programs in decls: the name of a version begins

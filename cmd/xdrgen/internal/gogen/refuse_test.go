@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 )
 
 // TestRefuses checks that XDR that Go cannot express is refused with a place and a proposal, and

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
 // pragma marks a comment that suppresses findings.

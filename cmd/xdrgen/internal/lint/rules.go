@@ -8,7 +8,7 @@
 // that line; above a declaration, it suppresses findings in all of it.
 package lint
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 
 // Level is the importance of a finding.
 type Level int

@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // markCompact marks the types whose code is kept small: those of which a call has a few values at
 // most, because procedures of the unit's programs take or return them. Beside the call, the time

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
 	"github.com/rpcrdma/rpcrdma/internal/growth"
 )

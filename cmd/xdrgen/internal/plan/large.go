@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
 // largest is the largest size of a Go array in a value, which is there whether it is used or not.

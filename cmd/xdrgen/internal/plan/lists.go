@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // maxLists limits the lists and arrays at which a scan stops: there may be more ways to them than
 // time for them.

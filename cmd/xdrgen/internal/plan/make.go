@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // Make returns the plan of a unit with its sidecar, which may be nil. TooLarge must have found
 // nothing in the unit. The work is linear in the size of the unit.

@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // Plan is the plan of a unit.
 type Plan struct {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
 // compile returns the resolved form of a text. The front end may have refused it.

@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // addSites adds the placement sites of a sidecar: of an import, or of the unit itself if imp is
 // nil. The unit that declares a type declares its sites.

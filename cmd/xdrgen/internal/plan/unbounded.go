@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
 // WithoutUnbounded returns the largest size of a value of type t on the wire whose unbounded data,
 // arrays and lists are empty, in bytes. It saturates at 2^31-1.

@@ -1,0 +1,27 @@
+package bind
+
+import (
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+)
+
+// with parses the statement of the optional methods.
+func (p *parser) with(w []Word) {
+	if !p.once("with", w[0].Pos, "with") {
+		return
+	}
+	for _, name := range w[1:] {
+		if new(ir.Methods).Apply(name.Text) {
+			p.out.Bind.With = append(p.out.Bind.With, name.Text)
+			continue
+		}
+		d := diag.New(diag.BindSyntax, name.Pos, "%s is not an optional method", diag.Quote(name.Text)).
+			Helpf("use one of %s", strings.Join(ir.MethodWords(), ", "))
+		if near, ok := diag.Nearest(name.Text, ir.MethodWords()); ok {
+			d = d.Helpf("did you mean %s?", near)
+		}
+		p.report(d)
+	}
+}

@@ -1,0 +1,86 @@
+package sema
+
+import (
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
+)
+
+// rpcNumber is a program, version or procedure. In C its name is a constant, because rpcgen writes
+// a #define for it.
+type rpcNumber struct {
+	what  string // "procedure", "version" or "program"
+	at    source.Span
+	value syntax.Value
+}
+
+// rpcNumbers returns the programs, versions and procedures of the unit by name. Procedures of
+// several versions often have the same name.
+func (u *unit) rpcNumbers() map[string][]rpcNumber {
+	out := map[string][]rpcNumber{}
+	add := func(what string, name syntax.Ident, value syntax.Value) {
+		out[name.Name] = append(out[name.Name], rpcNumber{what, name.Span, value})
+	}
+	for _, f := range u.files {
+		for _, d := range f.Defs {
+			if d.Kind != syntax.Program || d.Broken {
+				continue
+			}
+			add("program", d.Name, d.Value)
+			for _, v := range d.Versions {
+				add("version", v.Name, v.Number)
+				for _, p := range v.Procs {
+					add("procedure", p.Name, p.Number)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// numbered returns the programs, versions and procedures with a name that u or one of its imports
+// declares, and the unit that declares them.
+func (u *unit) numbered(name string) (*unit, []rpcNumber) {
+	for _, i := range append([]*unit{u}, u.imports...) {
+		if n := i.numbers[name]; len(n) > 0 {
+			return i, n
+		}
+	}
+	return nil, nil
+}
+
+// evalNumber computes the value of the name of a program, version or procedure that is used as a
+// constant. RFC 4506 §6.4 (2) has no such constants, so evalNumber warns once for each name. If
+// several have the name, all must have the same number.
+func (c *compiler) evalNumber(u *unit, v syntax.Value) (constant, bool) {
+	owner, all := u.numbered(v.Text)
+	first := all[0]
+	if owner.counting[v.Text] {
+		c.report(diag.New(diag.ConstCycle, v.Span, "the number of %s %s is defined by itself", first.what, v.Text).With(first.at, "declared here"))
+		return constant{}, false
+	}
+	owner.counting[v.Text] = true
+	defer delete(owner.counting, v.Text)
+	var value ir.Value
+	for i, n := range all {
+		k, ok := c.eval(owner, n.value)
+		switch {
+		case !ok:
+			return constant{}, false
+		case i == 0:
+			value = k.Value
+		case show(k.Value) != show(value):
+			c.report(diag.New(diag.NotAConst, v.Span, "%s stands for two numbers, %s and %s", v.Text, show(value), show(k.Value)).
+				With(first.at, "the first is declared here").With(n.at, "the second is declared here"))
+			return constant{}, false
+		}
+	}
+	if !u.warned[v.Text] || c.o.Every {
+		u.warned[v.Text] = true
+		c.report(diag.New(diag.NumberAsConst, v.Span, "%s is a %s, read as the constant %s", v.Text, first.what, show(value)).
+			With(first.at, "declared here").Helpf("write %s, or declare a constant for both places", show(value)))
+	}
+	value.Text = v.Text
+	return constant{Value: value}, true
+}

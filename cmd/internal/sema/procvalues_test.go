@@ -1,0 +1,88 @@
+package sema
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+)
+
+// TestProcValues checks the types of arguments and results in stubs, and that none are declared if
+// no stubs are wanted.
+func TestProcValues(t *testing.T) {
+	const text = `
+struct pair { unsigned int count; opaque data<>; };
+struct entry { opaque name<>; entry *next; };
+typedef entry *entries;
+struct NONE_args { int taken; };
+program P { version V {
+  void NONE(void) = 0;
+  pair ONE(pair) = 1;
+  entries TWO(unsigned hyper, pair) = 2;
+  double NUMBER(float) = 3;
+  entry LIST(string) = 4;
+} = 3; } = 300000;
+`
+	const bind = "once P.V.TWO\nreply P.V.ONE count\nreply P.V.TWO arg2.count\n"
+	shown := func(x *ir.Type) string {
+		switch {
+		case x == nil:
+			return "void"
+		case x.Kind != ir.Ref:
+			return x.Kind.Word()
+		}
+		return fmt.Sprintf("%s of %d to %d", x.Ref.Name, x.Ref.Size.Min, x.Ref.Size.Max)
+	}
+	for _, on := range []string{"", "rpc\n"} {
+		r := compileFiles(t, Options{}, map[string]string{"u/u.x": text, "u/u.bind": on + bind}, "u/u.x")
+		if r.Unit == nil {
+			t.Fatal(rules(r))
+		}
+		var got []string
+		for _, p := range find(t, r.Unit, "P").Program.Versions[0].Procs {
+			line := fmt.Sprint(p.Name, ": ", shown(p.Call), " to ", shown(p.Reply))
+			if p.Once {
+				line += ", once"
+			}
+			for _, f := range p.Limit {
+				line += ", " + f.Name
+			}
+			got = append(got, line)
+		}
+		want := []string{
+			"NONE: void to void",
+			"ONE: pair of 8 to 4294967304 to pair of 8 to 4294967304, count",
+			"TWO: TWO_args of 16 to 4294967312 to entries of 4 to 0, once, arg2, count",
+			"NUMBER: NUMBER_args of 4 to 4 to NUMBER_res of 8 to 8",
+			"LIST: LIST_args of 4 to 4294967300 to LIST_res of 8 to 0",
+		}
+		made := 5
+		if on == "" {
+			want = []string{"NONE: void to void", "ONE: void to void, count", "TWO: void to void, once, arg2, count", "NUMBER: void to void", "LIST: void to void"}
+			made = 0
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("with %q: %s", on, diff)
+		}
+		if n := len(r.Unit.Decls); n != 5+made {
+			t.Errorf("with %q: %d declarations, expected 5 and %d", on, n, made)
+		}
+	}
+}
+
+// TestProcValueNames checks that a type made up for a procedure takes no name of the text, and that
+// the sidecar can rename it.
+func TestProcValueNames(t *testing.T) {
+	r := compileFiles(t, Options{Stubs: true}, map[string]string{
+		"u/u.x":    "struct F_args { int n; };\nprogram P { version V { int F(int, int) = 1; } = 1; } = 2;\n",
+		"u/u.bind": "rename F_args_ Both\n",
+	}, "u/u.x")
+	if r.Unit == nil {
+		t.Fatal(rules(r))
+	}
+	if d := find(t, r.Unit, "F_args_"); len(d.Fields) != 2 || !d.Anon {
+		t.Errorf("F_args_ is %+v", d)
+	}
+}
