@@ -79,7 +79,7 @@ func Table() []Row {
 		// Calls and services know no carrier.
 		{Package: "runtime/oncrpc", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text"}},
 		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc", "runtime/oncrpc/rpc"}},
-		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/oncrpc", "internal/lograte"}},
+		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/oncrpc", "internal/lograte", "internal/tlsstream"}},
 		{Package: "runtime/oncrpc/mem", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/tcp"}},
 		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
 		// R332: a draft that no connection speaks. It stays apart from the profile in use.
@@ -92,7 +92,7 @@ func Table() []Row {
 		{Package: "rdmaio/verbs/verbstest/...", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs", "internal/pcapng"}},
 		{Package: "rdmaio/providers/internal/soft", Imports: []string{"rdmaio/verbs"}},
-		{Package: "rdmaio/providers/internal/stream", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
+		{Package: "rdmaio/providers/internal/stream", Imports: []string{"internal/tlsstream", "rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
 		// A second reading of the documents of iWARP, for tests, without code of the provider.
 		{Package: "rdmaio/providers/iwarp/internal/stranger", Imports: []string{"internal/witness", "internal/pcapng"}},
 		{Package: "rdmaio/providers/iwarp/internal/strangertest", Imports: []string{"rdmaio/providers/iwarp", "rdmaio/providers/iwarp/internal/stranger", "rdmaio/verbs", "internal/leak"}},
@@ -143,6 +143,7 @@ func Table() []Row {
 		{Package: "internal/cli/completion/completiontest", Imports: []string{"internal/cli/completion", "internal/witness"}},
 		{Package: "internal/mutants"},
 		{Package: "internal/pcapng"},
+		{Package: "internal/tlsstream"},
 		{Package: "internal/tlstest"},
 		{Package: "internal/testrun", Imports: []string{"internal/archtest"}},
 		{Package: "internal/tshark", Imports: []string{"internal/witness"}},

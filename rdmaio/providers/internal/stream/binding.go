@@ -1,18 +1,11 @@
 package stream
 
 import (
-	"bytes"
 	"crypto/tls"
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
-)
-
-// The channel binding of TLS 1.3 (RFC 9266 §2).
-const (
-	bindingType  = "tls-exporter"
-	bindingLabel = "EXPORTER-Channel-Binding"
-	bindingSize  = 32 // bytes
 )
 
 var (
@@ -32,14 +25,11 @@ func (q *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
 	if err != nil {
 		return fail(err)
 	}
-	if state.Version < tls.VersionTLS13 {
-		return fail(fmt.Errorf("the stream has %s, must be TLS 1.3 or later (RFC 9266): %w", tls.VersionName(state.Version), verbs.ErrNotSupported))
-	}
-	data, err := state.ExportKeyingMaterial(bindingLabel, nil, bindingSize)
+	data, err := tlsstream.Binding(state)
 	if err != nil {
 		return fail(fmt.Errorf("%w: %w", err, verbs.ErrNotSupported))
 	}
-	return verbs.ChannelBinding{Type: bindingType, Data: data}, nil
+	return verbs.ChannelBinding{Type: tlsstream.BindingType, Data: data}, nil
 }
 
 // TLSState implements verbs.TLSStater, for the same streams with any version of TLS.
@@ -48,14 +38,7 @@ func (q *queuePair) TLSState() (verbs.TLSState, error) {
 	if err != nil {
 		return verbs.TLSState{}, fmt.Errorf("%s: queue pair %d: no TLS state: %w", q.dev.cfg.Provider, q.Num(), err)
 	}
-	s := verbs.TLSState{
-		Version: tls.VersionName(state.Version), CipherSuite: tls.CipherSuiteName(state.CipherSuite),
-		Protocol: state.NegotiatedProtocol, ServerName: state.ServerName, Resumed: state.DidResume, Verified: len(state.VerifiedChains) > 0,
-	}
-	for _, c := range state.PeerCertificates {
-		s.PeerCertificates = append(s.PeerCertificates, bytes.Clone(c.Raw))
-	}
-	return s, nil
+	return verbs.TLSState(tlsstream.StateOf(state)), nil
 }
 
 // tlsState returns the state of the TLS session.

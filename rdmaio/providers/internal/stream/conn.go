@@ -220,7 +220,7 @@ func (c *Conn) send(b *batch, release func()) error {
 	secured, _ := c.conn.(*tlsConn)
 	switch {
 	case secured != nil:
-		if err := secured.encrypt(b); err != nil {
+		if err := encrypt(secured, b); err != nil {
 			c.truncated = true
 			return err
 		}
@@ -246,7 +246,7 @@ func (c *Conn) send(b *batch, release func()) error {
 		}
 		var err error
 		if secured != nil {
-			err = secured.flush()
+			err = secured.Flush()
 		} else if c.tcp != nil {
 			_, err = b.bufs.WriteTo(c.tcp)
 		} else {

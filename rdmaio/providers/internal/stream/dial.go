@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -151,7 +152,7 @@ func dialError(err error) error {
 // peerClosed adds verbs.ErrPeerDisconnected to an error that says that the peer closed
 // or reset the stream.
 func peerClosed(err error) error {
-	if isClosed(err) {
+	if tlsstream.Closed(err) {
 		return fmt.Errorf("%w: %w", verbs.ErrPeerDisconnected, err)
 	}
 	return err

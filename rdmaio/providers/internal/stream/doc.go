@@ -83,14 +83,14 @@
 //
 // # TLS
 //
-// With Config.TLS, the stream of Dial and Listen is a tlsConn (ADR 0054). Its handshake runs where
-// the set-up of the framing runs, in the same time: in a goroutine of its own for each connection
-// of a listener. The framing sees a stream and does not know of TLS.
+// With Config.TLS, the stream of Dial and Listen is a tlsstream.Conn (ADR 0054). Its handshake runs
+// where the set-up of the framing runs, in the same time: in a goroutine of its own for each
+// connection of a listener. The framing sees a stream and does not know of TLS.
 //
 //	encrypt  The goroutine with the token makes the records of a batch from the registered
-//	         memory, which is then unpinned. tlsSocket holds them.
+//	         memory, which is then unpinned. tlsstream holds them.
 //	flush    All records are written together.
-//	read     tlsSocket returns whole records during the handshake, and anything after that. The
+//	read     tlsstream returns whole records during the handshake, and anything after that. The
 //	         payload of a long frame is decrypted and copied to its target.
 //
 // The device closes the socket below TLS, so no Close waits for a peer. Only hangup announces the

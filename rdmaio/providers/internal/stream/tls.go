@@ -2,86 +2,54 @@ package stream
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// secure has the TLS configurations of a device. It belongs to the device: the caller's
-// Config.TLS is not changed.
-type secure struct {
-	config   *tls.Config
-	optional bool // Config.TLSWithoutALPN
-}
+// tlsConn is a stream over TLS of a connection that the device has dialed or accepted.
+type tlsConn = tlsstream.Conn
 
-// newSecure completes the caller's configuration. It returns nil if there is none. name is the
-// application protocol of the framing.
+// secure has the TLS configurations of a device, which belong to it. If nil, there is no TLS.
+type secure struct{ *tlsstream.Settings }
+
+// newSecure completes the caller's configuration. It returns nil if there is none.
 func newSecure(cfg *Config) (*secure, error) {
 	if cfg.TLS == nil {
 		return nil, nil
 	}
-	c, err := completeTLS(cfg.TLS, cfg.ALPN)
+	s, err := tlsstream.New(tlsstream.Options{
+		Config: cfg.TLS, Protocol: cfg.ALPN, WithoutALPN: cfg.TLSWithoutALPN,
+		Mark: verbs.ErrTLS, ConfigField: "Config.TLS", ALPNField: "Config.TLSWithoutALPN",
+	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", err, verbs.ErrInvalidValue)
 	}
-	if c.ClientSessionCache == nil {
-		c.ClientSessionCache = tls.NewLRUClientSessionCache(0)
-	}
-	if choose := c.GetConfigForClient; choose != nil {
-		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			chosen, err := choose(hello)
-			if chosen == nil || err != nil {
-				return nil, err
-			}
-			return completeTLS(chosen, cfg.ALPN)
-		}
-	}
-	return &secure{config: c, optional: cfg.TLSWithoutALPN}, nil
-}
-
-// completeTLS returns a copy of a configuration with the defaults of this package.
-func completeTLS(c *tls.Config, protocol string) (*tls.Config, error) {
-	c = c.Clone()
-	if c.MinVersion == 0 {
-		c.MinVersion = tls.VersionTLS13
-	}
-	if c.MaxVersion != 0 && c.MaxVersion < c.MinVersion {
-		return nil, fmt.Errorf("Config.TLS: MaxVersion is %s, less than MinVersion, %s (%s if not set): %w",
-			tls.VersionName(c.MaxVersion), tls.VersionName(c.MinVersion), tls.VersionName(tls.VersionTLS13), verbs.ErrInvalidValue)
-	}
-	if len(c.NextProtos) == 0 {
-		c.NextProtos = []string{protocol}
-	}
-	c.Renegotiation = tls.RenegotiateNever
-	c.DynamicRecordSizingDisabled = true // the peer needs whole messages
-	return c, nil
+	return &secure{s}, nil
 }
 
 // canListen returns an error if a server cannot have a certificate.
 func (s *secure) canListen() error {
-	if s == nil || len(s.config.Certificates) > 0 || s.config.GetCertificate != nil || s.config.GetConfigForClient != nil {
+	if s == nil {
 		return nil
 	}
-	return fmt.Errorf("Config.TLS has no certificate, which a server must have: set its Certificates: %w", verbs.ErrInvalidValue)
+	if err := s.CanListen(); err != nil {
+		return fmt.Errorf("%w: %w", err, verbs.ErrInvalidValue)
+	}
+	return nil
 }
 
-// client returns the client's end of a TLS connection, before the handshake. With a nil s it
-// returns conn. addr is the address that was dialed, whose host the server's certificate must name
-// unless Config.TLS.ServerName is set.
+// client returns the client's end of a TLS connection to addr, before the handshake. With a nil s
+// it returns conn.
 func (s *secure) client(conn net.Conn, addr string) net.Conn {
 	if s == nil {
 		return conn
 	}
-	config := s.config
-	if host, _, err := net.SplitHostPort(addr); err == nil && config.ServerName == "" {
-		config = config.Clone()
-		config.ServerName = host
-	}
-	return &tlsConn{secure: s, sock: tlsSocket{Conn: conn}, config: config}
+	return s.Client(conn, addr)
 }
 
 // server returns the server's end.
@@ -89,7 +57,7 @@ func (s *secure) server(conn net.Conn) net.Conn {
 	if s == nil {
 		return conn
 	}
-	return &tlsConn{secure: s, sock: tlsSocket{Conn: conn}, config: s.config, isServer: true}
+	return s.Server(conn)
 }
 
 // handshake does the TLS handshake of a connection that has TLS. The caller has set the deadline
@@ -99,42 +67,33 @@ func handshake(ctx context.Context, conn net.Conn, limit time.Time) error {
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithDeadline(ctx, limit)
-	defer cancel()
-	err := c.handshake(ctx)
-	if err == nil {
-		return nil
-	}
-	err = c.explain(err)
-	if c.isServer && errors.Is(err, verbs.ErrTLS) {
-		c.turnAway(err, limit)
+	err := c.Handshake(ctx, limit)
+	if err != nil && !errors.Is(err, verbs.ErrTLS) {
+		return peerClosed(err)
 	}
 	return err
 }
 
-func (c *tlsConn) handshake(ctx context.Context) error {
-	if c.isServer {
-		if err := c.sock.readRecord(); err != nil { // before crypto/tls allocates its state
-			return err
-		}
-		c.tls = tls.Server(&c.sock, c.config)
-	} else {
-		c.tls = tls.Client(&c.sock, c.config)
-	}
-	err := c.tls.HandshakeContext(ctx)
-	if err != nil {
-		return err
-	}
-	c.sock.settled = true
-	if c.tls.ConnectionState().NegotiatedProtocol == "" && !c.secure.optional {
-		return &alpnError{c.config.NextProtos}
-	}
-	return nil
+// encrypt makes the records of a batch. tlsConn.Flush must follow.
+func encrypt(c *tlsConn, b *batch) error {
+	c.Hold()
+	b.staged, b.direct = b.staged+b.direct, 0
+	return b.writeEach(c)
 }
 
-// alpnError is the error for a peer that takes no part in ALPN.
-type alpnError struct{ want []string }
-
-func (e *alpnError) Error() string {
-	return fmt.Sprintf("the peer names no application protocol (ALPN), must be one of %q: it may speak another protocol; Config.TLSWithoutALPN accepts it", e.want)
+// setUpFailed returns the error of a set-up over c that has failed with err. It recognizes a peer
+// whose TLS differs.
+func (c *Conn) setUpFailed(err error) error {
+	if s, ok := c.conn.(*tlsConn); ok {
+		// A server's verdict on the client's certificate comes after the client's handshake.
+		if tlsstream.IsAlert(err) {
+			return s.Explain(err)
+		}
+		return peerClosed(err)
+	}
+	// The set-up does not move what it has read, so that the first bytes are where they were.
+	if first := c.buf[:c.w]; len(first) > 1 && tlsstream.IsRecord(first) {
+		return fmt.Errorf("%w: the peer speaks TLS: set Config.TLS here, or unset it there: its first bytes are %q: %w", verbs.ErrTLS, first[:min(len(first), 16)], err)
+	}
+	return peerClosed(err)
 }

@@ -1,13 +1,16 @@
-package stream
+package tlsstream
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // A batch is sent over TLS in two steps. First all its records are made and held, which waits for
-// no peer, so that its regions can be unpinned. Then they are written together, by one system call
+// no peer, so that its memory can be given back. Then they are written together, by one system call
 // if the socket takes them. crypto/tls alone would write each record, of at most 16 KiB, and a
 // write that was interrupted could not be continued.
 
-// held is the part of tlsSocket that holds records.
+// held is the part of socket that holds records.
 type held struct {
 	mu   sync.Mutex
 	on   bool
@@ -15,18 +18,13 @@ type held struct {
 	done int     // bytes of buf that were written
 }
 
-// heldBuffers are the buffers that no connection has borrowed. A batch needs little more than
-// batchBytes.
+// heldBuffers are the buffers that no connection has borrowed. A batch needs little more than its
+// own size.
 var heldBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// encrypt makes the records of a batch. flush must follow.
-func (c *tlsConn) encrypt(b *batch) error {
-	c.sock.hold()
-	b.staged, b.direct = b.staged+b.direct, 0
-	return b.writeEach(c.tls)
-}
+// Hold makes Write hold records until Flush has written them. Write then waits for no peer.
+func (c *Conn) Hold() { c.sock.hold() }
 
-// hold makes Write hold records until flush has written them.
 func (h *held) hold() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -36,7 +34,7 @@ func (h *held) hold() {
 
 // Write implements net.Conn, for crypto/tls. The reader may call it too, to answer a KeyUpdate: its
 // record then follows those that are held.
-func (s *tlsSocket) Write(b []byte) (int, error) {
+func (s *socket) Write(b []byte) (int, error) {
 	s.held.mu.Lock()
 	if on := s.held.on; on {
 		*s.held.buf = append(*s.held.buf, b...)
@@ -44,12 +42,21 @@ func (s *tlsSocket) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	s.held.mu.Unlock()
+	if s.settled {
+		// The reader sends an answer. crypto/tls is locked meanwhile, so a peer that does not read
+		// would hold the writer, too.
+		_ = s.Conn.SetWriteDeadline(time.Now().Add(answerTime))
+		defer s.Conn.SetWriteDeadline(time.Time{})
+	}
 	return s.Conn.Write(b)
 }
 
-// flush writes the records that are held, up to the write deadline. After an error of the deadline
+// answerTime is the longest time that the answer to a KeyUpdate may take.
+const answerTime = 5 * time.Second
+
+// Flush writes the records that are held, up to the write deadline. After an error of the deadline
 // it can be called again.
-func (c *tlsConn) flush() error {
+func (c *Conn) Flush() error {
 	h := &c.sock.held
 	for {
 		h.mu.Lock()

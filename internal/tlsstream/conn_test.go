@@ -1,4 +1,4 @@
-package stream
+package tlsstream
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func TestTLSSocket(t *testing.T) {
 		"at once": func(r io.Reader) io.Reader { return r }, "by byte": iotest.OneByteReader, "in halves": iotest.HalfReader, "end with data": iotest.DataErrReader,
 	} {
 		for settled := range len(records) + 1 {
-			s := &tlsSocket{Conn: &script{Reader: split(bytes.NewReader(all))}}
+			s := &socket{Conn: &script{Reader: split(bytes.NewReader(all))}}
 			var got []byte
 			for i, want := range records[:settled] {
 				for n := 0; n < len(want); {
@@ -77,7 +77,7 @@ func TestTLSSocket(t *testing.T) {
 func TestTLSSocketTruncated(t *testing.T) {
 	whole := record(22, 600)
 	for n := range whole {
-		s := &tlsSocket{Conn: &script{Reader: bytes.NewReader(whole[:n])}}
+		s := &socket{Conn: &script{Reader: bytes.NewReader(whole[:n])}}
 		if k, err := s.Read(make([]byte, 1000)); k != 0 || err != io.EOF || !s.ended || s.received != int64(n) {
 			t.Errorf("%d of %d bytes: %d, %v, received %d", n, len(whole), k, err, s.received)
 		}
@@ -91,7 +91,7 @@ func FuzzTLSSocket(f *testing.F) {
 	f.Add(bytes.Join([][]byte{record(22, 100), record(20, 1), record(23, 70)}, nil), uint8(2))
 	f.Add([]byte("GET / HTTP/1.1\r\n"), uint8(1))
 	f.Fuzz(func(t *testing.T, b []byte, settled uint8) {
-		s := &tlsSocket{Conn: &script{Reader: iotest.HalfReader(bytes.NewReader(b))}}
+		s := &socket{Conn: &script{Reader: iotest.HalfReader(bytes.NewReader(b))}}
 		var got []byte
 		buf := make([]byte, 4096)
 		for i := uint8(0); ; i++ {
@@ -116,7 +116,7 @@ func TestTLSSocketMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 100 {
-		s := &tlsSocket{Conn: &script{Reader: bytes.NewReader([]byte{22, 3, 1, 0x40, 0})}}
+		s := &socket{Conn: &script{Reader: bytes.NewReader([]byte{22, 3, 1, 0x40, 0})}}
 		s.Read(make([]byte, 8))
 	}
 	runtime.ReadMemStats(&after)
@@ -129,17 +129,17 @@ func TestTLSSocketMemory(t *testing.T) {
 // continues.
 func TestTLSHeld(t *testing.T) {
 	to := &script{most: 7}
-	c := &tlsConn{sock: tlsSocket{Conn: to}}
+	c := &Conn{sock: socket{Conn: to}}
 	c.sock.hold()
 	c.sock.Write([]byte("the records of a batch, "))
 	c.sock.Write([]byte("and one of the reader"))
 	for range 3 {
-		if err := c.flush(); !errors.Is(err, errNoRoom) {
+		if err := c.Flush(); !errors.Is(err, errNoRoom) {
 			t.Fatalf("%v, want %v", err, errNoRoom)
 		}
 	}
 	to.most = 0
-	if err := c.flush(); err != nil {
+	if err := c.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	c.sock.Write([]byte(", then others"))

@@ -1,4 +1,4 @@
-package stream
+package tlsstream
 
 import (
 	"crypto/tls"
@@ -9,40 +9,40 @@ import (
 	"time"
 )
 
-// tlsConn is a stream over TLS of a connection that the device has dialed or accepted. Its
-// handshake has its own time limit: see handshake.
+// Conn is a stream over TLS. Settings.Client and Server return it, and Handshake must be called
+// first. One goroutine reads, and one writes.
 //
 // Closing it closes the socket at once, without the close_notify of TLS: that is the concern of
 // CloseWrite. So no goroutine that closes connections waits for a peer that does not read.
-type tlsConn struct {
-	secure   *secure
+type Conn struct {
+	settings *Settings
 	config   *tls.Config
 	isServer bool
-	sock     tlsSocket
+	sock     socket
 	tls      *tls.Conn // nil until the handshake has begun
 }
 
-// errTruncated is the error for a stream that ended without close_notify. Anybody on the path can
+// ErrTruncated is the error for a stream that ended without close_notify. Anybody on the path can
 // end a TCP connection, and crypto/tls does not report it between two records.
-var errTruncated = fmt.Errorf("the peer or an attacker closed the TCP connection without the end of TLS (close_notify): data may be missing (RFC 8446 §6.1): %w", io.ErrUnexpectedEOF)
+var ErrTruncated = fmt.Errorf("the peer or an attacker closed the TCP connection without the end of TLS (close_notify): data may be missing (RFC 8446 §6.1): %w", io.ErrUnexpectedEOF)
 
 // Read implements net.Conn. The end of the stream is an error unless the peer has announced it.
-func (c *tlsConn) Read(b []byte) (int, error) {
+func (c *Conn) Read(b []byte) (int, error) {
 	n, err := c.tls.Read(b)
 	if err == io.EOF && c.sock.ended {
-		err = errTruncated
+		err = ErrTruncated
 	}
 	return n, err
 }
 
 // Write implements net.Conn.
-func (c *tlsConn) Write(b []byte) (int, error) { return c.tls.Write(b) }
+func (c *Conn) Write(b []byte) (int, error) { return c.tls.Write(b) }
 
 // Close implements net.Conn.
-func (c *tlsConn) Close() error { return c.sock.Conn.Close() }
+func (c *Conn) Close() error { return c.sock.Conn.Close() }
 
 // CloseWrite announces the end of the stream.
-func (c *tlsConn) CloseWrite() error {
+func (c *Conn) CloseWrite() error {
 	if err := c.tls.CloseWrite(); err != nil {
 		return err
 	}
@@ -52,29 +52,42 @@ func (c *tlsConn) CloseWrite() error {
 	return nil
 }
 
+// Goodbye announces the end of the stream and closes it. It takes at most the time limit. Nothing
+// must be written at the same time.
+func (c *Conn) Goodbye(limit time.Duration) {
+	at := time.Now().Add(limit)
+	_ = c.sock.Conn.SetWriteDeadline(at) // an answer of the reader may hold crypto/tls
+	c.sock.hold()
+	if c.tls.CloseWrite() == nil { // it has set another deadline
+		_ = c.sock.Conn.SetWriteDeadline(at)
+		_ = c.Flush()
+	}
+	_ = c.Close()
+}
+
 // ConnectionState returns the state of the session, after the handshake.
-func (c *tlsConn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }
+func (c *Conn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }
 
 // NetConn returns the connection below TLS.
-func (c *tlsConn) NetConn() net.Conn { return c.sock.Conn }
+func (c *Conn) NetConn() net.Conn { return c.sock.Conn }
 
 // LocalAddr implements net.Conn.
-func (c *tlsConn) LocalAddr() net.Addr { return c.sock.LocalAddr() }
+func (c *Conn) LocalAddr() net.Addr { return c.sock.LocalAddr() }
 
 // RemoteAddr implements net.Conn.
-func (c *tlsConn) RemoteAddr() net.Addr { return c.sock.RemoteAddr() }
+func (c *Conn) RemoteAddr() net.Addr { return c.sock.RemoteAddr() }
 
 // SetDeadline implements net.Conn.
-func (c *tlsConn) SetDeadline(t time.Time) error { return c.sock.SetDeadline(t) }
+func (c *Conn) SetDeadline(t time.Time) error { return c.sock.SetDeadline(t) }
 
 // SetReadDeadline implements net.Conn.
-func (c *tlsConn) SetReadDeadline(t time.Time) error { return c.sock.SetReadDeadline(t) }
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.sock.SetReadDeadline(t) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *tlsConn) SetWriteDeadline(t time.Time) error { return c.sock.SetWriteDeadline(t) }
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.sock.SetWriteDeadline(t) }
 
-// tlsSocket is the connection below TLS. One goroutine at a time reads from it.
-type tlsSocket struct {
+// socket is the connection below TLS. One goroutine at a time reads from it.
+type socket struct {
 	net.Conn
 	held
 	settled  bool   // the handshake is complete
@@ -86,7 +99,7 @@ type tlsSocket struct {
 
 // Read implements net.Conn. During the handshake it returns nothing of a record before all of it
 // has arrived: crypto/tls allocates what the header of a record announces.
-func (s *tlsSocket) Read(b []byte) (int, error) {
+func (s *socket) Read(b []byte) (int, error) {
 	if s.settled {
 		s.whole = len(s.ahead)
 		if s.whole == 0 {
@@ -105,7 +118,7 @@ func (s *tlsSocket) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (s *tlsSocket) read(b []byte) (int, error) {
+func (s *socket) read(b []byte) (int, error) {
 	n, err := s.Conn.Read(b)
 	s.received += int64(n)
 	s.ended = s.ended || err == io.EOF
@@ -121,18 +134,18 @@ const (
 	recordMajor     = 3 // first byte of the version
 )
 
-// isRecord reports whether b can be the beginning of a stream over TLS.
-func isRecord(b []byte) bool {
+// IsRecord reports whether b can be the beginning of a stream over TLS.
+func IsRecord(b []byte) bool {
 	return len(b) > 0 && (b[0] == recordHandshake || b[0] == recordAlert) && (len(b) == 1 || b[1] == recordMajor)
 }
 
 // readRecord reads ahead until whole bytes of it are a record. It keeps no more memory than twice
 // the bytes that have arrived.
-func (s *tlsSocket) readRecord() error {
+func (s *socket) readRecord() error {
 	first := s.received == 0
 	for want := recordHeader; ; {
 		b := s.ahead
-		if len(b) > 0 && first && !isRecord(b) {
+		if len(b) > 0 && first && !IsRecord(b) {
 			return &notTLSError{b}
 		}
 		if len(b) >= recordHeader {
@@ -161,16 +174,22 @@ func (e *notTLSError) Error() string {
 	return fmt.Sprintf("the peer speaks no TLS: its first bytes are %q, must be a TLS record", e.found[:min(len(e.found), 16)])
 }
 
+// lingerTime is the time that a peer has to read why its handshake failed.
+const lingerTime = time.Second
+
 // turnAway reports to a client that its handshake has failed, and gives it time to read that until
 // limit: closing a connection with unread input would reset it, and the client might lose the
 // alert.
-func (c *tlsConn) turnAway(err error, limit time.Time) {
+func (c *Conn) turnAway(err error, limit time.Time) {
 	linger := time.Now().Add(lingerTime)
 	if linger.After(limit) {
 		linger = limit
 	}
 	c.SetDeadline(linger)
 	if plain := (*notTLSError)(nil); errors.As(err, &plain) {
+		if c.settings.Quiet {
+			return
+		}
 		// A peer that expects no TLS can recognize the record: see speaksTLS.
 		const fatal, unexpectedMessage = 2, 10
 		if _, err := c.sock.Conn.Write([]byte{recordAlert, recordMajor, 3, 0, 2, fatal, unexpectedMessage}); err != nil {
@@ -183,7 +202,7 @@ func (c *tlsConn) turnAway(err error, limit time.Time) {
 	if half, ok := c.sock.Conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 		return
 	}
-	buf := make([]byte, HandshakeInput)
+	buf := make([]byte, 2<<10)
 	for left := 64 << 10; left > 0; {
 		n, err := c.sock.Conn.Read(buf)
 		if left -= n; err != nil {
