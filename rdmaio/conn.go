@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/lograte"
+	"github.com/rpcrdma/rpcrdma/internal/places"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -83,7 +84,7 @@ type Conn struct {
 	cancel context.CancelCauseFunc
 
 	handlers sync.WaitGroup // Requests delivered and not answered, without Config.NonBlocking
-	requests requestQueue
+	requests places.Queue[request]
 
 	kept keptReplies
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/internal/places"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
 
@@ -13,7 +14,7 @@ import (
 type shared struct {
 	memory budget
 	joined joinedMemory
-	places places
+	places places.Places[request]
 	faults *slog.Logger // for errors and panics of handlers
 	log    *slog.Logger // for records that peers can cause
 

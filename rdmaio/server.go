@@ -60,7 +60,7 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 	s.taking, s.stop = context.WithCancelCause(run)
 	s.shared.log, s.shared.ends, s.shared.faults = s.log, lograte.New(set.Logger), lograte.New(set.faults)
 	s.shared.memory.most = int64(set.MaxMemory)
-	s.shared.places.most = set.MaxHandlers
+	s.shared.places.Most = set.MaxHandlers
 	s.wg.Add(2)
 	go s.accept(run)
 	go s.trim(run)

@@ -79,7 +79,7 @@ func Table() []Row {
 		// Calls and services know no carrier.
 		{Package: "runtime/oncrpc", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text"}},
 		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc", "runtime/oncrpc/rpc"}},
-		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/oncrpc", "internal/lograte", "internal/tlsstream"}},
+		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/oncrpc", "internal/lograte", "internal/places", "internal/ratelimit", "internal/tlsstream"}},
 		{Package: "runtime/oncrpc/mem", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/tcp"}},
 		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
 		// R332: a draft that no connection speaks. It stays apart from the profile in use.
@@ -92,7 +92,7 @@ func Table() []Row {
 		{Package: "rdmaio/verbs/verbstest/...", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs", "internal/pcapng"}},
 		{Package: "rdmaio/providers/internal/soft", Imports: []string{"rdmaio/verbs"}},
-		{Package: "rdmaio/providers/internal/stream", Imports: []string{"internal/tlsstream", "rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
+		{Package: "rdmaio/providers/internal/stream", Imports: []string{"internal/ratelimit", "internal/tlsstream", "rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
 		// A second reading of the documents of iWARP, for tests, without code of the provider.
 		{Package: "rdmaio/providers/iwarp/internal/stranger", Imports: []string{"internal/witness", "internal/pcapng"}},
 		{Package: "rdmaio/providers/iwarp/internal/strangertest", Imports: []string{"rdmaio/providers/iwarp", "rdmaio/providers/iwarp/internal/stranger", "rdmaio/verbs", "internal/leak"}},
@@ -119,7 +119,7 @@ func Table() []Row {
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
 
 		// The transport, which gets a provider from its user, and the protocols over it.
-		{Package: "rdmaio", Imports: []string{"internal/lograte", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/xdr/codec"}},
+		{Package: "rdmaio", Imports: []string{"internal/lograte", "internal/places", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/xdr/codec"}},
 		{Package: "rdmaio/xchar", Deny: pure, Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
 		{Package: "rdmaio/hostauth/...", Deny: pure}, // rdmaio calls it
 		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
@@ -138,6 +138,8 @@ func Table() []Row {
 		{Package: "internal/jsontext", Sequential: true},
 		{Package: "internal/leak"},
 		{Package: "internal/lograte"},
+		{Package: "internal/places"},
+		{Package: "internal/ratelimit"},
 		{Package: "internal/cli", Outside: []string{kong}, Unsafe: []string{"terminal_unix.go"}},
 		{Package: "internal/cli/completion", Imports: []string{"internal/cli"}, Outside: []string{kong}},
 		{Package: "internal/cli/completion/completiontest", Imports: []string{"internal/cli/completion", "internal/witness"}},

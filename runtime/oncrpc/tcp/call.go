@@ -95,7 +95,7 @@ func (c *Conn) begin(p *pending) error {
 		return fmt.Errorf("%w: %#x", oncrpc.ErrXIDInUse, xid)
 	}
 	if c.calls[xid] = p; len(c.calls) == 1 {
-		c.wake.Broadcast() // the connection must not stop reading
+		c.resume() // the connection must not stop reading
 	}
 	c.enqueue(&p.out)
 	return nil

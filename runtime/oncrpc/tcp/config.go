@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"runtime"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/lograte"
@@ -47,6 +48,12 @@ type Config struct {
 	// as many loses the connection.
 	MaxRequests int
 
+	// MaxHandlers is the largest number of handlers of a server that run at a time, beside one for
+	// each connection. If zero, the default is 256 for each processor (GOMAXPROCS). If negative,
+	// there is no limit but the MaxRequests of each connection. Further Requests wait in a queue.
+	// It has no effect with NonBlocking.
+	MaxHandlers int
+
 	// MaxRecord is the size of the longest record received, in bytes. If zero, the default is 16
 	// MiB and 64 KiB. If negative, there is no limit but the 2 GiB of the largest int32.
 	MaxRecord int
@@ -82,6 +89,11 @@ type Config struct {
 	// negative, there is no limit. Further connections are closed at once.
 	MaxConns int
 
+	// AcceptRate is the largest number of connections that a server accepts in a second, and the
+	// largest burst. If zero, the default is 5,000. If negative, there is no limit. Further
+	// connections wait in the system's queue.
+	AcceptRate int
+
 	// MaxPerSource is the largest number of connections of a server from one IPv4 address or one
 	// IPv6 network of 64 bits. If zero, the default is 64. If negative, there is no limit.
 	// Connections from this machine are limited only if it is positive.
@@ -99,8 +111,8 @@ type settings struct {
 	faults *slog.Logger // of handlers
 }
 
-// settle returns the configuration with its defaults. Limits that are off are the largest int, and
-// times that are off are zero.
+// settle returns the configuration with its defaults. Limits that are off are the largest int, but
+// MaxHandlers and AcceptRate zero. Times that are off are zero.
 func (cfg *Config) settle() settings {
 	var s settings
 	if cfg != nil {
@@ -124,6 +136,8 @@ func (cfg *Config) settle() settings {
 	}
 	limit(&s.MaxCalls, 256, 1<<16)
 	limit(&s.MaxRequests, 64, math.MaxInt/2)
+	limit(&s.MaxHandlers, 256*runtime.GOMAXPROCS(0), 0)
+	limit(&s.AcceptRate, 5000, 0)
 	limit(&s.MaxRecord, 16<<20+64<<10, math.MaxInt32)
 	s.MaxRecord = min(s.MaxRecord, math.MaxInt32)
 	limit(&s.MaxFragments, 16<<10, math.MaxInt)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/places"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -23,10 +24,11 @@ import (
 type Conn struct {
 	set      settings
 	handler  oncrpc.Handler
-	budget   *budget      // of its server; nil for a client
+	shared   *shared      // with the other connections of its server, if any
 	log      *slog.Logger // with the peer's address
 	out      writer
 	in       records
+	waiting  places.Queue[request]
 	xids     oncrpc.XIDs
 	ready    atomic.Bool   // this side may make Calls
 	slots    chan struct{} // has an element for each Call in progress
@@ -46,6 +48,7 @@ type Conn struct {
 	err       error     // why it is down
 	draining  bool
 	queue     queue
+	stalled   bool // with MaxRequests; its reader fills the read buffer
 	writes    bool // a goroutine writes
 	hurry     bool // its write was interrupted
 	calls     map[uint32]*pending
@@ -72,7 +75,7 @@ func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConn(nc, set, false, set.ReverseHandler, nil), nil
+	return newConn(nc, set, false, set.ReverseHandler, alone()), nil
 }
 
 // NewConn returns the client's side of a connection over any stream, such as a net.Pipe. Close
@@ -80,13 +83,13 @@ func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 // write by a deadline: a stream that cannot go on after that, such as a tls.Conn, is then lost.
 func NewConn(nc net.Conn, cfg *Config) *Conn {
 	set := cfg.settle()
-	return newConn(nc, set, false, set.ReverseHandler, nil)
+	return newConn(nc, set, false, set.ReverseHandler, alone())
 }
 
 // ServeConn returns the server's side of a connection over any stream, whose Calls h serves. Close
 // closes the stream. cfg may be nil; its limits for all connections of a server have no effect.
 func ServeConn(nc net.Conn, h oncrpc.Handler, cfg *Config) *Conn {
-	return newConn(nc, cfg.settle(), true, h, nil)
+	return newConn(nc, cfg.settle(), true, h, alone())
 }
 
 // keepAlive returns the configuration of the system's probes.
@@ -99,9 +102,9 @@ func (s *settings) keepAlive() net.KeepAliveConfig {
 	return net.KeepAliveConfig{Enable: true, Idle: interval, Interval: interval, Count: probes}
 }
 
-func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, b *budget) *Conn {
+func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *shared) *Conn {
 	c := &Conn{
-		set: set, handler: h, budget: b, slots: make(chan struct{}, set.MaxCalls), calls: make(map[uint32]*pending),
+		set: set, handler: h, shared: with, slots: make(chan struct{}, set.MaxCalls), calls: make(map[uint32]*pending),
 		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: memories.Get().(*[]byte),
 	}
 	c.wake.L = &c.mu
@@ -143,7 +146,7 @@ func (c *Conn) read() {
 			break
 		}
 	}
-	c.budget.release(c.reserved)
+	c.shared.budget.release(c.reserved)
 	c.reserved = 0
 }
 
@@ -167,7 +170,7 @@ func (c *Conn) dispatch(rec []byte) error {
 		keep(rec)
 		c.record = memories.Get().(*[]byte)
 	}
-	c.budget.release(c.reserved)
+	c.shared.budget.release(c.reserved)
 	c.reserved = 0
 	return nil
 }
@@ -216,6 +219,7 @@ func (c *Conn) fail(why error) {
 	for _, r := range unsent {
 		c.release(r, why)
 	}
+	c.dropWaiting()
 	switch {
 	case errors.Is(why, oncrpc.ErrClosed), errors.Is(why, ErrPeerClosed):
 		c.log.Debug("tcp: connection ended", "reason", why)
@@ -281,76 +285,4 @@ func (c *Conn) drain() {
 	}
 	c.mu.Unlock()
 	c.fail(oncrpc.ErrClosed)
-}
-
-// reserve takes n bytes from the server's budget for the record that is read. It waits for them,
-// for RecordTimeout at most.
-func (c *Conn) reserve(n int) error {
-	if c.budget == nil || n <= 0 {
-		return nil
-	}
-	var limit <-chan time.Time
-	for {
-		freed, ok := c.budget.take(n, c.reserved)
-		if ok {
-			c.reserved += n
-			return nil
-		}
-		c.mu.Lock()
-		calls := len(c.calls)
-		c.mu.Unlock()
-		if calls > 0 {
-			return fmt.Errorf("%w: Config.MaxMemory is used up, and it was called", ErrLimit)
-		}
-		if limit == nil && c.set.RecordTimeout > 0 {
-			timer := time.NewTimer(c.set.RecordTimeout)
-			defer timer.Stop()
-			limit = timer.C
-		}
-		select {
-		case <-freed:
-		case <-c.ctx.Done():
-			return c.Err()
-		case <-limit:
-			return fmt.Errorf("%w: no memory within Config.RecordTimeout (%v): Config.MaxMemory is used up", ErrLimit, c.set.RecordTimeout)
-		}
-	}
-}
-
-// budget bounds the memory of all connections of a server.
-type budget struct {
-	most int
-
-	mu    sync.Mutex
-	used  int
-	freed chan struct{} // closed and replaced when some is given back; nil: no reader waits
-}
-
-// take takes n bytes for a connection that has own bytes, unless it would then have more than
-// remain. If so, it returns a channel that is closed when there may be more.
-func (b *budget) take(n, own int) (freed <-chan struct{}, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if own+n <= b.most-b.used-n {
-		b.used += n
-		return nil, true
-	}
-	if b.freed == nil {
-		b.freed = make(chan struct{})
-	}
-	return b.freed, false
-}
-
-// release gives back n bytes. A nil budget is allowed.
-func (b *budget) release(n int) {
-	if b == nil || n == 0 {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.used -= n
-	if b.freed != nil {
-		close(b.freed)
-		b.freed = nil
-	}
 }

@@ -20,7 +20,9 @@
 // # Requests
 //
 // Each Request has a goroutine, unless Config.NonBlocking is set, so that a slow handler holds no
-// other Call. With Config.MaxRequests unanswered, a connection stops reading until one is answered.
+// other Call; a server runs Config.MaxHandlers of them at a time, and one more for each connection.
+// With Config.MaxRequests unanswered, a connection takes no more until one is answered. It still
+// reads 16 KiB ahead, to notice that the client has gone: Request.Context then ends.
 // A handler may call the client on Request.Conn after AllowReverse. While such Calls are in
 // progress, the connection must go on reading, and is closed if the client exceeds its limits.
 //
@@ -30,5 +32,5 @@
 // Config.MaxFragments fragments, empty ones included. Its memory follows the bytes that have
 // arrived: 64 KiB at first, then at most 32 times as much as came. A record that makes no progress
 // for Config.RecordTimeout ends the connection, as does a peer that reads nothing for
-// Config.SendTimeout. Config has limits for connections, too, in all and per source.
+// Config.SendTimeout. Config has limits for connections, too: in all, per source and per second.
 package tcp

@@ -33,6 +33,11 @@ func newService() *rpc.Handler {
 	return rpc.NewHandler(nil, svc)
 }
 
+// xidOf returns the XID of a Request.
+func xidOf(r *oncrpc.Request) uint32 { return wordAt(r.Message, 0) }
+
+func wordAt(b []byte, at int) uint32 { return binary.BigEndian.Uint32(b[at:]) }
+
 // double calls procedure 1.
 func double(t testing.TB, c oncrpc.Carrier) {
 	t.Helper()

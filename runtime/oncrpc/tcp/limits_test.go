@@ -77,25 +77,30 @@ func TestPeerNeverReads(t *testing.T) {
 	})
 }
 
+// tcpPair returns both ends of a connection over TCP.
+func tcpPair(t *testing.T) (ours, theirs net.Conn) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil {
+		defer ln.Close()
+		ours, err = net.Dial("tcp", ln.Addr().String())
+	}
+	if err == nil {
+		theirs, err = ln.Accept()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ours, theirs
+}
+
 // A cancelled Call that was sent in part is sent to its end, from memory of the connection: the
 // caller's may change at once.
 func TestCancelledHalfSent(t *testing.T) {
 	for _, pipe := range []bool{true, false} {
-		var ours, theirs net.Conn
-		if pipe {
-			ours, theirs = net.Pipe()
-		} else {
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if ours, err = net.Dial("tcp", ln.Addr().String()); err != nil {
-				t.Fatal(err)
-			}
-			if theirs, err = ln.Accept(); err != nil {
-				t.Fatal(err)
-			}
-			_ = ln.Close()
+		ours, theirs := net.Pipe()
+		if !pipe {
+			ours, theirs = tcpPair(t)
 		}
 		c := tcp.NewConn(ours, nil)
 		const size = 16 << 20

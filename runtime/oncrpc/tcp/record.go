@@ -100,6 +100,15 @@ func (rd *records) fragment(buf []byte, n int) ([]byte, error) {
 	return buf, nil
 }
 
+// full reports whether the read buffer is full.
+func (rd *records) full() bool { return rd.r.Buffered() == rd.r.Size() }
+
+// more reads once into the read buffer, which is not full.
+func (rd *records) more() error {
+	_, err := rd.r.Peek(rd.r.Buffered() + 1)
+	return err
+}
+
 // larger returns memory for buf and n more bytes, or for a part of them.
 func (rd *records) larger(buf []byte, n int) ([]byte, error) {
 	to := memoryFor(min(len(buf)+n, max(firstSize, growth*len(buf))))

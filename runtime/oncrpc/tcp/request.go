@@ -2,11 +2,13 @@ package tcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
+	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -15,6 +17,7 @@ import (
 type request struct {
 	oncrpc.Request
 	conn     *Conn
+	handler  oncrpc.Handler // while it waits for a place, or runs at one
 	out      message
 	memory   *[]byte // of Message
 	reserved int     // bytes of it in the server's budget
@@ -58,7 +61,9 @@ func (c *Conn) admit() (oncrpc.Handler, error) {
 	defer c.mu.Unlock()
 	for c.requests >= c.set.MaxRequests && c.err == nil {
 		if len(c.calls) == 0 {
-			c.wake.Wait()
+			if err := c.stall(); err != nil {
+				return nil, err
+			}
 		} else if c.requests < 2*c.set.MaxRequests {
 			break
 		} else {
@@ -76,12 +81,43 @@ func (c *Conn) admit() (oncrpc.Handler, error) {
 	return c.handler, nil
 }
 
+// stall waits until resume is called. Meanwhile it fills the read buffer, for the end of the stream
+// to be noticed, and returns the error of that. It returns after each read, so the caller has to
+// look whether it can go on. c.mu is locked, but not while it waits.
+func (c *Conn) stall() error {
+	if c.in.full() {
+		c.wake.Wait() // what the buffer has comes before the end of the stream
+		return nil
+	}
+	c.stalled = true
+	c.mu.Unlock()
+	err := c.in.more()
+	c.mu.Lock()
+	if !c.stalled { // the read may have ended before it saw the deadline of resume
+		_ = c.out.nc.SetReadDeadline(time.Time{})
+	}
+	c.stalled = false
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// resume ends a stall. c.mu is locked.
+func (c *Conn) resume() {
+	c.wake.Broadcast()
+	if c.stalled {
+		c.stalled = false
+		_ = c.out.nc.SetReadDeadline(time.Unix(1, 0)) // long ago
+	}
+}
+
 // forget ends a Request that admit counted.
 func (c *Conn) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requests--
-	c.wake.Broadcast()
+	c.resume()
 }
 
 // Conn implements oncrpc.Responder.
@@ -135,19 +171,6 @@ func (r *request) Report(err error) {
 	r.conn.set.faults.Warn("tcp: a handler failed", "peer", r.conn.RemoteAddr(), "xid", fmt.Sprintf("0x%08x", r.xid), "reason", err)
 }
 
-// Serve implements oncrpc.Responder.
-func (r *request) Serve(h oncrpc.Handler) {
-	if r.conn.set.NonBlocking {
-		r.conn.handle(r, h)
-		return
-	}
-	r.conn.wg.Add(1) // Close waits for the answer first
-	go func() {
-		defer r.conn.wg.Done()
-		r.conn.handle(r, h)
-	}()
-}
-
 // first reports whether this is the first answer to the Request, and keeps its done function. It
 // calls done with ErrAnswered if it is not.
 func (r *request) first(done func(error)) bool {
@@ -162,25 +185,6 @@ func (r *request) first(done func(error)) bool {
 	return true
 }
 
-// handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
-func (c *Conn) handle(r *request, h oncrpc.Handler) {
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		v := recover()
-		if v == nil { // recover returns an error for panic(nil)
-			v = "it called runtime.Goexit, as testing.T.Fatal does"
-		}
-		c.set.faults.Error("tcp: a handler panicked, its connection is closed", "peer", c.RemoteAddr(), "panic", v, "stack", string(debug.Stack()))
-		c.fail(fmt.Errorf("%w: %v", oncrpc.ErrPanic, v))
-		r.Request.Drop(nil) // by way of all Responders
-	}()
-	h.ServeRPC(&r.Request)
-	returned = true
-}
-
 // release gives back the memory of an answered Request and calls its done function.
 func (c *Conn) release(r *request, err error) {
 	if err == nil {
@@ -193,10 +197,10 @@ func (c *Conn) release(r *request, err error) {
 	} else {
 		keep(*memory)
 	}
-	c.budget.release(r.reserved)
+	c.shared.budget.release(r.reserved)
 	r.memory, r.Message, r.out.Message = nil, nil, oncrpc.Message{}
 	c.mu.Lock()
 	c.requests--
-	c.wake.Broadcast()
+	c.resume()
 	c.mu.Unlock()
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/ratelimit"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -19,7 +20,8 @@ type Server struct {
 	log     *slog.Logger
 	ln      net.Listener
 	handler oncrpc.Handler
-	budget  budget
+	shared  shared
+	rate    ratelimit.Bucket
 	ctx     context.Context // ends when the server accepts no more connections
 	stop    context.CancelCauseFunc
 	wg      sync.WaitGroup // the accept loop and one for each connection
@@ -62,9 +64,10 @@ func serve(ln net.Listener, h oncrpc.Handler, set settings) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("tcp: listen at %q: no Handler", ln.Addr()), ln.Close())
 	}
 	s := &Server{
-		set: set, log: set.Logger, ln: ln, handler: h, budget: budget{most: set.MaxMemory},
+		set: set, log: set.Logger, ln: ln, handler: h, rate: ratelimit.Bucket{Rate: set.AcceptRate},
 		conns: make(map[*Conn]bool), sources: make(map[netip.Prefix]int),
 	}
+	s.shared.budget.most, s.shared.places.Most = set.MaxMemory, set.MaxHandlers
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.wg.Add(1)
 	go s.accept()
@@ -81,6 +84,9 @@ const acceptPause = 50 * time.Millisecond
 func (s *Server) accept() {
 	defer s.wg.Done()
 	for {
+		if s.set.AcceptRate > 0 {
+			s.pause(s.rate.Reserve(time.Now()))
+		}
 		nc, err := s.ln.Accept()
 		switch {
 		case s.ctx.Err() != nil:
@@ -93,13 +99,23 @@ func (s *Server) accept() {
 			return
 		case err != nil:
 			s.log.Error("tcp: a connection could not be accepted", "reason", err)
-			select {
-			case <-time.After(acceptPause):
-			case <-s.ctx.Done():
-			}
+			s.pause(acceptPause)
 		default:
 			s.open(nc)
 		}
+	}
+}
+
+// pause waits for d, or until the server accepts no more connections.
+func (s *Server) pause(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
 	}
 }
 
@@ -118,7 +134,7 @@ func (s *Server) open(nc net.Conn) {
 		_ = nc.Close()
 		return
 	}
-	c := newConn(nc, s.set, true, s.handler, &s.budget)
+	c := newConn(nc, s.set, true, s.handler, &s.shared)
 	s.stats.Accepted++
 	s.conns[c] = true
 	s.sources[source]++
@@ -190,9 +206,9 @@ func (s *Server) Stats() ServerStats {
 	st := s.stats
 	st.Conns = len(s.conns)
 	s.mu.Unlock()
-	s.budget.mu.Lock()
-	st.Memory = s.budget.used
-	s.budget.mu.Unlock()
+	s.shared.budget.mu.Lock()
+	st.Memory = s.shared.budget.used
+	s.shared.budget.mu.Unlock()
 	return st
 }
 

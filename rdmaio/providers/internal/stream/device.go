@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/ratelimit"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -58,7 +59,7 @@ func Open(cfg Config) (*Device, error) {
 		return nil, err
 	}
 	return &Device{
-		cfg: cfg, soft: dev, secure: secure, log: limitedLog{to: cfg.Logger, rate: bucket{rate: cfg.LogRate}}, limitLocal: limitLocal,
+		cfg: cfg, soft: dev, secure: secure, log: limitedLog{to: cfg.Logger, rate: ratelimit.Bucket{Rate: cfg.LogRate}}, limitLocal: limitLocal,
 		conns: make(map[net.Conn]netip.Addr), sources: make(map[netip.Addr]int),
 	}, nil
 }

@@ -4,50 +4,7 @@ import (
 	"container/list"
 	"net"
 	"net/netip"
-	"sync"
-	"time"
 )
-
-// bucket is a token bucket: it yields rate tokens a second and holds at most as many.
-type bucket struct {
-	rate int
-
-	mu   sync.Mutex
-	left float64
-	last time.Time
-}
-
-// reserve takes a token and returns how long the caller must wait for it. Each token
-// that is not there yet makes the next caller wait longer.
-func (b *bucket) reserve(now time.Time) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.refill(now)
-	if b.left--; b.left >= 0 {
-		return 0
-	}
-	return time.Duration(-b.left / float64(b.rate) * float64(time.Second))
-}
-
-// allow takes a token if there is one, and reports whether it did.
-func (b *bucket) allow(now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.refill(now); b.left < 1 {
-		return false
-	}
-	b.left--
-	return true
-}
-
-func (b *bucket) refill(now time.Time) {
-	if b.last.IsZero() {
-		b.left = float64(b.rate)
-	} else {
-		b.left = min(float64(b.rate), b.left+now.Sub(b.last).Seconds()*float64(b.rate))
-	}
-	b.last = now
-}
 
 // source returns the address that MaxPerSource counts a connection for: an IPv4
 // address, or the 64-bit network of an IPv6 address, since a host can choose any

@@ -3,34 +3,7 @@ package stream
 import (
 	"net"
 	"testing"
-	"time"
 )
-
-func TestBucket(t *testing.T) {
-	now := time.Unix(1000, 0)
-	b := bucket{rate: 10}
-	for i := range 10 {
-		if wait := b.reserve(now); wait != 0 {
-			t.Fatalf("token %d of 10 at once: wait %v", i, wait)
-		}
-	}
-	if wait := b.reserve(now); wait != 100*time.Millisecond {
-		t.Errorf("one more: wait %v, want 100ms", wait)
-	}
-	if wait := b.reserve(now); wait != 200*time.Millisecond {
-		t.Errorf("and one more: wait %v, want 200ms", wait)
-	}
-	now = now.Add(300 * time.Millisecond)
-	if !b.allow(now) || b.allow(now) {
-		t.Error("after 300 ms there is not exactly one")
-	}
-	now = now.Add(time.Hour)
-	for i := range 11 {
-		if got := b.allow(now); got != (i < 10) {
-			t.Errorf("token %d after a rest: %v", i, got)
-		}
-	}
-}
 
 func TestSource(t *testing.T) {
 	here := &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/ratelimit"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -19,7 +20,7 @@ type listener struct {
 	tcp   net.Listener
 	queue chan *connRequest
 	done  chan struct{}
-	rate  bucket
+	rate  ratelimit.Bucket
 
 	mu         sync.Mutex // held to add to the queue: after Close has emptied it, nothing is added
 	closed     bool
@@ -48,7 +49,7 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 // listenOn returns a verbs listener over a listener of streams.
 func (d *Device) listenOn(tcp net.Listener) (verbs.Listener, error) {
 	l := &listener{
-		dev: d, tcp: tcp, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), rate: bucket{rate: d.cfg.AcceptRate},
+		dev: d, tcp: tcp, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), rate: ratelimit.Bucket{Rate: d.cfg.AcceptRate},
 	}
 	if err := d.soft.Listen(l); err != nil { // the device was removed meanwhile
 		l.Close()
@@ -104,7 +105,7 @@ func (l *listener) Close() error {
 func (l *listener) serve() {
 	pause := time.Millisecond
 	for {
-		if wait := l.rate.reserve(time.Now()); wait > 0 && !l.sleep(wait) {
+		if wait := l.rate.Reserve(time.Now()); wait > 0 && !l.sleep(wait) {
 			return
 		}
 		conn, err := l.tcp.Accept()

@@ -8,13 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/ratelimit"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // limitedLog writes log lines that peers cause, at most Config.LogRate in a second.
 type limitedLog struct {
 	to         *slog.Logger // nil: no output
-	rate       bucket
+	rate       ratelimit.Bucket
 	suppressed atomic.Int64 // lines left out
 	unreported atomic.Int64 // those of them since the last line
 }
@@ -25,7 +26,7 @@ func (j *limitedLog) write(what string, attrs ...slog.Attr) {
 	if j.to == nil {
 		return
 	}
-	if !j.rate.allow(time.Now()) {
+	if !j.rate.Allow(time.Now()) {
 		j.suppressed.Add(1)
 		j.unreported.Add(1)
 		return
