@@ -11,6 +11,7 @@ require (
 require (
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/rpcrdma/rpcrdma v0.0.0-00010101000000-000000000000
+	github.com/willscott/go-nfs-client v0.0.0-20251022144359-801f10d98886
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
 )

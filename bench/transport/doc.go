@@ -5,6 +5,11 @@
 //   - net/rpc: the standard library's, with gob, and a struct with one slice of bytes.
 //   - grpc: google.golang.org/grpc with its defaults over one connection without TLS. Messages are
 //     byte slices, by a codec of this package: no time is spent on protocol buffers.
+//   - oncrpc/tcp: runtime/oncrpc/tcp with an inline handler and hand-written RPC headers of 40 and
+//     24 bytes. "stubs/tcp" is the same with headers of runtime/oncrpc and generated code on both
+//     sides.
+//   - go-nfs-client: the RPC client of github.com/willscott/go-nfs-client, whose server is that of
+//     oncrpc/tcp.
 //   - rdmatcp: rdmaio over providers/rdmatcp, with an inline handler and hand-written RPC headers
 //     of 40 and 24 bytes. "stubs" is the same with headers of runtime/oncrpc and generated code on both
 //     sides.

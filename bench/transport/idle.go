@@ -6,6 +6,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/bench/internal/process"
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 )
 
@@ -47,5 +48,5 @@ func IdleMemory() (r Idle, err error) {
 	if err != nil {
 		return r, err
 	}
-	return Idle{Client: own, Server: other, Receives: int64(clients[0].conn.Stats().PostedRecvs) * 4096}, nil
+	return Idle{Client: own, Server: other, Receives: int64(clients[0].conn.(*rdmaio.Conn).Stats().PostedRecvs) * 4096}, nil
 }

@@ -12,6 +12,7 @@ import (
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -29,14 +30,21 @@ func config(depth int) *rdmaio.Config {
 	return cfg
 }
 
-// client is one rdmaio connection, with a slot for each concurrent call.
+// closer is a connection, rdmaio's or one of runtime/oncrpc/tcp.
+type closer interface {
+	oncrpc.Conn
+	Close() error
+}
+
+// client is one connection, with a slot for each concurrent call.
 type client struct {
-	conn  *rdmaio.Conn
-	op    string
-	size  int
-	body  []byte
-	calls []rdmaio.Call
-	xids  atomic.Uint32
+	conn   closer
+	inline bool // all results come in the reply
+	op     string
+	size   int
+	body   []byte
+	calls  []rdmaio.Call
+	xids   atomic.Uint32
 }
 
 // dialRDMA connects, and checks that data arrives unchanged.
@@ -45,7 +53,12 @@ func dialRDMA(ctx context.Context, dev verbs.Device, addr, op string, s bench.Sh
 	if err != nil {
 		return nil, err
 	}
-	c := &client{conn: conn, op: op, size: s.Size, body: pattern(s.Size)}
+	return newClient(ctx, conn, op, s, false)
+}
+
+// newClient returns a client of a connection, which it closes if data does not arrive unchanged.
+func newClient(ctx context.Context, conn closer, op string, s bench.Shape, inline bool) (*client, error) {
+	c := &client{conn: conn, inline: inline, op: op, size: s.Size, body: pattern(s.Size)}
 	c.calls = make([]rdmaio.Call, s.Depth)
 	for i := range c.calls {
 		c.prepare(&c.calls[i])
@@ -67,6 +80,10 @@ func (c *client) prepare(call *rdmaio.Call) {
 		call.Items = []xdr.Item{{Position: callHead + 4, Inline: callHead + 4, Data: c.body}}
 	case bench.Read:
 		call.Inline = binary.BigEndian.AppendUint32(callHeader(program, procFill), uint32(c.size))
+		if c.inline {
+			call.ReplyBuf = make([]byte, replyHead+4+c.size)
+			return
+		}
 		call.Results = [][]byte{make([]byte, c.size)}
 	}
 }
@@ -85,6 +102,9 @@ func (c *client) call(slot int) error {
 	} else if len(r.Message) >= want {
 		if n := binary.BigEndian.Uint32(r.Message[replyHead:]); int(n) != c.size {
 			return fmt.Errorf("%s: found %d bytes moved, expected %d", c.op, n, c.size)
+		}
+		if c.inline && c.op == bench.Read {
+			want += c.size
 		}
 	}
 	if len(r.Message) != want {
@@ -115,7 +135,9 @@ func (c *client) check(ctx context.Context) error {
 	}
 	got := call.ReplyBuf[replyHead:][:min(c.size, argumentBytes)]
 	if c.op == bench.Read {
-		got = call.Results[0]
+		if got = call.ReplyBuf[min(replyHead+4, len(call.ReplyBuf)):]; !c.inline {
+			got = call.Results[0]
+		}
 	}
 	if !bytes.Equal(got, c.body) {
 		return errors.New("the data read differs from the server's")
@@ -126,8 +148,8 @@ func (c *client) check(ctx context.Context) error {
 // Close closes the connection, and checks that no data was copied for lack of registered memory.
 func (c *client) Close() error {
 	var err error
-	if n := c.conn.Stats().Staged; n > 0 {
-		err = fmt.Errorf("found %d staged bytes, expected none", n)
+	if conn, ok := c.conn.(*rdmaio.Conn); ok && conn.Stats().Staged > 0 {
+		err = fmt.Errorf("found %d staged bytes, expected none", conn.Stats().Staged)
 	}
 	return errors.Join(err, c.conn.Close())
 }

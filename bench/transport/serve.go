@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/internal/process"
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
 const serverEnv = "TRANSPORTBENCH_SERVER"
@@ -35,6 +36,11 @@ func Serve(in io.Reader, out io.Writer) error {
 		addrs[name] = ln.Addr().String()
 	}
 	h := newHandler()
+	records, err := tcp.Listen(context.Background(), "127.0.0.1:0", h, &tcpConfig)
+	if err != nil {
+		return err
+	}
+	addrs[ONCRPC] = records.Addr()
 	for _, p := range networked() {
 		dev, err := p.open()
 		if err != nil {

@@ -28,7 +28,7 @@ func newStubs() rdmaio.Handler {
 
 // stubClient makes calls to it, as a caller that does not tune its memory.
 type stubClient struct {
-	conn  *rdmaio.Conn
+	conn  closer
 	calls *rpc.Client
 	body  []byte
 }
@@ -47,10 +47,13 @@ func (c *stubClient) call(int) error {
 		return err
 	}
 	if !bytes.Equal(res.Data, c.body) {
-		return errors.New("the data returned differs from the data sent")
+		return errDiffers
 	}
 	return nil
 }
+
+// errDiffers reports that the server's data is wrong.
+var errDiffers = errors.New("the data returned differs from the data sent")
 
 // Close ends the connection.
 func (c *stubClient) Close() error { return c.conn.Close() }

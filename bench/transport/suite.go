@@ -18,13 +18,16 @@ import (
 
 // Names of the systems measured, besides those of package verbs.
 const (
-	RDMATCP = "rdmatcp"
-	IWARP   = "iwarp"
-	Stubs   = "stubs"
-	Mem     = "mem"
-	NetRPC  = "net/rpc"
-	GRPC    = "grpc"
-	Copy    = "copy"
+	RDMATCP  = "rdmatcp"
+	IWARP    = "iwarp"
+	Stubs    = "stubs"
+	ONCRPC   = "oncrpc/tcp"
+	TCPStubs = "stubs/tcp"
+	Mem      = "mem"
+	NetRPC   = "net/rpc"
+	GRPC     = "grpc"
+	GoNFS    = "go-nfs-client"
+	Copy     = "copy"
 )
 
 // Result is one row of figures, medians of the rounds.
@@ -95,7 +98,7 @@ func Compare(o Options) (results []Result, err error) {
 			err = errors.Join(err, f())
 		}
 	}()
-	for _, open := range []func() error{s.openTCP, s.openPeers, s.openNetworked, s.openMem} {
+	for _, open := range []func() error{s.openTCP, s.openPeers, s.openONCRPC, s.openNetworked, s.openMem} {
 		if err := open(); err != nil {
 			return nil, err
 		}
@@ -249,6 +252,32 @@ func (s *suite) openPeers() error {
 	return errors.Join(
 		s.each(NetRPC, callOnly, calls, netrpc), s.each(NetRPC, writeOnly, bulk, netrpc),
 		s.each(GRPC, callOnly, calls, grpc), s.each(GRPC, writeOnly, bulk, grpc),
+	)
+}
+
+func (s *suite) openONCRPC() error {
+	addr := s.server.Addrs[ONCRPC]
+	dial := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+		c, err := dialTCP(s.ctx, addr, op, shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		return calling(shape.Depth, c.call), c, nil
+	}
+	stubs := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+		c, err := dialTCPStubs(s.ctx, addr, shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		return calling(shape.Depth, c.call), c, nil
+	}
+	gonfs := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+		call, c, err := dialGoNFS(addr, shape)
+		return calling(shape.Depth, call), c, err
+	}
+	return errors.Join(
+		s.each(ONCRPC, callOnly, calls, dial), s.each(ONCRPC, bothWays, bulk, dial),
+		s.each(TCPStubs, callOnly, calls, stubs), s.each(GoNFS, callOnly, calls, gonfs),
 	)
 }
 

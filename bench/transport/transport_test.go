@@ -10,6 +10,7 @@ import (
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
 func TestLoad(t *testing.T) {
@@ -102,6 +103,56 @@ func TestClientsCheck(t *testing.T) {
 	c.body = make([]byte, 2<<20) // more than procSink takes
 	if err := c.call(0); err == nil {
 		t.Error("a call that cannot be encoded passes")
+	}
+}
+
+// The clients over TCP detect wrong answers, too.
+func TestTCPClients(t *testing.T) {
+	other := newHandler()
+	for i := range other.data {
+		other.data[i]++
+	}
+	ctx := context.Background()
+	addrs := map[string]string{}
+	for name, h := range map[string]rdmaio.Handler{"good": newHandler(), "other": other} {
+		s, err := tcp.Listen(ctx, "127.0.0.1:0", h, &tcpConfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		addrs[name] = s.Addr()
+	}
+	shape := bench.Shape{Size: 64 << 10, Depth: 2}
+	for _, op := range []string{bench.Write, bench.Read} {
+		c, err := dialTCP(ctx, addrs["good"], op, shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newLoad(shape.Depth, c.call).run(20); err != nil {
+			t.Error(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := dialTCP(ctx, addrs["other"], bench.Read, shape); err == nil {
+		t.Error("other data than the right one passes")
+	}
+	c, err := dialTCPStubs(ctx, addrs["good"], single)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.call(0); err != nil {
+		t.Error(err)
+	}
+	call, gonfs, err := dialGoNFS(addrs["good"], single)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gonfs.Close()
+	if err := call(0); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -51,6 +51,7 @@ func TestRun(t *testing.T) {
 	for _, want := range []string{
 		"tcp call 128 B x 1", "framed call 128 B x 256", "framed-go call 128 B x 32", "net/rpc call 128 B x 32", "grpc call 128 B x 256",
 		"rdmatcp call 128 B x 1", "rdmatcp call 128 B x 32", "rdmatcp call 128 B x 256", "stubs call 128 B x 32", "mem call 128 B x 1",
+		"oncrpc/tcp call 128 B x 32", "oncrpc/tcp read 1 MiB x 1", "stubs/tcp call 128 B x 32", "go-nfs-client call 128 B x 32",
 		"iwarp call 128 B x 1", "iwarp call 128 B x 256", "iwarp read 64 KiB x 16", "iwarp write 1 MiB x 8",
 		"tcp write 64 KiB x 16", "segments write 1 MiB x 8", "net/rpc write 4 KiB x 32", "grpc write 64 KiB x 16",
 		"rdmatcp write 4 KiB x 32", "rdmatcp read 1 MiB x 1", "rdmatcp write 1 MiB x 8", "mem read 1 MiB x 8", "copy write 1 MiB x 1",
@@ -61,7 +62,8 @@ func TestRun(t *testing.T) {
 	}
 	for _, want := range []string{
 		"rdmatcp call 128 B x 1 p50 x tcp", "rdmatcp call 128 B x 1 objects", "stubs call 128 B x 1 objects", "mem call 128 B x 1 us",
-		"rdmatcp call 128 B x 32 of framed call", "rdmatcp call 128 B x 32 of framed-go call", "rdmatcp call 128 B x 32 of grpc call",
+		"stubs/tcp call 128 B x 1 objects", "stubs/tcp call 128 B x 32 of framed call", "stubs/tcp call 128 B x 32 of go-nfs-client call",
+		"stubs/tcp call 128 B x 32 of grpc call", "rdmatcp call 128 B x 32 of framed call", "rdmatcp call 128 B x 32 of framed-go call", "rdmatcp call 128 B x 32 of grpc call",
 		"rdmatcp call 128 B x 32 of net/rpc call", "rdmatcp call 128 B x 32 p99/p50", "rdmatcp call 128 B x 256 of framed-go call",
 		"rdmatcp write 64 KiB x 16 of tcp write", "rdmatcp write 64 KiB x 16 of segments write", "rdmatcp write 64 KiB x 16 of grpc write",
 		"rdmatcp write 1 MiB x 1 of tcp write", "rdmatcp write 1 MiB x 8 of segments write", "rdmatcp write 1 MiB x 8 of grpc write",

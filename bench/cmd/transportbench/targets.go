@@ -26,8 +26,12 @@ func targets(r *transport.Result, find finder) (all []target.Target) {
 		if one := find(transport.Copy, verbs.Write); one != nil {
 			add(target.AtMost("p50 x copy", r.P50/one.P50, 1.5)) // a second copy would make it 2
 		}
-	case r.Name == transport.Stubs && r.Shape.Depth == 1:
+	case (r.Name == transport.Stubs || r.Name == transport.TCPStubs) && r.Shape.Depth == 1:
 		add(target.AtMost("objects", r.Mallocs, 4))
+	case r.Name == transport.TCPStubs && r.Shape.Depth == 32:
+		speed(verbs.Framed, verbs.Call, 0.40)
+		speed(transport.GoNFS, verbs.Call, 3.5)
+		speed(transport.GRPC, verbs.Call, 10)
 	case networked && r.Op == verbs.Call:
 		smallCalls(r, find, add, speed)
 	case networked:
