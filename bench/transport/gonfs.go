@@ -1,7 +1,9 @@
 package transport
 
 import (
+	"errors"
 	"io"
+	"syscall"
 
 	"github.com/willscott/go-nfs-client/nfs/rpc"
 
@@ -14,10 +16,16 @@ type gonfsCall struct {
 	Data [argumentBytes]byte
 }
 
-// dialGoNFS returns a function that makes a call through the RPC of go-nfs-client, which is a client
-// only: the server is ours.
+// dialGoNFS returns a function that makes a call through the RPC of go-nfs-client. That has no
+// server: the server is ours.
 func dialGoNFS(addr string, s bench.Shape) (func(int) error, io.Closer, error) {
 	c, err := rpc.DialTCP("tcp", addr, false)
+	for range 20 { // it binds to a random port, which may be in use
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+		c, err = rpc.DialTCP("tcp", addr, false)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
