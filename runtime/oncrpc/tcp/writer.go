@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -16,10 +17,15 @@ const (
 
 // writer is the sending side of a connection. Whoever puts a message into an empty queue starts a
 // goroutine, which writes until the queue is empty. Messages that are queued meanwhile go together.
+// If there are other Calls or Requests in progress, the goroutine first lets others run: without
+// that, nearly every message would have a write of its own.
 type writer struct {
 	nc     net.Conn
 	vector bool   // nc takes a list of slices without copying
 	run    func() // Conn.write, bound once
+
+	// Others are likely to queue messages now, to go in the same write. Set before run starts.
+	together bool
 
 	// The running goroutine alone uses these.
 	batch    []*message
@@ -35,6 +41,7 @@ func (c *Conn) enqueue(m *message) {
 	c.queue.push(m)
 	if !c.writes {
 		c.writes = true
+		c.out.together = len(c.calls)+c.requests > 1
 		c.wg.Add(1)
 		go c.out.run()
 	}
@@ -43,6 +50,9 @@ func (c *Conn) enqueue(m *message) {
 // write writes the queue.
 func (c *Conn) write() {
 	defer c.wg.Done()
+	if c.out.together {
+		runtime.Gosched()
+	}
 	for c.take() {
 		err := c.writeAll()
 		c.written(err)
