@@ -92,7 +92,8 @@ type Conn struct {
 	closeErr error
 }
 
-// keepBytes is the largest amount of unused memory for Calls with chunks that a connection keeps.
+// keepBytes is the largest amount of unused memory for Calls with chunks that a connection without
+// load keeps.
 const keepBytes = 16 << 20
 
 // newConn makes a connection that can be dialed or accepted, with its Receives posted. Close frees

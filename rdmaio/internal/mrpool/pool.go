@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"sync"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -44,7 +45,9 @@ type Config struct {
 	Heap     bool // DeviceAttributes.HeapMemory; if false, Register registers copies
 	KeepIdle int  // number of regions, and of buffers of each class, kept for reuse
 	// KeepBytes is the size in bytes of all buffers together that are kept for reuse. It bounds
-	// them where a peer makes us use buffers of many classes. If zero, no buffers are kept.
+	// them where a peer makes us use buffers of many classes. More are kept for a second or two
+	// after as many were in use, so that a load which needs them does not allocate them again and
+	// again. If zero, no buffers are kept.
 	KeepBytes uint64
 }
 
@@ -53,14 +56,17 @@ type Pool struct {
 	pd  verbs.ProtectionDomain
 	cfg Config
 
-	trimming sync.Mutex // locked until the regions and buffers taken by takeKept are freed
+	trimming sync.Mutex // locked until the regions and buffers of takeKept or evict are freed
 
 	mu        sync.Mutex
 	closed    bool
 	regions   []verbs.MemoryRegion // invalid ones
 	buffers   [classes + 1][]*Buffer
 	keptBytes uint64 // in buffers
-	inUse     int    // regions and buffers
+	peak      peak
+	timer     *time.Timer // frees buffers, while more than KeepBytes are kept
+	lateErr   error       // of freeing them
+	inUse     int         // regions and buffers
 	stats     Stats
 }
 
@@ -297,6 +303,7 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 		p.buffers[class][k-1] = nil
 		p.buffers[class] = p.buffers[class][:k-1]
 		p.keptBytes -= uint64(size)
+		p.peak.use(uint64(size))
 		p.mu.Unlock()
 		b.Bytes = b.mem[:n]
 		return b, nil
@@ -312,6 +319,7 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 	}
 	p.stats.Buffers++
 	p.stats.BufferBytes += uint64(size)
+	p.peak.use(uint64(size))
 	b.Bytes = b.mem[:n]
 	return b, nil
 }
@@ -341,9 +349,11 @@ func (p *Pool) put(b *Buffer, keep bool) error {
 	p.mu.Lock()
 	p.inUse--
 	size := uint64(len(b.mem))
-	if keep && !p.closed && b.class > 0 && len(p.buffers[b.class]) < p.cfg.KeepIdle && p.keptBytes+size <= p.cfg.KeepBytes {
+	p.peak.used -= size
+	if keep && !p.closed && b.class > 0 && len(p.buffers[b.class]) < p.cfg.KeepIdle && p.keptBytes+size <= p.mayKeep() {
 		p.buffers[b.class] = append(p.buffers[b.class], b)
 		p.keptBytes += size
+		p.watch()
 		p.mu.Unlock()
 		return nil
 	}
@@ -410,10 +420,14 @@ func (p *Pool) Close() error {
 	defer p.trimming.Unlock()
 	p.mu.Lock()
 	p.closed = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
 	out := p.inUse
 	regions, buffers := p.takeKept()
+	err := p.lateErr
 	p.mu.Unlock()
-	err := p.freeAll(regions, buffers)
+	err = errors.Join(err, p.freeAll(regions, buffers))
 	if out > 0 {
 		err = errors.Join(err, fmt.Errorf("mrpool: close: %d regions and buffers: %w", out, ErrInUse))
 	}
