@@ -8,7 +8,7 @@
 //   - oncrpc/tcp: runtime/oncrpc/tcp with an inline handler and hand-written RPC headers of 40 and
 //     24 bytes. "stubs/tcp" is the same with headers of runtime/oncrpc and generated code on both
 //     sides.
-//   - go-nfs-client: the RPC client of github.com/willscott/go-nfs-client, whose server is that of
+//   - go-nfs-client: the RPC client of github.com/willscott/go-nfs-client. It calls the server of
 //     oncrpc/tcp.
 //   - rdmatcp: rdmaio over providers/rdmatcp, with an inline handler and hand-written RPC headers
 //     of 40 and 24 bytes. "stubs" is the same with headers of runtime/oncrpc and generated code on both
