@@ -247,7 +247,7 @@ func (c *checker) surrogate(start int) *Error {
 	return c.fault(start, "found half of a surrogate pair in a string, expected both halves")
 }
 
-// escape checks an escape, and returns its number if it is one of UTF-16.
+// escape checks an escape sequence. It returns the UTF-16 unit if the sequence is \uXXXX.
 func (c *checker) escape() (unit uint64, err *Error) {
 	if c.off+1 == len(c.text) {
 		c.off++

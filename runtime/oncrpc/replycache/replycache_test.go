@@ -38,7 +38,7 @@ func newHandler() *rpc.Handler {
 	return rpc.NewHandler(nil, svc)
 }
 
-// call makes a call with the XID of conn, which is fixed.
+// call makes a call. Its XID is always the one of conn.
 func call(t *testing.T, conn oncrpc.Carrier, proc uint32) uint32 {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)

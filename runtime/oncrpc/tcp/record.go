@@ -46,8 +46,8 @@ type records struct {
 	armed bool // a deadline is set
 }
 
-// next reads a record into buf, which is empty, and returns it. It replaces buf by larger memory
-// where needed. The error wraps io.EOF if the stream ends, which is orderly only before a record.
+// next reads a record into the empty slice buf and returns it. It replaces buf by larger memory
+// where needed. The error wraps io.EOF only if the stream ends before a record, as it should.
 func (rd *records) next(buf []byte) ([]byte, error) {
 	defer rd.disarm()
 	for fragments := 1; ; fragments++ {

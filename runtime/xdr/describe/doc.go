@@ -19,8 +19,8 @@
 //	node=N:NAME  a sequence is a linked list whose nodes have the one field NAME; N is
 //	             the number of sequences around it in the value
 //
-// For a type that is not a struct or union, which has no field with a tag, generated code passes
-// the same text with the name of the type: "names,string".
+// A type that is not a struct or union has no field for a tag. Generated code passes the same text
+// with the name of the type: "names,string".
 //
 // The field Present of xdr.Optional has the tag ",presence": no name, because no field of a .x
 // file is meant.

@@ -77,7 +77,7 @@ func (r reader) value(f *form, v reflect.Value) *Error {
 	return r.structure(f, v)
 }
 
-// optional reads optional data into v, which is absent.
+// optional reads optional data into v. The data in v is absent.
 func (r reader) optional(f *form, v reflect.Value) *Error {
 	if r.Kind() == jsontext.Null {
 		r.Literal()

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 )
 
-// lastConstant is a line with the bounds of a type, the last of which is the amplification.
+// lastConstant is a line with the bounds of a type. The amplification is the last one.
 var lastConstant = regexp.MustCompile(`(?m)^const .*Amplification = (?:.*, )?([0-9]+)$`)
 
 // TestCosts holds Costs against the constants of the generated code.

@@ -5,7 +5,7 @@ package plan
 const zeroLimit = 1024
 
 // zero reports whether a value of t is emptied by assigning the zero value: it has no slices of
-// elements, the capacity of which is kept, and no pointers to arms, which are kept.
+// elements and no pointers to arms. Those keep their memory.
 func (t *Type) zero() bool {
 	return (t.Op == Struct || t.Op == Union) && !t.keeps() && t.mem().size <= zeroLimit
 }

@@ -1,8 +1,8 @@
 // Package control is the protocol between the harness and the agent in the guest: one command for
 // each TCP connection, as lines of JSON.
 //
-// The host sends one [Request], then any number of [Input] lines; the agent sends [Output] lines,
-// the last of which has Done set. When the command or the connection ends, the agent kills all
+// The host sends one [Request], then any number of [Input] lines; the agent sends [Output] lines
+// and sets Done in the last one. When the command or the connection ends, the agent kills all
 // processes of the command's group: a process that is to outlive its command needs setsid.
 package control
 
