@@ -74,7 +74,7 @@ type Value[T any] interface {
 
 // Handle adds a procedure that is answered when f returns. Use oncrpc.Void for no arguments or no
 // results. f runs on the same goroutine as oncrpc.Handler.ServeRPC, so it may block unless the
-// carrier is configured otherwise. f sets res, which it gets as the zero value, or returns an error.
+// carrier is configured otherwise. f fills in res, whose fields are zero, or returns an error.
 // oncrpc.Refusal describes the reply to an error. After ErrDrop no reply is sent.
 //
 // r, args and the memory that args points to are valid until f returns. The memory that res points
