@@ -40,6 +40,7 @@ var debian = map[string]string{
 	"qemu-system-x86_64":  "qemu-system-x86",
 	"rpcbind":             "rpcbind",
 	"rpcgen":              "rpcsvc-proto",
+	"rpcinfo":             "rpcbind",
 	"sed":                 "sed",
 	"sh":                  "dash",
 	"strip":               "binutils",

@@ -7,27 +7,34 @@ import (
 	"strings"
 )
 
-// The network identifiers of RPC over RDMA (RFC 8166 §9, R315; RFC 5665 §4). They determine the
-// form of the universal address.
+// The network identifiers of the transports over IP (RFC 5665 §5.2; for RDMA RFC 8166 §9, R315).
+// They determine the form of the universal address.
 const (
-	NetIDRDMA  = "rdma"  // IPv4
-	NetIDRDMA6 = "rdma6" // IPv6
+	NetIDTCP   = "tcp" // over IPv4, like the others without a 6
+	NetIDTCP6  = "tcp6"
+	NetIDUDP   = "udp"
+	NetIDUDP6  = "udp6"
+	NetIDRDMA  = "rdma"
+	NetIDRDMA6 = "rdma6"
 )
 
 // PortNFSRDMA is the default port of NFS over RDMA (RFC 8166 §5; R316).
 const PortNFSRDMA = 20049
 
-// UniversalAddr returns the network identifier and the universal address (RFC 5665 §5.2.3) under
-// which rpcbind registers an RDMA listener: the IP address as text, followed by the two bytes of
-// the port, as in h1.h2.h3.h4.p1.p2. An IPv4 address in IPv6 becomes IPv4. The zone is left out:
-// it has no meaning on other hosts.
-func UniversalAddr(a netip.AddrPort) (netID, addr string) {
-	ip := a.Addr().Unmap().WithZone("")
-	netID = NetIDRDMA
-	if ip.Is6() {
-		netID = NetIDRDMA6
+// NetID returns the network identifier of a transport, "tcp", "udp" or "rdma", for an address: the
+// same for IPv4, and with a 6 for IPv6. An IPv4 address in IPv6 counts as IPv4.
+func NetID(transport string, a netip.Addr) string {
+	if a.Unmap().Is6() {
+		return transport + "6"
 	}
-	return netID, fmt.Sprintf("%s.%d.%d", ip, a.Port()>>8, a.Port()&0xff)
+	return transport
+}
+
+// UniversalAddr returns the universal address under which rpcbind registers a listener (RFC 5665
+// §5.2.3): the IP address as text, followed by the two bytes of the port, as in h1.h2.h3.h4.p1.p2.
+// An IPv4 address in IPv6 becomes IPv4. The zone is left out: it has no meaning on other hosts.
+func UniversalAddr(a netip.AddrPort) string {
+	return fmt.Sprintf("%s.%d.%d", a.Addr().Unmap().WithZone(""), a.Port()>>8, a.Port()&0xff)
 }
 
 // ParseUniversalAddr parses an address in the form of UniversalAddr. It is strict, because an
@@ -36,8 +43,9 @@ func ParseUniversalAddr(netID, addr string) (netip.AddrPort, error) {
 	fail := func(why string) (netip.AddrPort, error) {
 		return netip.AddrPort{}, fmt.Errorf("oncrpc: universal address %.80q of netid %.20q: %s (RFC 5665 §5.2.3)", addr, netID, why)
 	}
-	if netID != NetIDRDMA && netID != NetIDRDMA6 {
-		return fail(`the netid must be "rdma" or "rdma6"`)
+	four := netID == NetIDTCP || netID == NetIDUDP || netID == NetIDRDMA
+	if !four && netID != NetIDTCP6 && netID != NetIDUDP6 && netID != NetIDRDMA6 {
+		return fail("the netid must be tcp, udp or rdma, or one of these with a 6")
 	}
 	host, low, ok := cutLast(addr)
 	host, high, ok2 := cutLast(host)
@@ -55,8 +63,8 @@ func ParseUniversalAddr(netID, addr string) (netip.AddrPort, error) {
 		return fail("no IP address before the port")
 	case ip.Zone() != "":
 		return fail("the address has a zone, which has no meaning on other hosts")
-	case ip.Is4() != (netID == NetIDRDMA):
-		return fail(`"rdma" is for IPv4, "rdma6" for IPv6`)
+	case ip.Is4() != four:
+		return fail("netids without a 6 are for IPv4, those with a 6 for IPv6")
 	}
 	return netip.AddrPortFrom(ip, uint16(hi)<<8|uint16(lo)), nil
 }

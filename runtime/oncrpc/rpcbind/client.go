@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -20,6 +21,12 @@ var (
 	// ErrRefused is returned if the server did not change its table: another owner has registered
 	// the service, there is no registration, or this user has no permission.
 	ErrRefused = errors.New("rpcbind: the server refused to change its table")
+	// ErrVersion is returned if the version of the protocol that the server has cannot do this.
+	ErrVersion = errors.New("rpcbind: the server's version of the protocol lacks this")
+	// ErrAddress is returned if a registered address cannot be used.
+	ErrAddress = errors.New("rpcbind: unusable address")
+	// ErrTooLong is returned if the server's table is longer than 1 MiB.
+	ErrTooLong = errors.New("rpcbind: the server's table is too long")
 )
 
 // Config is the configuration of a Client.
@@ -28,107 +35,117 @@ type Config struct {
 	Cred oncrpc.OpaqueAuth
 }
 
-// Client sends requests to one rpcbind server. It may be used concurrently.
+// Client sends requests to one rpcbind server. It begins with version 4 of the protocol. If the
+// server answers PROG_MISMATCH, the Client goes on with the highest version that both have. Errors
+// name the version that was used. A Client may be used concurrently.
 type Client struct {
-	conn        oncrpc.Conn
-	four, three *rpc.Client // of each version
-	only3       atomic.Bool // the server has version 3 and not 4
+	conn     oncrpc.Conn
+	versions [Version4 + 1]*rpc.Client // by number, from Version2 on
+	version  atomic.Uint32             // the highest that the server may have
 }
 
-// NewClient returns a Client that uses a connection. The caller closes conn. If cfg is nil, the
-// configuration is the default.
+// NewClient returns a Client that uses a connection over TCP, such as one of Dial. The caller
+// closes conn. If cfg is nil, the configuration is the default.
 func NewClient(conn oncrpc.Conn, cfg *Config) *Client {
 	var calls rpc.ClientConfig
 	if cfg != nil {
 		calls.Cred = cfg.Cred
 	}
-	version := func(vers uint32) *rpc.Client {
-		return rpc.NewClient(conn, oncrpc.Program{Number: Program, Version: vers, Name: "RPCBIND"}, &calls)
+	c := &Client{conn: conn}
+	for vers := range uint32(Version4 + 1) {
+		c.versions[vers] = rpc.NewClient(conn, program(vers), &calls)
 	}
-	return &Client{conn: conn, four: version(Version4), three: version(Version3)}
+	c.version.Store(Version4)
+	return c
 }
 
-// Set registers a version of a program at an address, under the name of an owner. The network is
-// "rdma" for IPv4 and "rdma6" for IPv6.
-func (c *Client) Set(ctx context.Context, prog, vers uint32, at netip.AddrPort, owner string) error {
-	if !at.IsValid() || at.Port() == 0 {
-		return fmt.Errorf("rpcbind: %v cannot be registered: it must be an IP address and a port", at)
+// program returns the description of a version of rpcbind.
+func program(vers uint32) oncrpc.Program {
+	names := map[uint32]string{
+		ProcSet: "SET", ProcUnset: "UNSET", ProcGetAddr: "GETADDR", ProcDump: "DUMP", ProcGetTime: "GETTIME",
+		ProcGetVersAddr: "GETVERSADDR", ProcGetAddrList: "GETADDRLIST",
 	}
-	netID, addr := oncrpc.UniversalAddr(at) // RFC 8166 §5; R317
-	return c.change(ctx, ProcSet, &Mapping{Prog: prog, Vers: vers, NetID: String(netID), Addr: String(addr), Owner: String(owner)})
+	if vers == Version2 {
+		names[PortProcGetPort] = "GETPORT"
+	}
+	return oncrpc.Program{Number: Program, Version: vers, Name: "RPCBIND", Procedures: names}
 }
 
-// Unset removes a registration from one network or, if netID is empty, from all.
-func (c *Client) Unset(ctx context.Context, prog, vers uint32, netID, owner string) error {
-	return c.change(ctx, ProcUnset, &Mapping{Prog: prog, Vers: vers, NetID: String(netID), Owner: String(owner)})
-}
-
-func (c *Client) change(ctx context.Context, proc uint32, m *Mapping) error {
-	var done Done
-	err := c.call(ctx, proc, m, &done)
-	if err == nil && !done {
-		err = fmt.Errorf("%w: program %d version %d, netid %q", ErrRefused, m.Prog, m.Vers, m.NetID)
-	}
-	return err
-}
-
-// Lookup returns the address of a version of a program on the network "rdma" or "rdma6". A server
-// that listens on all its addresses registers 0.0.0.0 or ::. In that case, Lookup returns the
-// server's address on this connection. The error is ErrNotRegistered if there is no registration.
-// Lookup also fails if the registered address is not a universal address of that network, or has
-// no port.
-func (c *Client) Lookup(ctx context.Context, prog, vers uint32, netID string) (netip.AddrPort, error) {
-	// RFC 1833 §2.2.1: GETADDR returns addresses of the network on which the request
-	// arrived. That is never RDMA, so read the whole table.
-	var all Mappings
-	if err := c.call(ctx, ProcDump, nil, &all); err != nil {
-		return netip.AddrPort{}, err
-	}
-	for i := range all {
-		m := &all[i]
-		if m.Prog != prog || m.Vers != vers || string(m.NetID) != netID {
-			continue
-		}
-		at, err := oncrpc.ParseUniversalAddr(netID, string(m.Addr)) // RFC 8166 §5: strictly; R317
-		if err == nil && at.Port() == 0 {
-			err = fmt.Errorf("rpcbind: program %d version %d is registered at %q: port 0 cannot be reached", prog, vers, m.Addr)
-		}
-		if err == nil && at.Addr().IsUnspecified() {
-			at = c.host(at)
-		}
-		return at, err
-	}
-	return netip.AddrPort{}, fmt.Errorf("%w: program %d version %d, netid %q", ErrNotRegistered, prog, vers, netID)
-}
-
-// host returns at with the server's address for the unspecified one, if the connection has the same
-// address family.
-func (c *Client) host(at netip.AddrPort) netip.AddrPort {
-	server, err := netip.ParseAddrPort(c.conn.RemoteAddr())
-	if addr := server.Addr().Unmap(); err == nil && addr.Is4() == at.Addr().Is4() {
-		return netip.AddrPortFrom(addr, at.Port())
-	}
-	return at
-}
-
-// call calls a procedure of version 4, or of version 3 if the server does not support version 4.
-// args is nil if the procedure has no argument.
-func (c *Client) call(ctx context.Context, proc uint32, args, res xdr.Value) error {
-	if !c.only3.Load() {
-		err := c.four.Call(ctx, proc, args, res, nil)
-		var refused *oncrpc.ReplyError
-		if !errors.As(err, &refused) || !refused.Is(oncrpc.ErrProgMismatch) || refused.Range.Low > Version3 || refused.Range.High < Version3 {
+// ask runs call with the highest version that the server has, and again with a lower one as long as
+// the server refuses that.
+func (c *Client) ask(call func(server *rpc.Client, vers uint32) error) error {
+	for {
+		vers := c.version.Load()
+		err := call(c.versions[vers], vers)
+		lower, ok := lowerVersion(err, vers)
+		if !ok {
 			return wrap(err)
 		}
-		c.only3.Store(true)
+		c.version.CompareAndSwap(vers, lower)
 	}
-	return wrap(c.three.Call(ctx, proc, args, res, nil))
 }
 
-// wrap adds the name of the package to an error.
+// lowerVersion returns the highest version below vers that the server has, if err says that it does
+// not have vers (RFC 5531 §9).
+func lowerVersion(err error, vers uint32) (lower uint32, ok bool) {
+	var refused *oncrpc.ReplyError
+	if !errors.As(err, &refused) || !refused.Is(oncrpc.ErrProgMismatch) {
+		return 0, false
+	}
+	lower = min(vers-1, refused.Range.High)
+	return lower, lower >= max(Version2, refused.Range.Low)
+}
+
+// lacks returns the error for a request that a version of the protocol does not have.
+func lacks(vers uint32, what string) error {
+	return fmt.Errorf("%w: version %d of rpcbind has no %s (RFC 1833)", ErrVersion, vers, what)
+}
+
+// wrap adds the name of the package to errors of calls.
 func wrap(err error) error {
-	if err != nil {
-		err = fmt.Errorf("rpcbind: %w", err)
+	var failed *rpc.Error
+	if errors.As(err, &failed) {
+		return fmt.Errorf("rpcbind: %w", err)
 	}
 	return err
+}
+
+// maxTable is the size in bytes of the longest table that is decoded. Tables of real servers have
+// some tens of entries of 100 bytes.
+const maxTable = 1 << 20
+
+// table is the list that a server sends. It may have maxTable bytes, whatever the connection
+// accepts.
+type table struct{ xdr.Value }
+
+// DecodeXDR implements xdr.Value.
+func (t table) DecodeXDR(d *xdr.Decoder) error {
+	if n := len(d.Rest()); n > maxTable {
+		return fmt.Errorf("%w: %d bytes, expected at most %d", ErrTooLong, n, maxTable)
+	}
+	return t.Value.DecodeXDR(d)
+}
+
+// server returns the address of the server. It is not valid if the connection has no IP address.
+func (c *Client) server() netip.AddrPort {
+	at, err := netip.ParseAddrPort(c.conn.RemoteAddr())
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+}
+
+// Time returns the time of the server's clock, in full seconds.
+func (c *Client) Time(ctx context.Context) (time.Time, error) {
+	var seconds oncrpc.Uint32
+	err := c.ask(func(server *rpc.Client, vers uint32) error {
+		if vers == Version2 {
+			return lacks(vers, "GETTIME")
+		}
+		return server.Call(ctx, ProcGetTime, nil, &seconds, nil)
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Unix(int64(seconds), 0), nil
 }

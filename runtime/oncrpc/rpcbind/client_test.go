@@ -33,21 +33,24 @@ func unhex(t testing.TB, s string) []byte {
 // Messages of RFC 1833, encoded by hand. The XID is 0x01020304.
 const (
 	// XID, CALL, RPC 2, program 100000, version 4
-	callHead = "01020304 00000000 00000002 000186a0 00000004 "
-	noAuth   = "00000000 00000000 00000000 00000000 " // credential and verifier
-	nfs4     = "000186a3 00000004 "                   // program 100003, version 4
-	rdma     = "00000004 72646d61 "
-	rdma6    = "00000005 72646d61 36000000 "
-	where    = "0000000f 3139322e 302e322e 372e3738 2e383100 " // 192.0.2.7.78.81
-	owner    = "00000004 726f6f74 "
-	empty    = "00000000 "
+	callHead  = "01020304 00000000 00000002 000186a0 00000004 "
+	noAuth    = "00000000 00000000 00000000 00000000 " // credential and verifier
+	nfs4      = "000186a3 00000004 "                   // program 100003, version 4
+	rdma      = "00000004 72646d61 "
+	rdma6     = "00000005 72646d61 36000000 "
+	where     = "0000000f 3139322e 302e322e 372e3738 2e383100 " // 192.0.2.7.78.81
+	owner     = "00000004 726f6f74 "
+	empty     = "00000000 "
+	callHead3 = "01020304 00000000 00000002 000186a0 00000003 "
+	callHead2 = "01020304 00000000 00000002 000186a0 00000002 "
+	tcp4      = "00000003 74637000 "
 	// XID, REPLY, accepted, no verifier, success
 	replyHead = "01020304 00000001 00000000 00000000 00000000 00000000 "
 
 	// Entries of the list, each after its presence word.
 	nfs4TCP  = "00000001 " + nfs4 + "00000003 74637000 " + where + owner
 	nfs4RDMA = "00000001 " + nfs4 + rdma + where + owner
-	table    = nfs4TCP + nfs4RDMA + empty
+	entries  = nfs4TCP + nfs4RDMA + empty
 )
 
 // framed frames a message as its last fragment.
@@ -90,6 +93,21 @@ func serve(t testing.TB, answers ...[]byte) (*Client, func() [][]byte) {
 	return NewClient(conn, nil), func() [][]byte { ours.Close(); <-done; return got }
 }
 
+// serveAt is serve by a server at an address.
+func serveAt(t testing.TB, addr string, answers ...[]byte) (*Client, func() [][]byte) {
+	t.Helper()
+	c, sent := serve(t, answers...)
+	return NewClient(from{c.conn, netip.MustParseAddrPort(addr)}, nil), sent
+}
+
+// success frames results.
+func success(t testing.TB, results string) []byte { return framed(unhex(t, replyHead+results)) }
+
+// mismatch frames PROG_MISMATCH with the versions that the server has.
+func mismatch(t testing.TB, low, high uint32) []byte {
+	return framed(unhex(t, fmt.Sprintf("01020304 00000001 00000000 00000000 00000000 00000002 %08x %08x", low, high)))
+}
+
 var at = netip.MustParseAddrPort("192.0.2.7:20049")
 
 // R317: registration and lookup with both netids, compared byte by byte.
@@ -100,15 +118,31 @@ func TestRequests(t *testing.T) {
 		do           func(*Client) error
 	}{
 		"set": {callHead + "00000001 " + noAuth + nfs4 + rdma + where + owner, "00000001", func(c *Client) error {
-			return c.Set(ctx, 100003, 4, at, "root")
+			return c.Set(ctx, 100003, 4, oncrpc.NetIDRDMA, at, "root")
 		}},
 		"set on IPv6": {callHead + "00000001 " + noAuth + nfs4 + rdma6 + "00000011 32303031 3a646238 3a3a312e 37382e38 31000000 " + owner, "00000001", func(c *Client) error {
-			return c.Set(ctx, 100003, 4, netip.MustParseAddrPort("[2001:db8::1]:20049"), "root")
+			return c.Set(ctx, 100003, 4, oncrpc.NetIDRDMA6, netip.MustParseAddrPort("[2001:db8::1]:20049"), "root")
+		}},
+		"set over TCP": {callHead + "00000001 " + noAuth + nfs4 + tcp4 + where + owner, "00000001", func(c *Client) error {
+			return c.Set(ctx, 100003, 4, oncrpc.NetIDTCP, at, "root")
+		}},
+		"set over UDP and IPv6": {callHead + "00000001 " + noAuth + nfs4 + "00000004 75647036 " + "00000011 32303031 3a646238 3a3a312e 37382e38 31000000 " + owner, "00000001", func(c *Client) error {
+			return c.Set(ctx, 100003, 4, oncrpc.NetIDUDP6, netip.MustParseAddrPort("[2001:db8::1]:20049"), "root")
+		}},
+		"unset from all": {callHead + "00000002 " + noAuth + nfs4 + empty + empty + empty, "00000001", func(c *Client) error {
+			return c.Unset(ctx, 100003, 4, "", "")
+		}},
+		"time": {callHead + "00000006 " + noAuth, "ffffffff", func(c *Client) error {
+			got, err := c.Time(ctx)
+			if got.Unix() != 1<<32-1 {
+				t.Errorf("got %v", got)
+			}
+			return err
 		}},
 		"unset": {callHead + "00000002 " + noAuth + nfs4 + rdma + empty + owner, "00000001", func(c *Client) error {
 			return c.Unset(ctx, 100003, 4, oncrpc.NetIDRDMA, "root")
 		}},
-		"lookup": {callHead + "00000004 " + noAuth, table, func(c *Client) error {
+		"lookup": {callHead + "00000004 " + noAuth, entries, func(c *Client) error {
 			got, err := c.Lookup(ctx, 100003, 4, oncrpc.NetIDRDMA)
 			if got != at {
 				t.Errorf("got %v", got)
@@ -126,28 +160,6 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// If the server supports only version 3, the client uses version 3 from then on. Fragments are
-// joined.
-func TestVersion3(t *testing.T) {
-	mismatch := framed(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000002 00000003"))
-	good := unhex(t, replyHead+table)
-	pieces := append([]byte{0, 0, 0, 5}, good[:5]...)
-	pieces = append(pieces, framed(good[5:])...)
-	client, sent := serve(t, mismatch, pieces, framed(good))
-	for range 2 {
-		if got, err := client.Lookup(context.Background(), 100003, 4, oncrpc.NetIDRDMA); err != nil || got != at {
-			t.Errorf("%v, %v", got, err)
-		}
-	}
-	var vers []byte
-	for _, b := range sent() {
-		vers = append(vers, b[19])
-	}
-	if !bytes.Equal(vers, []byte{4, 3, 3}) {
-		t.Errorf("asked in versions %v", vers)
-	}
-}
-
 // from is a connection to a server at addr.
 type from struct {
 	oncrpc.Conn
@@ -157,7 +169,7 @@ type from struct {
 func (c from) RemoteAddr() string { return c.addr.String() }
 
 // A service on all addresses of a host is at the address where its rpcbind answers, if that has the
-// same address family.
+// same address family. Otherwise its address is not known: 0.0.0.0 would be this host.
 func TestServiceOnAllAddresses(t *testing.T) {
 	const (
 		anyAddr  = "0000000d 302e302e 302e302e 37382e38 31000000 " // 0.0.0.0.78.81
@@ -166,18 +178,21 @@ func TestServiceOnAllAddresses(t *testing.T) {
 	for _, tt := range []struct{ netID, addr, server, want string }{
 		{rdma, anyAddr, "192.0.2.9:111", "192.0.2.9:20049"},
 		{rdma, anyAddr, "[::ffff:192.0.2.9]:111", "192.0.2.9:20049"},
-		{rdma, anyAddr, "[2001:db8::9]:111", "0.0.0.0:20049"},
+		{rdma, anyAddr, "[2001:db8::9]:111", ""},
 		{rdma6, anyAddr6, "[2001:db8::9]:111", "[2001:db8::9]:20049"},
-		{rdma6, anyAddr6, "192.0.2.9:111", "[::]:20049"},
+		{rdma6, anyAddr6, "192.0.2.9:111", ""},
 	} {
-		client, _ := serve(t, framed(unhex(t, replyHead+"00000001 "+nfs4+tt.netID+tt.addr+owner+empty)))
-		client.conn = from{client.conn, netip.MustParseAddrPort(tt.server)}
+		client, _ := serveAt(t, tt.server, success(t, "00000001 "+nfs4+tt.netID+tt.addr+owner+empty))
 		netID := oncrpc.NetIDRDMA
 		if tt.netID == rdma6 {
 			netID = oncrpc.NetIDRDMA6
 		}
 		got, err := client.Lookup(context.Background(), 100003, 4, netID)
-		if err != nil || got != netip.MustParseAddrPort(tt.want) {
+		if tt.want == "" {
+			if !errors.Is(err, ErrAddress) || got.IsValid() {
+				t.Errorf("%s from %s: %v, %v", netID, tt.server, got, err)
+			}
+		} else if err != nil || got != netip.MustParseAddrPort(tt.want) {
 			t.Errorf("%s from %s: %v, %v; want %s", netID, tt.server, got, err, tt.want)
 		}
 	}
@@ -185,7 +200,7 @@ func TestServiceOnAllAddresses(t *testing.T) {
 
 // R317: an invalid answer is an error, which names the rule.
 func TestAnswersAreNotTrusted(t *testing.T) {
-	good := unhex(t, replyHead+table)
+	good := unhex(t, replyHead+entries)
 	entry := func(netid, addr string) string { return "00000001 " + nfs4 + netid + addr + owner + empty }
 	type answer struct {
 		b    []byte
@@ -225,10 +240,10 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	if client, _ := serve(t, framed(unhex(t, replyHead+"00000000"))); !errors.Is(client.Set(context.Background(), 100003, 4, at, "root"), ErrRefused) {
+	if client, _ := serve(t, framed(unhex(t, replyHead+"00000000"))); !errors.Is(client.Set(context.Background(), 100003, 4, oncrpc.NetIDRDMA, at, "root"), ErrRefused) {
 		t.Error("a SET that was not done went well")
 	}
-	if client, _ := serve(t, framed(unhex(t, replyHead+"00000002"))); client.Set(context.Background(), 100003, 4, at, "root") == nil {
+	if client, _ := serve(t, framed(unhex(t, replyHead+"00000002"))); client.Set(context.Background(), 100003, 4, oncrpc.NetIDRDMA, at, "root") == nil {
 		t.Error("a bool of 2 is true")
 	}
 }
@@ -236,7 +251,7 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 // If the server does not answer the request, but another one, the client waits no longer than the
 // context allows. The connection can be used again.
 func TestSilentServer(t *testing.T) {
-	client, _ := serve(t, framed(unhex(t, "01020399"+replyHead[8:]+table)), framed(unhex(t, replyHead+table)))
+	client, _ := serve(t, framed(unhex(t, "01020399"+replyHead[8:]+entries)), framed(unhex(t, replyHead+entries)))
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	if _, err := client.Lookup(ctx, 100003, 4, oncrpc.NetIDRDMA); !errors.Is(err, context.DeadlineExceeded) {
@@ -251,11 +266,11 @@ func TestSilentServer(t *testing.T) {
 func TestSetRefuses(t *testing.T) {
 	client, sent := serve(t)
 	for _, a := range []netip.AddrPort{{}, netip.MustParseAddrPort("192.0.2.7:0")} {
-		if err := client.Set(context.Background(), 1, 1, a, ""); err == nil {
-			t.Errorf("%v was registered", a)
+		if err := client.Set(context.Background(), 1, 1, oncrpc.NetIDRDMA, a, ""); !errors.Is(err, ErrAddress) {
+			t.Errorf("%v: %v", a, err)
 		}
 	}
-	if err := client.Set(context.Background(), 1, 1, at, strings.Repeat("x", 256)); err == nil {
+	if err := client.Set(context.Background(), 1, 1, oncrpc.NetIDRDMA, at, strings.Repeat("x", 256)); err == nil {
 		t.Errorf("an owner of 256 bytes: %v", err)
 	}
 	if got := sent(); len(got) != 0 {

@@ -1,18 +1,33 @@
-// Package rpcbind registers and looks up RPC services over RDMA. It is a client of the binding
-// protocol of ONC RPC (RFC 1833), versions 3 and 4, with universal addresses and the network
-// identifiers "rdma" and "rdma6" (RFC 8166 §9). Its types are generated from spec/x/rpcbind.
+// Package rpcbind registers and looks up RPC services: the binding protocol of ONC RPC (RFC 1833),
+// versions 2, 3 and 4, with universal addresses and the network identifiers of TCP, UDP and RDMA
+// (RFC 5665, RFC 8166 §5). Its types are generated from spec/x/rpcbind.
 //
-// The client reaches the rpcbind server over TCP, at port 111, with package tcp:
+//	at, err := rpcbind.Resolve(ctx, "server", 100003, 4, "rdma", nil) // NFS version 4 over RDMA
 //
-//	conn, err := tcp.Dial(ctx, "server:111", &tcp.Config{MaxRecord: 256 << 10})
+// A [Client] does more over one connection:
+//
+//	conn, err := rpcbind.Dial(ctx, "server", nil) // port 111
 //	c := rpcbind.NewClient(conn, nil)
-//	addr, err := c.Lookup(ctx, 100003, 4, oncrpc.NetIDRDMA) // NFS version 4 over RDMA
+//	at, err := c.Lookup(ctx, 100003, 4, oncrpc.NetIDTCP)
+//	all, err := c.Dump(ctx)
 //
-// A server usually registers its services at the rpcbind of its own host, which accepts this only
-// from the superuser:
+// A server usually registers its services at the rpcbind of its own host, which accepts this from
+// no other host. Over TCP, rpcbind does not know the user, and any user of the host can remove the
+// registration. Over its socket in the file system it knows the user:
 //
-//	err := c.Set(ctx, 100003, 4, netip.MustParseAddrPort("192.0.2.7:20049"), "superuser")
+//	nc, err := net.Dial("unix", "/run/rpcbind.sock")
+//	c := rpcbind.NewClient(tcp.NewConn(nc, nil), nil)
+//	err = c.Set(ctx, 100003, 4, oncrpc.NetIDRDMA, netip.MustParseAddrPort("0.0.0.0:20049"), "")
 //
-// The client does not trust the server: it checks the form of addresses, and package tcp limits the
-// size of records.
+// # Carriers
+//
+// The connection to rpcbind is one over TCP. Package oncrpc has no carrier over UDP, over which
+// most clients ask rpcbind; all servers answer over TCP, too.
+//
+// # Trust
+//
+// The client does not trust the server. It checks the form of addresses, and the loopback address
+// of another host is an error. It decodes tables of at most 1 MiB. The context of each call limits
+// the time: rpcbind leaves some calls without an answer. A server can name the address of any other
+// host, and the protocol has no protection against that: authenticate the service.
 package rpcbind

@@ -234,6 +234,9 @@ func (c *Conn) XID() uint32 { return c.xids.Next() }
 // AllowReverse implements oncrpc.Conn.
 func (c *Conn) AllowReverse() { c.ready.Store(true) }
 
+// LocalAddr returns the address of this end.
+func (c *Conn) LocalAddr() string { return c.out.nc.LocalAddr().String() }
+
 // Peer describes the host of the peer.
 func (c *Conn) Peer() oncrpc.Peer { return oncrpc.Peer{Addr: c.RemoteAddr()} }
 
