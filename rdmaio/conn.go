@@ -126,7 +126,10 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if c.pd, err = dev.AllocPD(); err != nil {
 		return nil, err
 	}
-	c.pool = mrpool.New(c.pd, mrpool.Config{Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * credits, KeepBytes: keepBytes})
+	c.pool = mrpool.New(c.pd, mrpool.Config{
+		Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * credits, KeepBytes: keepBytes,
+		KeepPeak: role == engine.Requester, // at a responder the peer decides, see ADR 0073
+	})
 	if c.driver, err = driver.New(dev, c.pd, owner{c}, recvs, set.SendQueue); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 // peak is the largest number of bytes in use in this period and the one before.
 type peak struct{ used, now, before uint64 }
 
-// period is the time after which unused buffers beyond Config.KeepBytes may be freed.
+// period is the time for which a peak counts: this period and the next.
 const period = time.Second
 
 // use counts n more bytes in use.
@@ -20,11 +20,11 @@ func (k *peak) use(n uint64) {
 // next begins a period.
 func (k *peak) next() { k.before, k.now = k.now, k.used }
 
-// mayKeep returns how many bytes of buffers may be kept: all in use and kept together are at most
-// as many as were in use at the peak, or KeepBytes are kept. mu is locked.
+// mayKeep returns how many bytes of buffers may be kept: KeepBytes, or with KeepPeak so many that
+// those in use and kept together are as many as were in use at the peak. mu is locked.
 func (p *Pool) mayKeep() uint64 {
-	if p.cfg.KeepBytes == 0 {
-		return 0
+	if !p.cfg.KeepPeak {
+		return p.cfg.KeepBytes
 	}
 	return max(p.cfg.KeepBytes, max(p.peak.now, p.peak.before)-p.peak.used)
 }

@@ -13,7 +13,7 @@ import (
 func TestKeepPeak(t *testing.T) {
 	const size, burst = 64 << 10, 10
 	synctest.Test(t, func(t *testing.T) {
-		p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 2 * burst, KeepBytes: size})
+		p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 2 * burst, KeepBytes: size, KeepPeak: true})
 		made := make(map[any]bool)
 		run := func(n int) {
 			t.Helper()

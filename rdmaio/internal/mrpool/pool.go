@@ -45,10 +45,11 @@ type Config struct {
 	Heap     bool // DeviceAttributes.HeapMemory; if false, Register registers copies
 	KeepIdle int  // number of regions, and of buffers of each class, kept for reuse
 	// KeepBytes is the size in bytes of all buffers together that are kept for reuse. It bounds
-	// them where a peer makes us use buffers of many classes. More are kept for a second or two
-	// after as many were in use, so that a load which needs them does not allocate them again and
-	// again. If zero, no buffers are kept.
+	// them where a peer makes us use buffers of many classes. If zero, no buffers are kept.
 	KeepBytes uint64
+	// KeepPeak keeps more than KeepBytes for a second or two after as many were in use, so that a
+	// load which needs them does not allocate them again and again.
+	KeepPeak bool
 }
 
 // Pool has the regions and buffers of one protection domain.
