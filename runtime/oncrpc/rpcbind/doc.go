@@ -19,6 +19,8 @@
 //	c := rpcbind.NewClient(tcp.NewConn(nc, nil), nil)
 //	err = c.Set(ctx, 100003, 4, oncrpc.NetIDRDMA, netip.MustParseAddrPort("0.0.0.0:20049"), "")
 //
+// A [Server] keeps such a table in memory, for tests and for hosts without another rpcbind.
+//
 // # Carriers
 //
 // The connection to rpcbind is one over TCP. Package oncrpc has no carrier over UDP, over which

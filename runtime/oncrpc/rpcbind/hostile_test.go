@@ -152,7 +152,7 @@ func TestTableMemory(t *testing.T) {
 	}
 	longer := list(16 << 20)
 	n, bytes, err = spent(longer)
-	if !errors.Is(err, ErrTooLong) || n != 0 || bytes > uint64(2*len(longer)) { // the test's own copy
+	if !errors.Is(err, ErrTooLong) || n != 0 || bytes > uint64(2*len(longer)) { // a copy of the test
 		t.Errorf("%d entries, %d bytes allocated, %v", n, bytes, err)
 	}
 	// The end of the list never comes.
@@ -164,7 +164,8 @@ func TestTableMemory(t *testing.T) {
 // A reply whose last fragment does not come holds a call until its context ends, and no longer.
 func TestReplyWithoutEnd(t *testing.T) {
 	good := unhex(t, replyHead+entries)
-	client, _ := serve(t, append([]byte{0, 0, 0, byte(len(good))}, good...)) // not the last fragment
+	notLast := append([]byte{0, 0, 0, byte(len(good))}, good...)
+	client, _ := serve(t, notLast)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	if _, err := client.Dump(ctx); !errors.Is(err, context.DeadlineExceeded) {

@@ -71,7 +71,8 @@ func (c *Client) byAddr(ctx context.Context, server *rpc.Client, vers uint32, m 
 	if vers >= Version4 {
 		proc = ProcGetVersAddr
 	}
-	args.Addr = String(oncrpc.UniversalAddr(c.server())) // servers with several addresses prefer this one
+	// A server with several addresses prefers this one.
+	args.Addr = String(oncrpc.UniversalAddr(c.server()))
 	return server.Call(ctx, proc, &args, &m.Addr, nil)
 }
 

@@ -51,9 +51,9 @@ func isolate(t *testing.T) bool {
 
 // real is a real rpcbind.
 type real struct {
-	ctx               context.Context
-	four, six, socket *tcp.Conn // over IPv4, IPv6 and its socket in the file system
-	rpcinfo           string
+	suite
+	socket  *tcp.Conn // its socket in the file system
+	rpcinfo string
 }
 
 // TestRealServer registers, looks up and removes services at rpcbind of Debian. R317
@@ -73,7 +73,7 @@ func TestRealServer(t *testing.T) {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	s := &real{ctx: ctx, rpcinfo: rpcinfo, four: dial(t, ctx, "127.0.0.1"), six: dial(t, ctx, "::1")}
+	s := &real{suite: suite{ctx: ctx, four: dial(t, ctx, "127.0.0.1"), six: dial(t, ctx, "::1")}, rpcinfo: rpcinfo}
 	defer s.four.Close()
 	defer s.six.Close()
 	socket, err := net.Dial("unix", "/run/rpcbind.sock")
@@ -83,13 +83,8 @@ func TestRealServer(t *testing.T) {
 	s.socket = tcp.NewConn(socket, nil)
 	defer s.socket.Close()
 
-	for vers := uint32(Version4); vers >= Version2; vers-- {
-		t.Run(fmt.Sprint("networks of version ", vers), func(t *testing.T) { s.networks(t, vers) })
-	}
-	t.Run("other versions of the program", s.otherVersions)
-	t.Run("registrations", s.registrations)
+	s.run(t)
 	t.Run("owners", s.owners)
-	t.Run("refusals", s.refusals)
 	t.Run("rpcinfo", s.lists)
 }
 
@@ -105,134 +100,6 @@ func dial(t *testing.T, ctx context.Context, host string) *tcp.Conn {
 			t.Fatalf("rpcbind does not answer: %v", err)
 		}
 		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-// client returns a client that uses a version of the protocol.
-func client(conn *tcp.Conn, vers uint32) *Client {
-	c := NewClient(conn, nil)
-	c.version.Store(vers)
-	return c
-}
-
-// networks registers a service on each network, in one version of the protocol, and finds it.
-func (s *real) networks(t *testing.T, vers uint32) {
-	const prog = 400001
-	for _, netID := range []string{"tcp", "tcp6", "udp", "udp6", "rdma", "rdma6"} {
-		conn, other := s.four, s.six
-		everywhere, host := netip.IPv4Unspecified(), netip.MustParseAddr("127.0.0.1")
-		elsewhere := netip.MustParseAddrPort("192.0.2.7:20049")
-		if strings.HasSuffix(netID, "6") {
-			conn, other = s.six, s.four
-			everywhere, host = netip.IPv6Unspecified(), netip.IPv6Loopback()
-			elsewhere = netip.MustParseAddrPort("[2001:db8::1]:20049")
-		}
-		c := client(conn, vers)
-		err := c.Set(s.ctx, prog, 1, netID, netip.AddrPortFrom(everywhere, 20050), "us")
-		if vers == Version2 && netID != "tcp" && netID != "udp" {
-			if !errors.Is(err, ErrVersion) {
-				t.Errorf("%s: %v", netID, err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s: %v", netID, err)
-		}
-		if at, err := c.Lookup(s.ctx, prog, 1, netID); err != nil || at != netip.AddrPortFrom(host, 20050) {
-			t.Errorf("%s: %v, %v", netID, at, err)
-		}
-		if at, err := client(other, vers).Lookup(s.ctx, prog, 1, netID); !errors.Is(err, ErrAddress) {
-			t.Errorf("%s over the other family: %v, %v", netID, at, err)
-		}
-		if at, err := c.Lookup(s.ctx, prog+1, 1, netID); !errors.Is(err, ErrNotRegistered) {
-			t.Errorf("%s, another program: %v, %v", netID, at, err)
-		}
-		if err := c.Unset(s.ctx, prog, 1, netID, "us"); err != nil {
-			t.Errorf("%s: %v", netID, err)
-		}
-		if at, err := c.Lookup(s.ctx, prog, 1, netID); !errors.Is(err, ErrNotRegistered) {
-			t.Errorf("%s after UNSET: %v, %v", netID, at, err)
-		}
-		if vers == Version2 {
-			continue
-		}
-		// One address. For TCP, the server answers with one that the client reaches.
-		if err := c.Set(s.ctx, prog, 1, netID, elsewhere, "us"); err != nil {
-			t.Errorf("%s: %v", netID, err)
-		}
-		if at, err := c.Lookup(s.ctx, prog, 1, netID); err != nil || at != elsewhere && !strings.HasPrefix(netID, "tcp") {
-			t.Errorf("%s: %v, %v; want %v", netID, at, err, elsewhere)
-		}
-		if err := c.Unset(s.ctx, prog, 1, "", "us"); err != nil {
-			t.Errorf("%s: %v", netID, err)
-		}
-	}
-	now, err := client(s.four, vers).Time(s.ctx)
-	if vers == Version2 {
-		if !errors.Is(err, ErrVersion) {
-			t.Error(err)
-		}
-	} else if d := time.Since(now); err != nil || d < -2*time.Second || d > 60*time.Second {
-		t.Errorf("%v, %v", now, err)
-	}
-}
-
-// Only version 4 asks for a version of the program and no other. The table has each by itself.
-func (s *real) otherVersions(t *testing.T) {
-	c := client(s.four, Version4)
-	for _, netID := range []string{"tcp", "rdma"} {
-		if err := c.Set(s.ctx, 400002, 1, netID, netip.MustParseAddrPort("0.0.0.0:700"), "us"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for vers := uint32(Version2); vers <= Version4; vers++ {
-		at, err := client(s.four, vers).Lookup(s.ctx, 400002, 2, "tcp")
-		if vers == Version4 && !errors.Is(err, ErrNotRegistered) || vers < Version4 && (err != nil || at.Port() != 700) {
-			t.Errorf("version %d over TCP: %v, %v", vers, at, err)
-		}
-		if at, err = client(s.four, vers).Lookup(s.ctx, 400002, 2, "rdma"); !errors.Is(err, ErrNotRegistered) && vers > Version2 {
-			t.Errorf("version %d over RDMA: %v, %v", vers, at, err)
-		}
-	}
-}
-
-// A registration stays until it is removed. The networks are apart, and UNSET removes one or all.
-func (s *real) registrations(t *testing.T) {
-	const prog, vers, owner = 100003, 4, "superuser"
-	c := NewClient(s.four, nil)
-	here, there, six := netip.MustParseAddrPort("127.0.0.1:20049"), netip.MustParseAddrPort("0.0.0.0:20050"), netip.MustParseAddrPort("[2001:db8::1]:20049")
-	lookup := func(netID string, want netip.AddrPort) {
-		t.Helper()
-		if got, err := c.Lookup(s.ctx, prog, vers, netID); got != want || errors.Is(err, ErrNotRegistered) != !want.IsValid() {
-			t.Errorf("%s: %v, %v; want %v", netID, got, err, want)
-		}
-	}
-	set := func(netID string, at netip.AddrPort, want error) {
-		t.Helper()
-		if err := c.Set(s.ctx, prog, vers, netID, at, owner); !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", netID, err, want)
-		}
-	}
-	lookup("rdma", netip.AddrPort{})
-	set("rdma", here, nil)
-	set("rdma6", six, nil)
-	set("tcp", here, nil)
-	set("rdma", there, ErrRefused)
-	lookup("rdma", here)
-	lookup("rdma6", six)
-	lookup("tcp", here)
-	if err := c.Unset(s.ctx, prog, vers, "rdma", owner); err != nil {
-		t.Error(err)
-	}
-	lookup("rdma", netip.AddrPort{})
-	lookup("rdma6", six)
-	set("rdma", there, nil)
-	lookup("rdma", netip.AddrPortFrom(here.Addr(), there.Port()))
-	if err := c.Unset(s.ctx, prog, vers, "", owner); err != nil {
-		t.Error(err)
-	}
-	for _, netID := range []string{"rdma", "rdma6", "tcp"} {
-		lookup(netID, netip.AddrPort{})
 	}
 }
 
@@ -266,27 +133,6 @@ func (s *real) owners(t *testing.T) {
 		if err := ours.Unset(s.ctx, 400003, vers+1, "", ""); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// The errors of RFC 5531 §9 as rpcbind sends them.
-func (s *real) refusals(t *testing.T) {
-	for vers := uint32(Version2); vers <= Version4; vers++ {
-		if err := client(s.four, vers).versions[vers].Call(s.ctx, 99, nil, nil, nil); !errors.Is(err, oncrpc.ErrProcUnavail) {
-			t.Errorf("version %d, procedure 99: %v", vers, err)
-		}
-		if err := client(s.four, vers).versions[vers].Call(s.ctx, ProcSet, nil, nil, nil); !errors.Is(err, oncrpc.ErrGarbageArgs) {
-			t.Errorf("version %d, SET without arguments: %v", vers, err)
-		}
-	}
-	var refused *oncrpc.ReplyError
-	err := rpc.NewClient(s.four, oncrpc.Program{Number: Program, Version: 5}, nil).Call(s.ctx, ProcDump, nil, nil, nil)
-	if !errors.Is(err, oncrpc.ErrProgMismatch) || !errors.As(err, &refused) || refused.Range != (oncrpc.VersionRange{Low: 2, High: 4}) {
-		t.Errorf("version 5: %v", err)
-	}
-	err = rpc.NewClient(s.four, oncrpc.Program{Number: 99, Version: 4}, nil).Call(s.ctx, ProcDump, nil, nil, nil)
-	if !errors.Is(err, oncrpc.ErrProgUnavail) {
-		t.Errorf("program 99: %v", err)
 	}
 }
 
@@ -352,6 +198,80 @@ func compare(t *testing.T, ctx context.Context, rpcinfo string, conn *tcp.Conn) 
 			}) {
 				t.Errorf("rpcinfo -s has %s on %s, which the table lacks", f[0], netID)
 			}
+		}
+	}
+}
+
+// rpcinfo of Debian reads the table of our server, finds a service and calls its procedure 0. The server takes SET and UNSET from its own host only: here 192.0.2.7 stands for
+// another one.
+func TestRPCInfo(t *testing.T) {
+	rpcinfo := witness.Program(t, "rpcinfo")
+	if !isolate(t) {
+		return
+	}
+	if out, err := exec.Command(witness.Program(t, "ip"), "address", "add", "192.0.2.7/24", "dev", "lo").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	binder := NewServer(nil)
+	server, err := tcp.Listen(ctx, ":111", rpc.NewHandler(nil, binder.Services()...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	for vers := uint32(Version2); vers <= Version4; vers++ {
+		if err := binder.Set(Program, vers, "tcp", netip.MustParseAddrPort("0.0.0.0:111"), Superuser); err != nil {
+			t.Fatal(err)
+		}
+	}
+	four := dial(t, ctx, "127.0.0.1")
+	defer four.Close()
+	for netID, at := range map[string]string{"tcp6": "[::]:111", "rdma": "0.0.0.0:20049", "udp": "0.0.0.0:2049"} {
+		if err := NewClient(four, nil).Set(ctx, 400005, 1, netID, netip.MustParseAddrPort(at), ""); err != nil {
+			t.Error(err)
+		}
+	}
+	compare(t, ctx, rpcinfo, four)
+	for _, tt := range []struct{ args, want string }{
+		{"-T tcp 127.0.0.1 100000", "program 100000 version 4 ready and waiting"},
+		{"-T tcp 192.0.2.7 100000 3", "program 100000 version 3 ready and waiting"},
+		{"-l 192.0.2.7 100000 4", "192.0.2.7.0.111"},
+	} {
+		out, err := exec.CommandContext(ctx, rpcinfo, strings.Fields(tt.args)...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), tt.want) {
+			t.Errorf("rpcinfo %s: %v\n%s", tt.args, err, out)
+		}
+	}
+
+	far := dial(t, ctx, "192.0.2.7")
+	defer far.Close()
+	c := NewClient(far, nil)
+	for vers := uint32(Version2); vers <= Version4; vers++ {
+		if err := client(far, vers).Set(ctx, 400006, 1, "tcp", netip.MustParseAddrPort("0.0.0.0:1"), ""); !errors.Is(err, oncrpc.ErrAuth) {
+			t.Errorf("SET of version %d from another host: %v", vers, err)
+		}
+		if err := client(far, vers).Unset(ctx, 400005, 1, "", ""); !errors.Is(err, oncrpc.ErrAuth) {
+			t.Errorf("UNSET of version %d from another host: %v", vers, err)
+		}
+	}
+	if at, err := c.Lookup(ctx, Program, Version4, "tcp"); err != nil || at != netip.MustParseAddrPort("192.0.2.7:111") {
+		t.Errorf("%v, %v", at, err)
+	}
+
+	// Only the superuser of this host has a port below 1024.
+	nc, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1000}}).DialContext(ctx, "tcp", "127.0.0.1:111")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := tcp.NewConn(nc, nil)
+	defer conn.Close()
+	if err := NewClient(four, nil).Unset(ctx, Program, Version4, "tcp", Superuser); !errors.Is(err, ErrRefused) {
+		t.Errorf("a stranger removes the service of the superuser: %v", err)
+	}
+	for prog, vers := range map[uint32]uint32{Program: Version4, 400005: 1} {
+		if err := NewClient(conn, nil).Unset(ctx, prog, vers, "", ""); err != nil {
+			t.Errorf("the superuser: %v", err)
 		}
 	}
 }
