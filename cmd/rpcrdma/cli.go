@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 
@@ -18,12 +19,15 @@ const (
 	exitDone   = 0
 	exitFailed = 1 // could not connect, input, output, or the tool itself
 	exitUsage  = 2
+	exitInput  = 3 // the interface file or the arguments of a call
 	exitPeer   = 4 // the peer answered with an error
 	exitSilent = 5 // no answer in time
+	exitMayRun = 6 // no reply to a call that was sent
 )
 
 // environment holds the streams and settings of a command.
 type environment struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	json           bool // reports and errors are JSON lines
 }
@@ -48,6 +52,7 @@ func (o *output) Write(b []byte) (int, error) {
 
 // commandLine has the commands. Each sets its default of -provider.
 type commandLine struct {
+	Call       callCmd       `cmd:"" set:"provider=rdmatcp"`
 	Ping       pingCmd       `cmd:"" set:"provider=rdmatcp"`
 	NFSPing    nfspingCmd    `cmd:"" name:"nfsping" set:"provider=iwarp"`
 	Perf       perfCmd       `cmd:"" set:"provider=rdmatcp"`
@@ -84,12 +89,14 @@ func execute(ctx context.Context, args []string, env environment) int {
 	if err != nil {
 		return report(env, err)
 	}
-	parsed, err := parser.Parse(cli.Long(args, ""))
+	parsed, err := parser.Parse(cli.Long(joinData(args), ""))
 	if err != nil {
 		return usage(env, args[0], cli.Complaint(parser.Model, args[0], err))
 	}
-	env.json = line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON
+	env.json = line.Call.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
+	case "call":
+		err = line.Call.run(ctx, env)
 	case "ping":
 		err = line.Ping.run(ctx, env)
 	case "nfsping":
@@ -111,7 +118,8 @@ type failure struct {
 	code  int
 	stage string // at which it failed, such as "connection to ADDRESS"
 	err   error
-	help  string // what to try; may be empty
+	help  string         // what to try; may be empty
+	more  map[string]any // further fields of the JSON object
 }
 
 // Error returns the stage and the reason.
@@ -136,7 +144,9 @@ func report(env environment, err error) int {
 		return f.code
 	}
 	if env.json {
-		printJSON(env, "error", map[string]any{"stage": f.stage, "message": f.err.Error(), "help": f.help, "code": f.code})
+		fields := map[string]any{"stage": f.stage, "message": f.err.Error(), "help": f.help, "code": f.code}
+		maps.Copy(fields, f.more)
+		printJSON(env, "error", fields)
 		return f.code
 	}
 	fmt.Fprintf(env.stderr, "rpcrdma: %v\n", err)

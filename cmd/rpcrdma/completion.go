@@ -34,7 +34,7 @@ func completionCommands(app *kong.Application) []completion.Command {
 		topics = append(topics, c.Name)
 		for j := range c.Flags {
 			switch f := &c.Flags[j]; f.Long {
-			case "trace", "pcap", "cert", "key", "ca":
+			case "trace", "pcap", "cert", "key", "ca", "bind", "include":
 				f.Kind = completion.File
 			case "versions":
 				f.Kind, f.Values = completion.OneOf, []string{"1", "2", "2,1", "1,2"}

@@ -27,6 +27,13 @@ var defaultPort = strconv.Itoa(oncrpc.PortNFSRDMA)
 
 // deviceFlags are the flags that ping, nfsping, perf and serve share.
 type deviceFlags struct {
+	rdmaFlags
+	tlsFlags
+	host string // of the address to connect to
+}
+
+// rdmaFlags are the flags of connections over RDMA but those of TLS.
+type rdmaFlags struct {
 	Provider string   `default:"${provider}" enum:"rdmatcp,iwarp,mem"`
 	Versions versions `default:"1"`
 	Inline   size     `default:"4096"`
@@ -35,12 +42,17 @@ type deviceFlags struct {
 	Trace    string
 	Pcap     string
 	Limit    size `default:"1024m"`
-	tlsFlags
-	host string // of the address to connect to
 }
 
 // check refuses values that no connection can have. Its errors name the flags.
 func (f *deviceFlags) check() error {
+	if err := f.rdmaFlags.check(); err != nil {
+		return err
+	}
+	return f.tlsFlags.check(f.Provider)
+}
+
+func (f *rdmaFlags) check() error {
 	switch {
 	case f.Inline < 1024 || f.Inline > 256<<10:
 		return fmt.Errorf("-inline is %v, must be between 1024 and 256k (RFC 8797 §4.2)", f.Inline)
@@ -49,7 +61,7 @@ func (f *deviceFlags) check() error {
 	case f.CRC == "off" && f.Provider != "iwarp":
 		return fmt.Errorf("-crc off: the provider %s has no such choice, only iwarp has", f.Provider)
 	}
-	return f.tlsFlags.check(f.Provider)
+	return nil
 }
 
 // config returns the configuration of a connection. It has NonBlocking because the handlers of
@@ -185,9 +197,14 @@ func listenAddress(s string) (string, error) {
 
 // splitAddress splits HOST[:PORT]. The default port is the port of NFS over RDMA.
 func splitAddress(s string) (host string, port uint16, err error) {
+	return splitHostPort(s, defaultPort)
+}
+
+// splitHostPort splits HOST[:PORT].
+func splitHostPort(s, missing string) (host string, port uint16, err error) {
 	host, text, err := net.SplitHostPort(s)
 	if err != nil {
-		host, text = s, defaultPort
+		host, text = s, missing
 		if len(s) > 1 && s[0] == '[' && s[len(s)-1] == ']' {
 			host = s[1 : len(s)-1]
 		}

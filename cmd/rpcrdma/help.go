@@ -7,6 +7,8 @@ func help(topic string) (text string, ok bool) {
 	switch topic {
 	case "":
 		return helpMain, true
+	case "call":
+		return helpCall + "\nFlags of -carrier rdma:\n" + helpRDMA + helpExit, true
 	case "ping":
 		return helpPing + helpDevice + helpExit, true
 	case "nfsping":
@@ -29,10 +31,15 @@ func help(topic string) (text string, ok bool) {
 	return "", false
 }
 
-const helpMain = `rpcrdma tests and measures RPC over RDMA, version 1 (RFC 8166) and version 2
-(draft-ietf-nfsv4-rpcrdma-version-two-00). It needs no RDMA hardware.
+const helpMain = `rpcrdma calls, tests and measures RPC services, over RDMA and over TCP: RPC-over-RDMA version 1
+(RFC 8166) and version 2 (draft-ietf-nfsv4-rpcrdma-version-two-00), and ONC RPC over TCP
+(RFC 5531). It needs no RDMA hardware.
 
 Examples:
+  rpcrdma call -template FILE.x PROGRAM.VERSION.PROCEDURE
+                                 print arguments to fill in
+  rpcrdma call -d JSON FILE.x storage.example.net PROGRAM.VERSION.PROCEDURE
+                                 call a procedure and print its results
   rpcrdma serve                  start a test server on port 20049
   rpcrdma ping localhost         check that it answers, and print the version and the sizes
   rpcrdma nfsping storage.example.net
@@ -42,6 +49,7 @@ Examples:
                                  measure throughput
 
 Commands:
+  call        call a procedure of any interface file, with arguments and results in JSON
   ping        connect to a server and repeat a null call
   nfsping     connect to an NFS server and repeat a null call of each version
   perf        measure latency, rate and throughput of calls
@@ -166,9 +174,14 @@ Examples:
   rpcrdma completion fish > ~/.config/fish/completions/rpcrdma.fish
 `
 
-const helpJSON = `With -json, ping, nfsping, perf and serve print JSON objects to standard output, one per line. Each object
-has "v": 1 and a "type". Later versions may add fields, and keep those listed here.
+const helpJSON = `With -json, commands print JSON objects to standard output, one per line, and so does call with -d -.
+Each object has "v": 1 and a "type". Later versions may add fields, and keep those listed here.
 
+  call   value     xdr_type value, and with -d - line: the number of the line with the arguments
+         error     may_have_run: whether the server may have executed the procedure. line as above.
+                   Of wrong arguments path offset: the place in the value and in its text. Of a
+                   refusal reply_stat, and accept_stat, or reject_stat auth_stat; low high: the
+                   versions that the server has
   ping   start     address provider program version connect_ns, and the terms. version is the
                    program's
          reply     seq time_ns credits
@@ -200,7 +213,9 @@ has "v": 1 and a "type". Later versions may add fields, and keep those listed he
 
 const helpDevice = `
 Flags of ping, nfsping, perf and serve:
-  -provider NAME   rdmatcp: RDMA framed in TCP; iwarp: iWARP over TCP, which Linux and RDMA hardware
+` + helpRDMA + helpTLS
+
+const helpRDMA = `  -provider NAME   rdmatcp: RDMA framed in TCP; iwarp: iWARP over TCP, which Linux and RDMA hardware
                    speak; mem: in this process only. The default is rdmatcp, and iwarp for nfsping
   -versions LIST   versions of RPC-over-RDMA, the preferred one first: 1, 2, or 2,1; default 1. The
                    client offers the first, and takes the other if the server refuses it. A server
@@ -216,7 +231,9 @@ Flags of ping, nfsping, perf and serve:
   -pcap FILE       write all messages, with their data, as a pcapng file for Wireshark, which needs
                    tools/wireshark/rpcrdma2.lua for version 2
   -limit BYTES     size limit of each of these files; default 1024m; 0: no limit
-  -tls             use TLS, 1.3 or later, with rdmatcp and iwarp
+`
+
+const helpTLS = `  -tls             use TLS, 1.3 or later, with rdmatcp and iwarp
   -cert FILE       certificate of this side in PEM, with those of its authorities; required for
                    serve. perf without HOST makes one
   -key FILE        its private key in PEM; default: in the file of -cert
@@ -233,8 +250,12 @@ Exit codes:
   0    success; for ping and nfsping: all calls were answered
   1    failure: no connection, an interrupt before there was a result, or an error of this command
   2    usage error
-  4    the peer answered with an error, or has no version in common
-  5    timeout: the peer did not answer
+  3    call: the interface file or the arguments are wrong; nothing was sent
+  4    the peer answered with an error, or has no version in common; for call: the server refused the
+       call, and the message has the status of RFC 5531 section 9, or its results do not fit
+  5    timeout: the peer did not answer. A call that was sent may have been executed
+  6    call: the connection was lost, or an interrupt came, after the call was sent: the server may
+       have executed it
 `
 
 // version returns the versions of the module and the Go toolchain, and the revision if known.

@@ -22,9 +22,10 @@ func helpPage() string {
 	b.WriteString("# rpcrdma\n\nMade by `go test ./cmd/rpcrdma -run TestHelpPage -update` from the texts of `rpcrdma help`.\n" +
 		"The module is not published yet: in a clone, `go run ./cmd/rpcrdma` runs it, and\n`go build -o bin/ ./cmd/rpcrdma` builds it.\n\n```\n" +
 		helpMain + "```\n")
-	for _, topic := range []string{"ping", "nfsping", "perf", "serve"} {
+	for _, topic := range []string{"call", "ping", "nfsping", "perf", "serve"} {
 		text, _ := help(topic)
 		text, _, _ = strings.Cut(text, helpDevice)
+		text, _, _ = strings.Cut(text, "\nFlags of -carrier rdma:")
 		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", topic, text)
 	}
 	fmt.Fprintf(&b, "\n## Common flags, and exit codes\n\n```%s%s```\n", helpDevice, helpExit)
@@ -52,7 +53,7 @@ func TestHelpJSON(t *testing.T) {
 func TestHelpExamples(t *testing.T) {
 	t.Chdir(t.TempDir()) // one writes a file
 	n := 0
-	for _, topic := range []string{"", "ping", "nfsping", "perf", "serve"} {
+	for _, topic := range []string{"", "call", "ping", "nfsping", "perf", "serve"} {
 		text, _ := help(topic)
 		for line := range strings.Lines(text) {
 			fields := strings.Fields(line)
@@ -63,13 +64,27 @@ func TestHelpExamples(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel() // so that every command ends at once
 			args, _, _ := strings.Cut(strings.TrimSpace(line), "   ")
-			code, _, stderr := try(ctx, strings.Fields(args)[1:]...)
+			code, _, stderr := try(ctx, shellWords(args)[1:]...)
 			if code == exitUsage {
 				t.Errorf("%s: %s", args, stderr)
 			}
 		}
 	}
-	if n < 14 {
+	if n < 20 {
 		t.Errorf("%d examples found", n)
 	}
+}
+
+// shellWords splits a command line as a shell does, up to a redirection. Single quotes are the only
+// ones.
+func shellWords(line string) (words []string) {
+	line, _, _ = strings.Cut(line, " < ")
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
 }

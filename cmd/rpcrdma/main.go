@@ -1,5 +1,7 @@
-// Command rpcrdma tests and measures RPC over RDMA.
+// Command rpcrdma calls, tests and measures RPC services, over RDMA and over TCP.
 //
+//	rpcrdma call FILE.x HOST PROC    calls a procedure of an interface file
+//	rpcrdma info HOST                lists the services of a host
 //	rpcrdma serve                    starts a test server
 //	rpcrdma ping HOST                checks that a server answers
 //	rpcrdma perf HOST                measures latency and throughput
@@ -17,6 +19,6 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // so that the second signal kills the process
-	code := run(ctx, os.Args[1:], environment{stdout: os.Stdout, stderr: os.Stderr})
+	code := run(ctx, os.Args[1:], environment{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr})
 	os.Exit(code)
 }

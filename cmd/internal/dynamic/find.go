@@ -13,7 +13,11 @@ import (
 // is a struct without fields.
 func Find(u *ir.Unit, name string) (*ir.Type, error) {
 	if parts := strings.Split(name, "."); len(parts) > 1 {
-		return findProc(u, parts)
+		p, err := findProcedure(u, parts)
+		if err != nil {
+			return nil, err
+		}
+		return p.side(parts)
 	}
 	for _, d := range u.AllDecls() {
 		if d.Name != name {
@@ -68,7 +72,7 @@ func Names(u *ir.Unit) []string {
 		case ir.Program:
 			for _, v := range d.Program.Versions {
 				for _, p := range v.Procs {
-					proc := d.Name + "." + v.Name + "." + p.Name
+					proc := (&Procedure{d, v, p}).String()
 					out = append(out, proc+".args", proc+".result")
 				}
 			}
@@ -79,61 +83,21 @@ func Names(u *ir.Unit) []string {
 	return out
 }
 
-// findProc finds PROGRAM.VERSION.PROCEDURE.args or .result. Its error names the part that does
-// not exist.
-func findProc(u *ir.Unit, parts []string) (*ir.Type, error) {
-	var programs, versions, procs []string
-	for _, d := range u.AllDecls() {
-		if d.Kind != ir.Program {
-			continue
-		}
-		programs = append(programs, d.Name)
-		if d.Name != parts[0] {
-			continue
-		}
-		for _, v := range d.Program.Versions {
-			versions = append(versions, d.Name+"."+v.Name)
-			if v.Name != parts[1] {
-				continue
-			}
-			for _, p := range v.Procs {
-				procs = append(procs, d.Name+"."+v.Name+"."+p.Name)
-				if len(parts) > 2 && p.Name == parts[2] {
-					return procType(p, parts)
-				}
-			}
-		}
-	}
-	switch {
-	case len(versions) == 0:
-		return nil, &NotFound{"program " + parts[0] + " is not declared", parts[0], programs}
-	case len(procs) == 0:
-		return nil, &NotFound{"program " + parts[0] + " has no version " + parts[1], strings.Join(parts[:2], "."), versions}
-	case len(parts) == 2:
-		return nil, &NotFound{"the name of the procedure is missing", strings.Join(parts, "."), procs}
-	}
-	return nil, &NotFound{"version " + strings.Join(parts[:2], ".") + " has no procedure " + parts[2], strings.Join(parts[:3], "."), procs}
-}
-
-// procType returns the type of the arguments or the result of a procedure.
-func procType(p *ir.Proc, parts []string) (*ir.Type, error) {
-	proc := strings.Join(parts[:3], ".")
+// side returns the type of the arguments or the result, which the parts of a name after the
+// procedure name.
+func (p *Procedure) side(parts []string) (*ir.Type, error) {
 	side := strings.Join(parts[3:], ".")
 	switch side {
 	case "args":
-		return argsOf(p, strings.Join(parts, ".")), nil
+		return argsOf(p.Proc, strings.Join(parts, ".")), nil
 	case "result":
-		if p.Result != nil {
-			return p.Result, nil
-		}
-		return structOf(p, strings.Join(parts, "."), nil), nil
-	default:
-		message := proc + " is a procedure, not a type"
-		if side != "" {
-			message = fmt.Sprintf("found %q after %s", side, proc)
-		}
-		return nil, &NotFound{message, strings.Join(parts, "."), []string{proc + ".args", proc + ".result"}}
+		return p.Result(), nil
 	}
+	message := p.String() + " is a procedure, not a type"
+	if side != "" {
+		message = fmt.Sprintf("found %q after %s", side, p)
+	}
+	return nil, &NotFound{message, strings.Join(parts, "."), []string{p.String() + ".args", p.String() + ".result"}}
 }
 
 // argsOf returns the arguments of a procedure as a struct.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -314,7 +315,9 @@ func (p *jsonParser) structure(v *Value, n *node, d *ir.Decl) *Error {
 		names = append(names, f.Name)
 		if have[f.Name] == nil {
 			e := p.fault(n, "field %s of %s is missing", f.Name, d.Name)
-			if nullable(f.Type) {
+			if near, ok := misspelt(n, fields, f.Name); ok {
+				e.Note = fmt.Sprintf("found %s; did you mean %s?", jsontext.Quote([]byte(near)), f.Name)
+			} else if nullable(f.Type) {
 				e.Note = "write null if it is absent"
 			}
 			return e
@@ -330,4 +333,12 @@ func (p *jsonParser) structure(v *Value, n *node, d *ir.Decl) *Error {
 		}
 	}
 	return nil
+}
+
+// misspelt returns the key of an object that is no field, and is most similar to the name of one.
+func misspelt(n *node, fields []*ir.Field, name string) (string, bool) {
+	others := slices.DeleteFunc(slices.Clone(n.keys), func(k string) bool {
+		return slices.ContainsFunc(fields, func(f *ir.Field) bool { return f.Name == k })
+	})
+	return diag.Nearest(name, others)
 }

@@ -1,0 +1,50 @@
+package main
+
+const helpCall = `Call a procedure of any interface file, with arguments and results in JSON.
+
+Usage: rpcrdma call [flags] FILE HOST[:PORT] PROGRAM.VERSION.PROCEDURE
+       rpcrdma call -template FILE PROGRAM.VERSION.PROCEDURE
+
+Examples:
+  rpcrdma call -template notes.x NOTES.NOTES_V1.NOTES_PUT
+  rpcrdma call -d '{"name":"greeting","text":{"text":"good morning"}}' notes.x localhost:20200 NOTES.NOTES_V1.NOTES_PUT
+  rpcrdma call -carrier rdma -d '"greeting"' notes.x localhost:20201 NOTES.NOTES_V1.NOTES_GET
+  rpcrdma call notes.x localhost:20200 0x20000200.1.3
+  rpcrdma call -d - notes.x localhost:20200 NOTES.NOTES_V1.NOTES_GET < names.jsonl
+  rpcrdma call -cred sys:1000:100,4,24 -d '{"object":{"data":"00"}}' nfs3.x storage.example.net NFS_PROGRAM.NFS_V3.NFSPROC3_GETATTR
+
+FILE is an interface file, or a document of the IETF with one in it, as for xdrgen; its sidecar,
+FILE.bind, is read too. Program, version and procedure have names or numbers. Without PORT, the
+host's rpcbind is asked over TCP, and the port is 20049 over RDMA.
+
+Arguments and results have the form that xdrgen help json describes: opaque data are hex, or
+{"text": ...} or {"base64": ...} in arguments. One argument is given as it is, several are an object
+with their names, or arg1, arg2 and so on if they have none. A void result is printed as {}. Results
+go to standard output, all else to standard error. With -d -, a call is made for each line of standard
+input, in order, and an object is printed for each line, also if it failed.
+
+Flags:
+  -d JSON        arguments; - is standard input, with arguments on each line. Without -d, void
+  -template      print arguments to fill in: valid ones, with one element in each array and list
+  -cred CRED     credential: none; sys: AUTH_SYS with the user and groups of this process;
+                 sys:UID:GID[,GID...]: AUTH_SYS with these, up to 16 groups after the first
+                 (RFC 5531 appendix A). Default none
+  -carrier NAME  tcp or rdma; default tcp
+  -tls WHEN      off; required: use TLS or fail; wanted: use it if the server offers it. Over TCP it
+                 begins with a probe (RFC 9289), over RDMA it is below the provider, where nothing
+                 can be wanted. Default off
+  -cert FILE     certificate of this side in PEM, with those of its authorities
+  -key FILE      its private key in PEM; default: in the file of -cert
+  -ca FILE       authorities in PEM, one of which the server's certificate must be of. The default
+                 is those of the system
+  -tls-name NAME name that the server's certificate must have; default HOST
+  -insecure      accept any certificate of the server
+  -W DURATION    time limit for the connection and for each call; default 5s
+  -max-reply BYTES
+                 size limit of a reply, with k for KiB or m for MiB; default 16m. Over RDMA, memory
+                 of this size is offered for results without a bound of their own
+  -I DIR         folder of included units; may be given several times
+  -D NAME=VALUE  define a constant that the file lacks; may be given several times
+  -bind FILE     sidecar; default: the one beside FILE
+  -json          print JSON lines: rpcrdma help json
+`

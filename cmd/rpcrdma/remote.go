@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+)
+
+// remoteFlags say how to reach a server.
+type remoteFlags struct {
+	Carrier  string `default:"tcp" enum:"tcp,rdma"`
+	TLS      string `name:"tls" default:"off" enum:"off,wanted,required"`
+	Cert     string `name:"cert"`
+	Key      string `name:"key"`
+	CA       string `name:"ca"`
+	TLSName  string `name:"tls-name"`
+	Insecure bool   `name:"insecure"`
+	MaxReply size   `name:"max-reply" default:"16m"`
+	rdmaFlags
+}
+
+// tlsFlags returns the flags of TLS as other commands have them.
+func (f *remoteFlags) tlsFlags() *tlsFlags {
+	return &tlsFlags{TLS: f.TLS != "off", Cert: f.Cert, Key: f.Key, CA: f.CA, TLSName: f.TLSName, Insecure: f.Insecure}
+}
+
+// check refuses values that no connection can have. Its errors name the flags.
+func (f *remoteFlags) check() error {
+	switch {
+	case f.MaxReply < 1024:
+		return errors.New("-max-reply is " + f.MaxReply.String() + ", must be 1024 or more")
+	case f.Carrier == "tcp" && (f.Trace != "" || f.Pcap != ""):
+		return errors.New("-trace and -pcap show RDMA: they have no effect without -carrier rdma")
+	case f.Carrier == "tcp":
+		return f.tlsFlags().check("")
+	case f.TLS == "wanted":
+		return errors.New("-tls wanted: a connection over RDMA cannot fall back; use required or off")
+	}
+	device := deviceFlags{rdmaFlags: f.rdmaFlags, tlsFlags: *f.tlsFlags()}
+	return device.check()
+}
+
+// remote is a connection to a server.
+type remote struct {
+	oncrpc.Conn
+	addr  string
+	close func() error
+}
+
+// connect connects to a host. If port is 0, rpcbind is asked over TCP, and over RDMA it is the port
+// of NFS over RDMA. The error is a *failure.
+func (f *remoteFlags) connect(ctx context.Context, env environment, host string, port uint16, p oncrpc.Program, wait time.Duration) (*remote, error) {
+	if f.Carrier == "rdma" {
+		if port == 0 {
+			port = oncrpc.PortNFSRDMA
+		}
+		return f.overRDMA(ctx, env, host, joinAddress(host, port), wait)
+	}
+	addr := joinAddress(host, port)
+	if port == 0 {
+		at, err := rpcbind.Resolve(ctx, host, p.Number, p.Version, "tcp", nil)
+		if err != nil {
+			return nil, explainLookup(host, err)
+		}
+		addr = at.String()
+	}
+	if f.TLS != "off" {
+		return nil, &failure{code: exitUsage, stage: "call", err: errors.New("-tls over TCP is not there yet")}
+	}
+	cfg := &tcp.Config{MaxRecord: int(f.MaxReply)}
+	conn, err := tcp.Dial(ctx, addr, cfg)
+	if err != nil {
+		return nil, explainTCP("connection", addr, err)
+	}
+	return &remote{conn, addr, conn.Close}, nil
+}
+
+func (f *remoteFlags) overRDMA(ctx context.Context, env environment, host, addr string, wait time.Duration) (*remote, error) {
+	fabric, err := newFabric(&deviceFlags{rdmaFlags: f.rdmaFlags, tlsFlags: *f.tlsFlags(), host: host}, env)
+	if err != nil {
+		return nil, err
+	}
+	dev, err := fabric.open("client")
+	if err != nil {
+		return nil, errors.Join(err, fabric.close())
+	}
+	conn, at, err := dial(ctx, dev, addr, fabric.dialConfig(wait))
+	if err != nil {
+		return nil, errors.Join(err, fabric.close())
+	}
+	return &remote{conn, at, func() error { return errors.Join(conn.Close(), fabric.close()) }}, nil
+}
+
+// explainTCP is explain for a connection over TCP as well.
+func explainTCP(stage, addr string, err error) *failure {
+	f := explain(stage, addr, err)
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &name):
+		f.stage, f.help = "name of "+addr, "check the name, or use an IP address"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		f.help = "start the server, or check the port: rpcrdma info HOST lists the programs of a host and where they are"
+	case errors.Is(err, context.DeadlineExceeded):
+		f.help = "a longer -W; check that no firewall drops the packets, and that an RPC server listens there"
+	case errors.Is(err, tcp.ErrRecord):
+		f.code, f.help = exitPeer, "a larger -max-reply, if the server speaks RPC over TCP and its reply may be that long"
+	case errors.Is(err, tcp.ErrMessage):
+		f.code, f.help = exitPeer, "check that an RPC server listens there: its answer is no RPC message (RFC 5531 §9)"
+	case errors.Is(err, tcp.ErrPeerClosed), errors.Is(err, syscall.ECONNRESET):
+		f.help = "read the server's log: it closed the connection"
+	}
+	return f
+}
+
+// explainLookup is explainTCP for a question to a host's rpcbind.
+func explainLookup(host string, err error) *failure {
+	f := explainTCP("rpcbind", joinAddress(host, rpcbind.Port), err)
+	if f.help == "" || errors.Is(err, syscall.ECONNREFUSED) {
+		f.help = "HOST:PORT, if the port is known: rpcbind knows the programs that are registered with it"
+	}
+	if errors.Is(err, rpcbind.ErrNotRegistered) {
+		f.code = exitPeer
+	}
+	return f
+}
