@@ -2,13 +2,10 @@ package rdmaio
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/backchannel"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -34,29 +31,22 @@ type BackchannelConfig struct {
 // which connections belong to a client, and passes them to Bind. All methods are safe for
 // concurrent use.
 type Backchannel struct {
-	wait   time.Duration
+	bound  *backchannel.Conns[*Conn]
 	losses int
 	events func(Event)
 	xids   oncrpc.XIDs
 	again  atomic.Uint64
-
-	mu      sync.Mutex
-	conns   []*Conn // in the order of Bind
-	closed  bool
-	changed chan struct{} // closed and replaced by Bind and Close
 }
 
 // NewBackchannel returns a Backchannel without a connection. cfg may be nil.
 func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
-	b := &Backchannel{wait: 90 * time.Second, losses: 4, changed: make(chan struct{})}
+	var set BackchannelConfig
 	if cfg != nil {
-		b.events = cfg.Events
-		if cfg.Wait != 0 {
-			b.wait = max(cfg.Wait, 0)
-		}
-		if cfg.Retransmits != 0 {
-			b.losses = max(cfg.Retransmits, 0)
-		}
+		set = *cfg
+	}
+	b := &Backchannel{bound: backchannel.New[*Conn](set.Wait), losses: 4, events: set.Events}
+	if set.Retransmits != 0 {
+		b.losses = max(set.Retransmits, 0)
 	}
 	b.xids.Seed()
 	return b
@@ -66,29 +56,7 @@ func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
 // of the client, and the client must be ready to be called (R280). When c is down, the connection
 // bound before it is used if it is still up. Calls in progress stay on their connection. A handler
 // may call Bind for each of its Calls, also after its connection is down.
-func (b *Backchannel) Bind(c *Conn) {
-	c.AllowReverse()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n := len(b.conns); n > 0 && b.conns[n-1] == c {
-		return
-	}
-	b.conns = slices.DeleteFunc(b.conns, func(old *Conn) bool { return old == c || old.Err() != nil })
-	b.conns = append(b.conns, c)
-	b.news()
-}
-
-// latest returns the connection bound last of those that are up, or nil. mu is locked.
-func (b *Backchannel) latest() *Conn {
-	for n := len(b.conns); n > 0; n-- {
-		if c := b.conns[n-1]; c.Err() == nil {
-			return c
-		}
-		b.conns[n-1] = nil
-		b.conns = b.conns[:n-1]
-	}
-	return nil
-}
+func (b *Backchannel) Bind(c *Conn) { b.bound.Bind(c) }
 
 // XID returns the next transaction ID. It is unique if all Calls of the Backchannel use it.
 func (b *Backchannel) XID() uint32 { return b.xids.Next() }
@@ -104,51 +72,10 @@ func (b *Backchannel) Call(ctx context.Context, call *Call) (*Reply, error) {
 
 // Close makes Calls that wait for a connection, and further Calls, fail with ErrClosed. It has no
 // effect on Calls in progress or on connections.
-func (b *Backchannel) Close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closed = true
-	b.news()
-}
-
-// news wakes the Calls that wait for a connection. mu is locked.
-func (b *Backchannel) news() {
-	close(b.changed)
-	b.changed = make(chan struct{})
-}
+func (b *Backchannel) Close() { b.bound.Close() }
 
 // acquire implements source.
-func (b *Backchannel) acquire(ctx context.Context) (*Conn, error) {
-	if b.wait > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, b.wait, fmt.Errorf("%w, for %v", ErrNoClient, b.wait))
-		defer stop()
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for {
-		if b.closed {
-			return nil, ErrClosed
-		}
-		if c := b.latest(); c != nil {
-			return c, nil
-		}
-		if ctx.Err() != nil {
-			why := context.Cause(ctx)
-			if !errors.Is(why, ErrNoClient) {
-				why = fmt.Errorf("%w: %w", ErrNoClient, why)
-			}
-			return nil, why
-		}
-		news := b.changed
-		b.mu.Unlock()
-		select {
-		case <-news:
-		case <-ctx.Done():
-		}
-		b.mu.Lock()
-	}
-}
+func (b *Backchannel) acquire(ctx context.Context) (*Conn, error) { return b.bound.Acquire(ctx) }
 
 // release implements source.
 func (*Backchannel) release(*Conn) {}

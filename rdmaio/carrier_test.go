@@ -27,3 +27,17 @@ func TestCarrier(t *testing.T) {
 		}
 	}
 }
+
+// R278, R280: reverse Calls outlive connections.
+func TestCarrierBackchannel(t *testing.T) {
+	carriertest.RunBackchannel(t, func(t *testing.T, handler func(func(oncrpc.Conn)) oncrpc.Handler) carriertest.BackchannelServer {
+		w, back := rdmaiotest.New(t), rdmaio.NewBackchannel(nil)
+		w.Serve(handler(func(c oncrpc.Conn) { back.Bind(c.(*rdmaio.Conn)) }), &rdmaio.Config{ReverseCredits: 4})
+		return carriertest.BackchannelServer{
+			Back: back,
+			Dial: func(_ *testing.T, reverse oncrpc.Handler) carriertest.Conn {
+				return w.Dial(&rdmaio.Config{ReverseHandler: reverse})
+			},
+		}
+	})
+}

@@ -57,7 +57,7 @@ var (
 	ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")
 	// ErrNoClient reports that no connection of the client was bound in time for a reverse Call of
 	// a Backchannel.
-	ErrNoClient = errors.New("rdmaio: the client has no connection to call it on")
+	ErrNoClient = oncrpc.ErrNoClient
 )
 
 // PeerErrorCode is the code of an RDMA_ERROR message (RFC 8166 §4.5;

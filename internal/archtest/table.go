@@ -79,7 +79,7 @@ func Table() []Row {
 		// Calls and services know no carrier.
 		{Package: "runtime/oncrpc", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text"}},
 		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc", "runtime/oncrpc/rpc", "runtime/oncrpc/tcp"}},
-		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/oncrpc", "internal/lograte", "internal/places", "internal/ratelimit", "internal/tlsstream"}},
+		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/oncrpc", "internal/backchannel", "internal/lograte", "internal/places", "internal/ratelimit", "internal/tlsstream"}},
 		{Package: "runtime/oncrpc/mem", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/tcp"}},
 		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
 		// R332: a draft that no connection speaks. It stays apart from the profile in use.
@@ -119,7 +119,7 @@ func Table() []Row {
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
 
 		// The transport, which gets a provider from its user, and the protocols over it.
-		{Package: "rdmaio", Imports: []string{"internal/lograte", "internal/places", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/xdr/codec"}},
+		{Package: "rdmaio", Imports: []string{"internal/backchannel", "internal/lograte", "internal/places", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/xdr/codec"}},
 		{Package: "rdmaio/xchar", Deny: pure, Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
 		{Package: "rdmaio/hostauth/...", Deny: pure}, // rdmaio calls it
 		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
@@ -137,6 +137,7 @@ func Table() []Row {
 		{Package: "internal/growth", Imports: []string{"internal/cputime"}},
 		{Package: "internal/jsontext", Sequential: true},
 		{Package: "internal/leak"},
+		{Package: "internal/backchannel", Imports: []string{"runtime/oncrpc"}},
 		{Package: "internal/lograte"},
 		{Package: "internal/places"},
 		{Package: "internal/ratelimit"},

@@ -18,6 +18,9 @@ var (
 	// ErrXIDInUse reports that another Call with this XID is in progress on the connection.
 	// Carrier.XID returns XIDs that are free.
 	ErrXIDInUse = errors.New("oncrpc: a Call with this XID is in progress on the connection")
+	// ErrNoClient reports that no connection of the client was bound in time for a reverse Call of
+	// a Backchannel.
+	ErrNoClient = errors.New("oncrpc: the client has no connection to call it on")
 )
 
 // Carrier sends Calls to one peer and returns the replies. Package rpc makes Calls from the types

@@ -1,3 +1,3 @@
 // Package carriertest is the suite that every carrier of RPC messages passes. A test of a carrier
-// calls Run.
+// calls Run, and RunBackchannel if the carrier has reverse Calls that outlive a connection.
 package carriertest

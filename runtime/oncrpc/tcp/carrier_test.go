@@ -63,3 +63,17 @@ func TestCarrierPipe(t *testing.T) {
 		return c
 	})
 }
+
+// R278, R280: reverse Calls outlive connections.
+func TestBackchannel(t *testing.T) {
+	carriertest.RunBackchannel(t, func(t *testing.T, handler func(func(oncrpc.Conn)) oncrpc.Handler) carriertest.BackchannelServer {
+		back := tcp.NewBackchannel(nil)
+		s := listen(t, handler(func(c oncrpc.Conn) { back.Bind(c.(*tcp.Conn)) }), nil)
+		return carriertest.BackchannelServer{
+			Back: back,
+			Dial: func(t *testing.T, reverse oncrpc.Handler) carriertest.Conn {
+				return dial(t, s.Addr(), &tcp.Config{ReverseHandler: reverse, Logger: quiet})
+			},
+		}
+	})
+}

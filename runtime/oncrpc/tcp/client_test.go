@@ -84,7 +84,7 @@ func TestRetransmission(t *testing.T) {
 		if len(p.dials) != 5 || len(p.xids) != 4 || p.xids[0] != p.xids[1] || p.xids[1] != p.xids[2] || p.xids[2] == p.xids[3] {
 			t.Errorf("%d connections, XIDs %#x", len(p.dials), p.xids)
 		}
-		if st := c.Stats(); st != (tcp.ClientStats{Connects: 3, DialFailures: 2, Retransmissions: 2}) {
+		if st := c.Stats(); st != (tcp.ClientStats{Connects: 3, DialFailures: 2, Lost: 2, Retransmissions: 2}) {
 			t.Errorf("%+v", st)
 		}
 		if err := c.Close(); err != nil {
@@ -126,6 +126,100 @@ func TestClientGivesUp(t *testing.T) {
 		wantError(t, err, context.DeadlineExceeded, true)
 		if n := len(p.dials); n < 5 || n > 20 {
 			t.Errorf("%d attempts to connect in a minute", n)
+		}
+		_ = c.Close()
+	})
+}
+
+// R292: an idle connection is closed, and made again on demand; one with a Call in progress is not
+// idle.
+func TestClientIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := servePipes(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			time.Sleep(15 * time.Second)
+			r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+		}), nil)
+		c, err := tcp.NewClient("", &tcp.ClientConfig{IdleTimeout: 4 * time.Second, Dial: ln.connect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(3) {
+			double(t, c)
+			if st := c.Stats(); st.IdleCloses != i || st.Connects != i+1 {
+				t.Errorf("closed under a Call: %+v", st)
+			}
+			time.Sleep(3900 * time.Millisecond)
+			if st := c.Stats(); st.IdleCloses != i || s.Stats().Conns != 1 {
+				t.Errorf("closed too early: %+v", st)
+			}
+			time.Sleep(200 * time.Millisecond)
+			if st := c.Stats(); st.IdleCloses != i+1 || st.Lost != 0 || s.Stats().Conns != 0 {
+				t.Errorf("not closed: %+v", st)
+			}
+		}
+		_, _ = c.Close(), s.Close()
+	})
+}
+
+// R279, R292: with a ReverseHandler a connection is kept although there are no Calls, and replaced
+// when it is lost, for the server to call. The client announces itself in Connected.
+func TestClientKeepsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		back := tcp.NewBackchannel(nil)
+		s, ln := servePipes(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			back.Bind(r.Conn().(*tcp.Conn))
+			r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+		}), nil)
+		connected := 0
+		c, err := tcp.NewClient("", &tcp.ClientConfig{
+			Conn: &tcp.Config{ReverseHandler: newService()}, IdleTimeout: time.Minute, Dial: ln.connect,
+			Connected: func(ctx context.Context, c *tcp.Conn) error {
+				if connected++; connected == 2 {
+					return errors.New("refused")
+				}
+				_, err := c.Call(ctx, callOf(c.XID(), 0))
+				return err
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if st := c.Stats(); st.Connects != 0 {
+			t.Errorf("connected before the first Call: %+v", st)
+		}
+		double(t, c)
+		time.Sleep(time.Hour)
+		double(t, back)
+		if st := c.Stats(); st.Connects != 1 || st.IdleCloses != 0 {
+			t.Errorf("%+v", st)
+		}
+		for _, conn := range s.Conns() {
+			_ = conn.Close()
+		}
+		double(t, back) // waits for the client
+		if st := c.Stats(); st != (tcp.ClientStats{Connects: 2, Lost: 1, DialFailures: 1}) {
+			t.Errorf("not replaced: %+v", st)
+		}
+		_, _ = c.Close(), s.Close()
+	})
+}
+
+// Without DialFailures a Call fails at once during a pause.
+func TestNoDialFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answers: []answer{fails, serves}}
+		c := newClient(t, p, tcp.ClientConfig{DialFailures: -1, MinBackoff: 10 * time.Second})
+		start := time.Now()
+		for range 3 {
+			if _, err := c.Call(context.Background(), callOf(7, 0)); err == nil || time.Since(start) != 0 {
+				t.Errorf("%v after %v", err, time.Since(start))
+			}
+		}
+		time.Sleep(10 * time.Second)
+		double(t, c)
+		if len(p.dials) != 2 {
+			t.Errorf("%d attempts, want 2", len(p.dials))
 		}
 		_ = c.Close()
 	})

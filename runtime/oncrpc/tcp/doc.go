@@ -12,7 +12,8 @@
 // Any number of Calls are in progress on a connection, up to Config.MaxCalls. Replies come in any
 // order. A Call whose context ends leaves the queue if it was not sent; Call returns at once, and
 // the error says whether the server may execute it. A Call of a [Client] whose connection is lost
-// is sent again on the next one with the same XID, ClientConfig.Retransmits times at most.
+// is sent again on the next one with the same XID, ClientConfig.Retransmits times at most. A
+// [Backchannel] does the same for the Calls of a server to a client.
 //
 // Items of a message are not copied: the system reads them from the caller's memory. Call.Results
 // and MaxReply have no effect. A reply that fits Call.ReplyBuf is copied there.

@@ -1,0 +1,76 @@
+package tcp
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/backchannel"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// BackchannelConfig configures NewBackchannel. A nil *BackchannelConfig has the default in every
+// field.
+type BackchannelConfig struct {
+	// Wait is the longest time that a Call waits for a connection of the client. If zero, the
+	// default is 90 s. If negative, there is no limit but the context of the Call.
+	Wait time.Duration
+
+	// Retransmits is the number of times that a Call is sent again after its connection was lost.
+	// If zero, the default is 4. If negative, a Call is sent once.
+	Retransmits int
+}
+
+// Backchannel makes reverse Calls to one client of a server, over the connection that the client
+// has now. Only the client can make another connection. A Call whose connection is lost waits for
+// that one and is sent again there with the same XID, as rdmaio.Backchannel does (RFC 8167 §5.4).
+// The upper layer knows which connections belong to a client, and passes them to Bind. All methods
+// are safe for concurrent use.
+type Backchannel struct {
+	bound  *backchannel.Conns[*Conn]
+	losses int
+	xids   oncrpc.XIDs
+	again  atomic.Uint64
+}
+
+// NewBackchannel returns a Backchannel without a connection. cfg may be nil.
+func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
+	var set BackchannelConfig
+	if cfg != nil {
+		set = *cfg
+	}
+	b := &Backchannel{bound: backchannel.New[*Conn](set.Wait), losses: 4}
+	if set.Retransmits != 0 {
+		b.losses = max(set.Retransmits, 0)
+	}
+	b.xids.Seed()
+	return b
+}
+
+// Bind makes c the connection for further Calls, and calls c.AllowReverse. c must be a connection
+// of the client, and the client must be ready to be called (R280). When c is down, the connection
+// bound before it is used if it is still up. Calls in progress stay on their connection. A handler
+// may call Bind for each of its Calls, also after its connection is down.
+func (b *Backchannel) Bind(c *Conn) { b.bound.Bind(c) }
+
+// XID returns the next transaction ID. It is unique if all Calls of the Backchannel use it.
+func (b *Backchannel) XID() uint32 { return b.xids.Next() }
+
+// Retransmissions returns the number of times that Calls were sent again on a further connection.
+func (b *Backchannel) Retransmissions() uint64 { return b.again.Load() }
+
+// Call makes a reverse RPC as Conn.Call does. The error is a *oncrpc.CallError. It wraps
+// oncrpc.ErrNoClient if there was no connection for BackchannelConfig.Wait, or until ctx ended.
+func (b *Backchannel) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
+	return retry(ctx, call, b, b.losses, &b.again)
+}
+
+// Close makes Calls that wait for a connection, and further Calls, fail with oncrpc.ErrClosed. It
+// has no effect on Calls in progress or on connections.
+func (b *Backchannel) Close() { b.bound.Close() }
+
+// acquire implements source.
+func (b *Backchannel) acquire(ctx context.Context) (*Conn, error) { return b.bound.Acquire(ctx) }
+
+// release implements source.
+func (*Backchannel) release(*Conn) {}

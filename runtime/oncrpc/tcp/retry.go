@@ -1,0 +1,55 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// source provides connections to make Calls on: a Client or a Backchannel.
+type source interface {
+	// acquire returns a connection that is up. It waits for one, or returns why there is none.
+	acquire(ctx context.Context) (*Conn, error)
+
+	// release ends the use of a connection.
+	release(*Conn)
+}
+
+// retry makes a Call on a connection of src, and on a further one when that is lost, with the same
+// XID. losses is the number of times that the Call is sent again. again counts the Calls sent
+// again; a Call that was still in the queue when the connection was lost was not sent.
+func retry(ctx context.Context, call *oncrpc.Call, src source, losses int, again *atomic.Uint64) (*oncrpc.Reply, error) {
+	if call == nil {
+		return nil, &oncrpc.CallError{Err: fmt.Errorf("%w: the Call is nil", oncrpc.ErrMessage)}
+	}
+	if err := call.Check(oncrpc.MsgCall); err != nil {
+		return nil, &oncrpc.CallError{Err: err}
+	}
+	for mayHaveRun := false; ; {
+		c, err := src.acquire(ctx)
+		if err != nil {
+			return nil, &oncrpc.CallError{XID: call.XID(), MayHaveRun: mayHaveRun, Err: err}
+		}
+		reply, err := c.Call(ctx, call)
+		src.release(c)
+		var ce *oncrpc.CallError
+		failed := errors.As(err, &ce)
+		if mayHaveRun && (!failed || ce.MayHaveRun) {
+			again.Add(1)
+		}
+		if !failed {
+			return reply, err
+		}
+		if ce.MayHaveRun {
+			mayHaveRun = true
+			losses--
+		}
+		ce.MayHaveRun = mayHaveRun
+		if c.Err() == nil || ctx.Err() != nil || losses < 0 || errors.Is(err, oncrpc.ErrMessage) {
+			return nil, ce
+		}
+	}
+}
