@@ -152,7 +152,7 @@ func TestTableMemory(t *testing.T) {
 	}
 	longer := list(16 << 20)
 	n, bytes, err = spent(longer)
-	if !errors.Is(err, ErrTooLong) || n != 0 || bytes > uint64(2*len(longer)) { // a copy of the test
+	if !errors.Is(err, ErrTooLong) || n != 0 || bytes > uint64(2*len(longer)) {
 		t.Errorf("%d entries, %d bytes allocated, %v", n, bytes, err)
 	}
 	// The end of the list never comes.

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// Superuser is the owner who may remove all registrations.
+// Superuser is the owner that may remove all registrations.
 const Superuser = "superuser"
 
 // ServerConfig configures NewServer. A nil *ServerConfig has the default in every field.
@@ -73,8 +73,8 @@ func (s *Server) Set(prog, vers uint32, netID string, at netip.AddrPort, owner s
 	return err
 }
 
-// Unset removes a registration from one network or, if netID is empty, from all. owner must be that
-// of the registration, or Superuser.
+// Unset removes a registration from one network or, if netID is empty, from all. owner must be the
+// owner of the registration, or Superuser.
 func (s *Server) Unset(prog, vers uint32, netID, owner string) error {
 	if !s.unset(prog, vers, netID, owner) {
 		return fmt.Errorf("%w: program %d version %d is not registered on netid %q, or not by %q", ErrRefused, prog, vers, netID, owner)

@@ -202,8 +202,8 @@ func compare(t *testing.T, ctx context.Context, rpcinfo string, conn *tcp.Conn) 
 	}
 }
 
-// rpcinfo of Debian reads the table of our server, finds a service and calls its procedure 0. The server takes SET and UNSET from its own host only: here 192.0.2.7 stands for
-// another one.
+// rpcinfo of Debian reads the table of our server, finds a service and calls its procedure 0. The
+// server takes SET and UNSET from its own host only: here 192.0.2.7 stands for another one.
 func TestRPCInfo(t *testing.T) {
 	rpcinfo := witness.Program(t, "rpcinfo")
 	if !isolate(t) {

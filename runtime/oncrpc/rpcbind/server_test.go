@@ -42,8 +42,8 @@ func TestServer(t *testing.T) {
 	s.run(t)
 }
 
-// within returns a connection to a server within the process, whose callers are the owner that they
-// name by the machine of their AUTH_SYS credential, or nobody without one.
+// within returns a connection to a server within the process, whose callers are the owner that
+// the machine name of their AUTH_SYS credential gives, and have no right without one.
 func within(t testing.TB, cfg *ServerConfig) (*Server, *mem.Conn) {
 	t.Helper()
 	if cfg == nil {
@@ -72,7 +72,7 @@ func user(t testing.TB, conn oncrpc.Conn, name string) *Client {
 }
 
 // RFC 1833 §2.2.1: only the owner and the superuser remove a service, whatever owner the request
-// names. ServerConfig.Owner decides who calls.
+// names. ServerConfig.Owner names the caller.
 func TestOwners(t *testing.T) {
 	ctx := context.Background()
 	s, conn := within(t, nil)
@@ -149,8 +149,8 @@ func TestServerSet(t *testing.T) {
 	}
 }
 
-// The address that a client gets is one that it can use: the server's on the connection in place of
-// 0.0.0.0, and none of the other family. A missing version gets the highest there is, except from
+// A client gets an address that it can use: the server's on the connection in place of 0.0.0.0, and
+// none of the other family. A missing version gets the highest there is, except from
 // GETVERSADDR.
 func TestMerge(t *testing.T) {
 	for _, tt := range []struct{ addr, here, want string }{
@@ -218,7 +218,9 @@ func ask(t testing.TB, conn oncrpc.Conn, vers, proc uint32, args []byte) (oncrpc
 		t.Fatal(err)
 	}
 	call := &oncrpc.Call{Message: oncrpc.Message{Inline: append(message, args...)}}
-	reply, err := conn.Call(context.Background(), call)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	reply, err := conn.Call(ctx, call)
 	if err != nil || len(reply.Message) < 24 || binary.BigEndian.Uint32(reply.Message[8:]) != uint32(oncrpc.Accepted) {
 		t.Fatalf("version %d procedure %d: %v, %v", vers, proc, reply, err)
 	}
@@ -330,10 +332,14 @@ func FuzzServer(f *testing.F) {
 	for _, p := range procs {
 		f.Add(p.vers, p.proc, unhex(f, p.args))
 	}
-	const most = 4
-	s, conn := within(f, &ServerConfig{MaxRegistrations: most, Owner: func(*rpc.Request) (string, error) { return "alice", nil }})
+	const most = 2
 	f.Fuzz(func(t *testing.T, vers, proc uint32, args []byte) {
+		s, conn := within(t, &ServerConfig{MaxRegistrations: most, Owner: func(*rpc.Request) (string, error) { return "alice", nil }})
+		if err := s.Set(100003, 4, "tcp", at, "alice"); err != nil {
+			t.Fatal(err)
+		}
 		args = append(args, make([]byte, -len(args)&3)...)
+		ask(t, conn, vers, proc, args)
 		ask(t, conn, vers, proc, args)
 		all := s.all()
 		if len(all) > most {

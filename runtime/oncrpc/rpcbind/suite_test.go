@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
-// suite is what every server does, Debian's and ours: the client registers, looks up and removes
-// services, in each version of the protocol.
+// suite tests a server, Debian's or ours: the client registers, looks up and removes services, in
+// each version of the protocol.
 type suite struct {
 	ctx       context.Context
 	four, six *tcp.Conn // to the server at 127.0.0.1 and ::1
