@@ -87,6 +87,9 @@ func (c *Conn) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply, 
 		if !c.change(s, call, cause) {
 			return nil, fail(cause)
 		}
+		if err := call.Again(ctx); err != nil {
+			return nil, fail(err)
+		}
 	}
 }
 

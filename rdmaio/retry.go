@@ -25,24 +25,30 @@ type source interface {
 
 // retry makes a Call on a connection of src, and on a further one when that is lost. The XID stays
 // the same, and Conn.Call registers keys of the new connection (RFC 8166 §4.5.5; R284, R286).
-// losses is the number of times that the Call is sent again. again counts the Calls sent again; a
+// losses is the number of times that the Call is sent again. resent counts the Calls sent again; a
 // Call that waited for a credit when the connection was lost was not sent.
-func retry(ctx context.Context, call *Call, src source, losses int, again *atomic.Uint64, events func(Event)) (*Reply, error) {
+func retry(ctx context.Context, call *Call, src source, losses int, resent *atomic.Uint64, events func(Event)) (*Reply, error) {
 	if err := call.Check(oncrpc.MsgCall); err != nil {
 		return nil, &CallError{Err: err}
 	}
 	sent, turned, before := false, false, error(nil)
-	for {
+	for further := false; ; further = true {
 		c, err := src.acquire(ctx)
 		if err != nil {
 			return nil, &CallError{XID: call.XID(), MayHaveRun: sent, Err: err}
+		}
+		if further {
+			if err := call.Again(ctx); err != nil {
+				src.release(c)
+				return nil, &CallError{XID: call.XID(), MayHaveRun: sent, Err: err}
+			}
 		}
 		reply, err := c.Call(ctx, call)
 		src.release(c)
 		var ce *CallError
 		failed := errors.As(err, &ce)
 		if sent && (!failed || ce.MayHaveRun) {
-			again.Add(1)
+			resent.Add(1)
 			if events != nil {
 				events(&Resent{RPC: c.rpcOf(call.Inline), Reason: before})
 			}

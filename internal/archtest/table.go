@@ -78,6 +78,9 @@ func Table() []Row {
 		{Package: "runtime/xdr/codectest", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
 		// Calls and services know no carrier.
 		{Package: "runtime/oncrpc", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text"}},
+		{Package: "runtime/oncrpc/gss", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc"}},
+		{Package: "runtime/oncrpc/gss/gsstest", Imports: []string{"runtime/oncrpc/gss"}},
+		{Package: "runtime/oncrpc/rpc", Imports: []string{"runtime/xdr", "runtime/oncrpc", "runtime/oncrpc/gss"}},
 		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc", "runtime/oncrpc/rpc", "runtime/oncrpc/tcp"}},
 		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/oncrpc", "internal/backchannel", "internal/lograte", "internal/places", "internal/ratelimit", "internal/tlsstream"}},
 		{Package: "runtime/oncrpc/mem", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/tcp"}},

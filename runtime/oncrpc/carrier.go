@@ -84,8 +84,34 @@ type Call struct {
 	// allocated for it if it is longer.
 	MaxReply int
 
+	// Renew returns the message for a further transmission of the Call, with the same XID. A
+	// Carrier that sends the Call again calls it and replaces Message, whose memory it no longer
+	// uses. If it fails, the Call fails with its error. If nil, the Call is sent again as it is.
+	// RPCSEC_GSS needs it: each transmission has a sequence number of its own (RFC 2203 §5.3.3.1).
+	Renew func(ctx context.Context) (Message, error)
+
 	// Reply is the memory of the reply. Only the Carrier uses it, and returns a pointer to it.
 	Reply Reply
+}
+
+// Again prepares a Call to be sent again: it calls Renew, if there is one. Carriers call it.
+func (c *Call) Again(ctx context.Context) error {
+	if c.Renew == nil {
+		return nil
+	}
+	xid := c.XID()
+	m, err := c.Renew(ctx)
+	if err == nil {
+		err = m.Check(MsgCall)
+	}
+	if err != nil {
+		return fmt.Errorf("oncrpc: the Call cannot be sent again: %w", err)
+	}
+	if got := m.XID(); got != xid {
+		return fmt.Errorf("%w: Renew returned XID %#x, must be %#x as in the Call (R284)", ErrMessage, got, xid)
+	}
+	c.Message = m
+	return nil
 }
 
 // Reply is the answer to a Call. It is valid until its Call is used again.

@@ -52,6 +52,7 @@ var endpoints = []string{
 	"rdmaio/internal/sim",    // two engines
 	"rdmaio/verbs/",          // what every provider must do, between two queue pairs
 	"rdmaio/providers/",      // providers
+	"runtime/oncrpc/gss",     // RPCSEC_GSS, over carriers
 	"runtime/oncrpc/rpc",     // programs over carriers
 	"runtime/oncrpc/rpcbind", // a client of rpcbind, against a server
 }

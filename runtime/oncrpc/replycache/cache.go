@@ -4,8 +4,6 @@ import (
 	"container/list"
 	"context"
 	"hash/maphash"
-	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -199,7 +197,7 @@ func (c *Cache) ServeRPC(r *oncrpc.Request) {
 		key.client = c.cfg.Client(r)
 		source = key.client
 	} else {
-		key.client, source = hostOf(r.Conn().RemoteAddr())
+		key.client, source = oncrpc.HostOf(r.Conn().RemoteAddr())
 	}
 	c.serve(r, key, source, c.cfg.Grace > 0)
 }
@@ -444,26 +442,4 @@ func (c *Cache) sweep(now time.Time) {
 			c.forget(s)
 		}
 	}
-}
-
-// hostOf returns the host of an address and its source: the IPv4 address, or the /64 of the IPv6
-// address, within which a host can choose its address.
-func hostOf(addr string) (host, source string) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		host = addr
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return host, host
-	}
-	ip = ip.Unmap()
-	if ip.Is4() {
-		return host, ip.String()
-	}
-	net, err := ip.WithZone("").Prefix(64)
-	if err != nil {
-		return host, host
-	}
-	return host, net.String()
 }

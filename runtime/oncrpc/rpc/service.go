@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -20,8 +21,9 @@ type Service struct {
 	// Allow decides by a call's credential whether it is served, before its arguments are decoded.
 	// If it returns an error, the call is refused with it, as if the procedure had returned it;
 	// oncrpc.Refused makes such errors. Allow is not called for procedure 0, which is always
-	// allowed. If nil, the default allows AUTH_NONE and AUTH_SYS, which prove nothing, and refuses
-	// all others with AUTH_TOOWEAK.
+	// allowed. If nil, the default allows AUTH_NONE and AUTH_SYS, which prove nothing, and
+	// RPCSEC_GSS if a gss.Handler has checked the call, with any protection. It refuses all others
+	// with AUTH_TOOWEAK. gss.Require demands more.
 	Allow func(r *Request) error
 }
 
@@ -60,7 +62,8 @@ func (s *Service) allow(r *Request) error {
 	if s.Allow != nil {
 		return s.Allow(r)
 	}
-	if f := r.Cred().Flavor; f != oncrpc.AuthNone && f != oncrpc.AuthSys {
+	f := r.Cred().Flavor
+	if proved := f == oncrpc.RPCSecGSS && gss.FromContext(r.rpc.Context()) != nil; f != oncrpc.AuthNone && f != oncrpc.AuthSys && !proved {
 		return oncrpc.Refused(oncrpc.AuthStatTooWeak)
 	}
 	return nil

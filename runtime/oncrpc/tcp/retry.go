@@ -28,10 +28,18 @@ func retry(ctx context.Context, call *oncrpc.Call, src source, losses int, again
 	if err := call.Check(oncrpc.MsgCall); err != nil {
 		return nil, &oncrpc.CallError{Err: err}
 	}
-	for mayHaveRun := false; ; {
+	mayHaveRun, sent := false, false // sent: the Message that call has now, at least in part
+	for {
 		c, err := src.acquire(ctx)
 		if err != nil {
 			return nil, &oncrpc.CallError{XID: call.XID(), MayHaveRun: mayHaveRun, Err: err}
+		}
+		if sent {
+			if err := call.Again(ctx); err != nil {
+				src.release(c)
+				return nil, &oncrpc.CallError{XID: call.XID(), MayHaveRun: mayHaveRun, Err: err}
+			}
+			sent = false
 		}
 		reply, err := c.Call(ctx, call)
 		src.release(c)
@@ -44,7 +52,7 @@ func retry(ctx context.Context, call *oncrpc.Call, src source, losses int, again
 			return reply, err
 		}
 		if ce.MayHaveRun {
-			mayHaveRun = true
+			mayHaveRun, sent = true, true
 			losses--
 		}
 		ce.MayHaveRun = mayHaveRun

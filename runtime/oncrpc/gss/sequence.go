@@ -1,0 +1,126 @@
+package gss
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// errExhausted reports that a context has no sequence number left.
+var errExhausted = errors.New("gss: the sequence numbers of the context are used up (RFC 2203 §5.3.3.3)")
+
+// number is a sequence number that a client has used.
+type number struct {
+	seq  uint32
+	at   time.Time
+	done bool // the call is over, or has been sent again with another number
+}
+
+// numbers hands out the sequence numbers of a client's context within the server's window: as many
+// may be in progress as the window has, and a number must not be so high that the server drops one
+// in progress that it has not seen (RFC 2203 §5.2.3.1, §5.3.3.1). A number that was taken longer
+// than patience ago no longer counts for the latter: messages are not that late, so the server has
+// seen it and takes long to reply. Otherwise one such call would stop all others.
+type numbers struct {
+	window   uint32
+	patience time.Duration
+
+	mu       sync.Mutex
+	next     uint32
+	last     uint32        // the highest that take may return
+	order    []*number     // those taken, from the oldest that counts
+	inUse    uint32        // those that are not done
+	released chan struct{} // closed when one is done, if a caller waits
+}
+
+func newNumbers(window uint32) *numbers {
+	const last = MaxSeq - 2 // one is left for RPCSEC_GSS_DESTROY
+	return &numbers{window: window, patience: time.Second, next: 1, last: last}
+}
+
+// take returns the next number, and waits until the window has room for it.
+func (n *numbers) take(ctx context.Context) (*number, error) {
+	for {
+		got, wait, err := n.try(time.Now())
+		if got != nil || err != nil {
+			return got, err
+		}
+		if err := wait.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// room describes the event that a caller of take waits for.
+type room struct {
+	released <-chan struct{}
+	late     time.Duration // until the oldest number no longer counts; 0: that makes no room
+}
+
+// try returns the next number, or what to wait for.
+func (n *numbers) try(now time.Time) (got *number, wait room, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for len(n.order) > 0 && (n.order[0].done || now.Sub(n.order[0].at) >= n.patience) {
+		n.order = n.order[1:]
+	}
+	far := len(n.order) > 0 && n.next-n.order[0].seq >= n.window
+	switch {
+	case n.next > n.last:
+		return nil, room{}, errExhausted
+	case n.inUse >= n.window, far:
+		if n.released == nil {
+			n.released = make(chan struct{})
+		}
+		wait.released = n.released
+		if far {
+			wait.late = n.patience - now.Sub(n.order[0].at)
+		}
+		return nil, wait, nil
+	}
+	got = &number{seq: n.next, at: now}
+	n.next++
+	n.inUse++
+	n.order = append(n.order, got)
+	return got, room{}, nil
+}
+
+// wait waits until there may be room.
+func (r room) wait(ctx context.Context) error {
+	var late <-chan time.Time
+	if r.late > 0 {
+		timer := time.NewTimer(r.late)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-r.released:
+	case <-late:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// release ends the use of a number. It may be called twice.
+func (n *numbers) release(u *number) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if u.done {
+		return
+	}
+	u.done = true
+	n.inUse--
+	if n.released != nil {
+		close(n.released)
+		n.released = nil
+	}
+}
+
+// final returns a number for the last call of a context, which has no other in progress.
+func (n *numbers) final() uint32 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.next // last is below the highest number that RPCSEC_GSS has
+}

@@ -1,0 +1,29 @@
+package oncrpc
+
+import (
+	"net"
+	"net/netip"
+)
+
+// HostOf returns the host of an address of Conn.RemoteAddr, and the source for limits: an IPv4
+// address, or an IPv6 network of 64 bits, because a host has all addresses in it. An address of
+// another form is returned as it is.
+func HostOf(addr string) (host, source string) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		host = addr
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return host, host
+	}
+	ip = ip.Unmap()
+	if ip.Is4() {
+		return host, ip.String()
+	}
+	net, err := ip.WithZone("").Prefix(64)
+	if err != nil {
+		return host, host
+	}
+	return host, net.String()
+}
