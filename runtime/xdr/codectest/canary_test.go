@@ -162,7 +162,7 @@ func TestCanaries(t *testing.T) {
 		"long text":   "text: String returns 4097 bytes",
 		"two lines":   `text: String returns "a\nb"`,
 		"bytes":       `text: String returns "\xff"`,
-		"panic":       "text: String: no text",
+		"panic":       "text: method String: no text",
 		"wordy":       "allocations for word: last byte",
 	} {
 		if fault == "wordy" && race {

@@ -172,7 +172,7 @@ func sameEqual(t *Type, v, w Value) error {
 	b, errB := w.MarshalBinary()
 	want := errA == nil && errB == nil && bytes.Equal(a, b)
 	if t.Equal(v, w) != want || t.Equal(w, v) != want {
-		return fmt.Errorf("Equal is not %v for values with the encodings %x (%v) and %x (%v)", want, a, errA, b, errB)
+		return fmt.Errorf("method Equal is not %v for values with the encodings %x (%v) and %x (%v)", want, a, errA, b, errB)
 	}
 	return nil
 }

@@ -48,14 +48,14 @@ func printable(v Value) (err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("String: %v", r)
+			err = fmt.Errorf("method String: %v", r)
 		}
 	}()
 	switch text := s.String(); {
 	case len(text) > maxText:
-		return fmt.Errorf("String returns %d bytes, want %d at most", len(text), maxText)
+		return fmt.Errorf("method String returns %d bytes, want %d at most", len(text), maxText)
 	case !utf8.ValidString(text) || strings.ContainsAny(text, "\n\r"):
-		return fmt.Errorf("String returns %q, want a line of UTF-8", text)
+		return fmt.Errorf("method String returns %q, want a line of UTF-8", text)
 	}
 	return nil
 }

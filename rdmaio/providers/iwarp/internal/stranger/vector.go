@@ -113,17 +113,14 @@ func end(word string) int {
 }
 
 // fields splits a line into words. A text in quotes has spaces of its own, and a bar is no word.
-func fields(line string) (words []string) {
+func fields(line string) []string {
 	quoted := false
-	for _, w := range strings.FieldsFunc(line, func(r rune) bool {
+	return strings.FieldsFunc(line, func(r rune) bool {
 		if r == '\'' {
 			quoted = !quoted
 		}
 		return !quoted && (r == ' ' || r == '|')
-	}) {
-		words = append(words, w)
-	}
-	return words
+	})
 }
 
 // startup reads the frame of one end.

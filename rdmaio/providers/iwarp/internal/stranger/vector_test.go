@@ -45,10 +45,9 @@ func TestVectorCRCs(t *testing.T) {
 
 // side is an Endpoint as a Side.
 type side struct {
-	cfg     Config
-	names   map[string]uint32
-	p       *Endpoint
-	refused bool
+	cfg   Config
+	names map[string]uint32
+	p     *Endpoint
 }
 
 func (s *side) Expose(name string, size int, fill byte, read, write, invalidate bool) (uint32, uint64) {

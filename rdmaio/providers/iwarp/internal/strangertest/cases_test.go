@@ -24,7 +24,6 @@ func newArena(h *host) *arena {
 	h.t.Helper()
 	const each = 3 * stranger.VictimRegion
 	a := &arena{host: h, foreign: newHost(h.t, h.dev), room: bytes.Repeat([]byte{stranger.VictimPoison}, 6*each)}
-	const none = verbs.Access(0)
 	for i, r := range []struct {
 		key    *stranger.Key
 		access verbs.Access

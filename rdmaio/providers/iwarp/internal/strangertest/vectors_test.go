@@ -16,7 +16,6 @@ import (
 // side is a host as a stranger.Side.
 type side struct {
 	*host
-	reject bool
 }
 
 func (s *side) Expose(name string, size int, fill byte, read, write, invalidate bool) (uint32, uint64) {
