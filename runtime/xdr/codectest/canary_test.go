@@ -159,7 +159,7 @@ func TestCanaries(t *testing.T) {
 		"forgetful":   "room for 0 bytes: xdr: ",
 		"moving":      "growing from 0 bytes: ",
 		"scribble":    "copying, after aliasing: runtime error",
-		"long text":   "text: String returns 4097 bytes",
+		"long text":   "text: method String returns 4097 bytes",
 		"two lines":   `text: String returns "a\nb"`,
 		"bytes":       `text: String returns "\xff"`,
 		"panic":       "text: method String: no text",
