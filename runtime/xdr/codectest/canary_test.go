@@ -160,8 +160,8 @@ func TestCanaries(t *testing.T) {
 		"moving":      "growing from 0 bytes: ",
 		"scribble":    "copying, after aliasing: runtime error",
 		"long text":   "text: method String returns 4097 bytes",
-		"two lines":   `text: String returns "a\nb"`,
-		"bytes":       `text: String returns "\xff"`,
+		"two lines":   `text: method String returns "a\nb"`,
+		"bytes":       `text: method String returns "\xff"`,
 		"panic":       "text: method String: no text",
 		"wordy":       "allocations for word: last byte",
 	} {
