@@ -82,7 +82,7 @@ func Table() []Row {
 		{Package: "runtime/oncrpc/gss/gsstest", Imports: []string{"runtime/oncrpc/gss"}},
 		{Package: "runtime/oncrpc/rpc", Imports: []string{"runtime/xdr", "runtime/oncrpc", "runtime/oncrpc/gss"}},
 		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc", "runtime/oncrpc/rpc", "runtime/oncrpc/tcp"}},
-		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/oncrpc", "internal/backchannel", "internal/lograte", "internal/places", "internal/ratelimit", "internal/tlsstream"}},
+		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "internal/backchannel", "internal/lograte", "internal/places", "internal/ratelimit", "internal/tlsstream"}},
 		{Package: "runtime/oncrpc/mem", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/tcp"}},
 		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
 		// R332: a draft that no connection speaks. It stays apart from the profile in use.

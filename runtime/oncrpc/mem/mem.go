@@ -23,13 +23,14 @@ type Conn struct {
 }
 
 // New returns a connection whose Calls h serves. Calls of h to the client go to the ReverseHandler
-// of cfg. Both ends use cfg, which may be nil. The caller must Close the connection.
+// of cfg. Both ends use cfg without its TLS; it may be nil. The caller must Close the connection.
 func New(h oncrpc.Handler, cfg *tcp.Config) *Conn {
 	var set tcp.Config
 	if cfg != nil {
 		set = *cfg
 	}
 	set.FirstCallTimeout = -1 // the client is no stranger
+	set.TLS = tcp.TLS{}       // nothing leaves the process
 	ours, theirs := net.Pipe()
 	return &Conn{tcp.NewConn(ours, &set), tcp.ServeConn(theirs, h, &set)}
 }

@@ -91,6 +91,9 @@ func (c *Conn) begin(p *pending) error {
 	if c.err != nil {
 		return c.err
 	}
+	if c.plainOnly() {
+		return fmt.Errorf("%w: the client has not begun TLS, and Config.TLS.Mode is TLSRequired", ErrTLS)
+	}
 	if c.calls[xid] != nil || c.abandoned.has(xid) {
 		return fmt.Errorf("%w: %#x", oncrpc.ErrXIDInUse, xid)
 	}

@@ -58,6 +58,7 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 	if cfg != nil {
 		c = *cfg
 	}
+	c.keepSessions()
 	if c.Dial == nil {
 		c.Dial = Dial
 	}
@@ -111,6 +112,7 @@ type Client struct {
 	again  atomic.Uint64
 
 	mu      sync.Mutex
+	probe   [2]uint32     // program and version of the last Call, for the probe for TLS
 	conn    *Conn         // the one for Calls, or nil
 	users   int           // Calls on it
 	used    time.Time     // when users became 0
@@ -154,6 +156,7 @@ func (c *Client) XID() uint32 { return c.xids.Next() }
 // connection is sent again on the next one, and the error says whether the server may have executed
 // it on any of them.
 func (c *Client) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
+	c.noteProgram(call)
 	return retry(ctx, call, c, c.cfg.Retransmits, &c.again)
 }
 

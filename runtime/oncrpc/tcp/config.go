@@ -99,9 +99,14 @@ type Config struct {
 	// Connections from this machine are limited only if it is positive.
 	MaxPerSource int
 
-	// Logger receives warnings. If nil, errors and panics of handlers go to the slog.Default of the
-	// time when the connection or server is made, and nothing else is logged. There are at most ten
-	// lines in a second that peers can cause.
+	// TLS is RPC-with-TLS (RFC 9289). If zero, connections are in plaintext. NewConn and package
+	// mem have none; see NewConn.
+	TLS TLS
+
+	// Logger receives warnings, and whether each connection has TLS, unless TLS is off. If nil,
+	// errors and panics of handlers go to the slog.Default of the time when the connection or
+	// server is made, and nothing else is logged. There are at most ten lines in a second that
+	// peers can cause.
 	Logger *slog.Logger
 }
 
@@ -109,6 +114,7 @@ type Config struct {
 type settings struct {
 	Config
 	faults *slog.Logger // of handlers
+	tls    *tlsSettings // nil: off
 }
 
 // settle returns the configuration with its defaults. Limits that are off are the largest int, but

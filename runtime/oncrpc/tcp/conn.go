@@ -3,6 +3,7 @@ package tcp
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/places"
+	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -26,6 +28,9 @@ type Conn struct {
 	handler  oncrpc.Handler
 	shared   *shared      // with the other connections of its server, if any
 	log      *slog.Logger // with the peer's address
+	local    string       // the address of this end
+	remote   string       // the peer's address
+	accepted bool         // this is the server's end
 	out      writer
 	in       records
 	waiting  places.Queue[request]
@@ -43,14 +48,19 @@ type Conn struct {
 	record   *[]byte
 	reserved int // of the budget, for record
 
+	tls atomic.Pointer[oncrpc.TLSState] // nil: not known yet
+
 	mu        sync.Mutex
 	wake      sync.Cond // requests, calls, writes or err has changed
 	err       error     // why it is down
 	draining  bool
+	secured   bool // the stream is TLS; changed by the goroutine that reads
 	queue     queue
-	stalled   bool // with MaxRequests; its reader fills the read buffer
-	writes    bool // a goroutine writes
-	hurry     bool // its write was interrupted
+	stalled   bool      // with MaxRequests; its reader fills the read buffer
+	writes    bool      // a goroutine writes
+	hurry     bool      // its write was interrupted
+	broken    bool      // a write has failed
+	farewell  time.Time // when the last write must end; zero: the connection is up
 	calls     map[uint32]*pending
 	abandoned xidSet
 	requests  int  // not answered
@@ -70,8 +80,14 @@ type Stats struct {
 // call of Dial. cfg may be nil. The caller must Close the connection.
 func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 	set := cfg.settle()
+	if err := set.settleTLS(false); err != nil {
+		return nil, err
+	}
 	d := net.Dialer{KeepAliveConfig: set.keepAlive()}
 	nc, err := d.DialContext(ctx, "tcp", addr)
+	if err == nil && set.tls != nil {
+		nc, err = set.tls.startTLS(ctx, nc, addr, &set)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -79,17 +95,32 @@ func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 }
 
 // NewConn returns the client's side of a connection over any stream, such as a net.Pipe. Close
-// closes the stream. cfg may be nil. A Call that is cancelled while it is written interrupts the
-// write by a deadline: a stream that cannot go on after that, such as a tls.Conn, is then lost.
+// closes the stream. cfg may be nil. NewConn sends no probe for TLS: with TLSRequired, the
+// connection is down with ErrTLS unless the stream has TLS already, as a *tls.Conn does.
+//
+// Messages are copied before they are written, unless the stream is a *net.TCPConn or
+// *net.UnixConn.
 func NewConn(nc net.Conn, cfg *Config) *Conn {
 	set := cfg.settle()
-	return newConn(nc, set, false, set.ReverseHandler, alone())
+	c := newConn(nc, set, false, set.ReverseHandler, alone())
+	if set.TLS.Mode == TLSRequired && !hasTLS(nc) {
+		c.fail(fmt.Errorf("%w: NewConn sends no AUTH_TLS probe, and Config.TLS.Mode is TLSRequired: use Dial, or a stream that has TLS", ErrTLS))
+	}
+	return c
 }
 
 // ServeConn returns the server's side of a connection over any stream, whose Calls h serves. Close
-// closes the stream. cfg may be nil; its limits for all connections of a server have no effect.
+// closes the stream. cfg may be nil; its limits for all connections of a server have no effect. If
+// Config.TLS cannot be used, the connection is down with the reason. Messages are copied as by
+// NewConn.
 func ServeConn(nc net.Conn, h oncrpc.Handler, cfg *Config) *Conn {
-	return newConn(nc, cfg.settle(), true, h, alone())
+	set := cfg.settle()
+	err := set.settleTLS(true)
+	c := newConn(nc, set, true, h, alone())
+	if err != nil {
+		c.fail(err)
+	}
+	return c
 }
 
 // keepAlive returns the configuration of the system's probes.
@@ -105,6 +136,7 @@ func (s *settings) keepAlive() net.KeepAliveConfig {
 func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *shared) *Conn {
 	c := &Conn{
 		set: set, handler: h, shared: with, slots: make(chan struct{}, set.MaxCalls), calls: make(map[uint32]*pending),
+		local: nc.LocalAddr().String(), remote: nc.RemoteAddr().String(), accepted: accepted, secured: hasTLS(nc),
 		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: memories.Get().(*[]byte),
 	}
 	c.wake.L = &c.mu
@@ -112,24 +144,44 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *s
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.xids.Seed()
 	c.ready.Store(!accepted)
-	c.out.nc = nc
-	switch nc.(type) {
-	case *net.TCPConn, *net.UnixConn:
-		c.out.vector = true
-	}
 	c.in = records{
 		r: bufio.NewReaderSize(nc, readBuffer), maxSize: set.MaxRecord, maxFragments: set.MaxFragments,
 		deadline: func(t time.Time) { _ = nc.SetReadDeadline(t) }, timeout: set.RecordTimeout, grow: c.reserve,
 	}
-	if accepted && set.FirstCallTimeout > 0 {
-		late := fmt.Errorf("%w: no message within Config.FirstCallTimeout (%v)", ErrTimeout, set.FirstCallTimeout)
-		c.mu.Lock() // the timer may fire at once
-		c.first = time.AfterFunc(set.FirstCallTimeout, func() { c.fail(late) })
-		c.mu.Unlock()
-	}
+	c.mu.Lock() // the timer may fire at once
+	c.setStream(nc)
+	c.startFirst()
+	c.mu.Unlock()
 	c.wg.Add(1)
 	go c.read()
 	return c
+}
+
+// setStream sets the stream. The deadlines of TLS are those of the stream below. Nothing is read or
+// written meanwhile.
+func (c *Conn) setStream(nc net.Conn) {
+	c.in.r.Reset(nc)
+	w := &c.out
+	w.nc, w.deadline, w.vector = nc, time.Time{}, false
+	switch nc.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		w.vector = true
+	}
+	w.tls, _ = nc.(*tlsstream.Conn)
+}
+
+// startFirst limits the time for the first message on an accepted connection. c.mu is locked.
+func (c *Conn) startFirst() {
+	if limit := c.set.FirstCallTimeout; c.accepted && limit > 0 {
+		late := fmt.Errorf("%w: no message within Config.FirstCallTimeout (%v)", ErrTimeout, limit)
+		c.first = time.AfterFunc(limit, func() { c.fail(late) })
+	}
+}
+
+// hasTLS reports whether a stream has TLS.
+func hasTLS(nc net.Conn) bool {
+	_, ok := nc.(interface{ ConnectionState() tls.ConnectionState })
+	return ok
 }
 
 // read reads records until the connection is down.
@@ -156,12 +208,22 @@ func (c *Conn) dispatch(rec []byte) error {
 	if !ok {
 		return fmt.Errorf("%w: %d bytes, which begin with %x (RFC 5531 §9)", ErrMessage, len(rec), rec[:min(len(rec), 8)])
 	}
-	if !c.began {
+	var refusal *oncrpc.ReplyError
+	if typ == oncrpc.MsgCall {
+		probe := false
+		if refusal, probe = c.screen(rec); probe {
+			return c.switchToTLS(xid)
+		}
+	}
+	if !c.began && !c.plainOnly() {
 		c.began = true
 		c.stopFirst()
+		if c.accepted && c.set.tls != nil && !c.secured {
+			c.log.Info("tcp: the connection has no TLS", "mode", c.set.TLS.Mode.String())
+		}
 	}
 	if typ == oncrpc.MsgCall {
-		return c.accept(xid)
+		return c.accept(xid, refusal)
 	}
 	switch {
 	case c.reply(xid, rec):
@@ -189,6 +251,9 @@ func (c *Conn) readError(err error) error {
 		return fmt.Errorf("%w: a record made no progress for Config.RecordTimeout (%v)", ErrTimeout, c.set.RecordTimeout)
 	case errors.Is(err, io.EOF):
 		return ErrPeerClosed
+	case c.secured && tlsstream.IsAlert(err):
+		// A server refuses a client's certificate after the client's handshake.
+		return c.out.tls.Explain(err)
 	}
 	return err
 }
@@ -203,7 +268,7 @@ func (c *Conn) fail(why error) {
 	c.err = why
 	c.cancel(why)
 	c.stopFirst()
-	_ = c.out.nc.Close()
+	c.hangUp(why)
 	var unsent []*request
 	for m := c.queue.first; m != nil; m = c.queue.first {
 		c.queue.remove(m)
@@ -228,6 +293,15 @@ func (c *Conn) fail(why error) {
 	}
 }
 
+// hangUp closes the stream. c.mu is locked.
+func (c *Conn) hangUp(why error) {
+	if c.out.tls != nil && errors.Is(why, oncrpc.ErrClosed) {
+		c.sayGoodbye()
+		return
+	}
+	_ = c.out.nc.Close()
+}
+
 // XID implements oncrpc.Carrier.
 func (c *Conn) XID() uint32 { return c.xids.Next() }
 
@@ -235,13 +309,10 @@ func (c *Conn) XID() uint32 { return c.xids.Next() }
 func (c *Conn) AllowReverse() { c.ready.Store(true) }
 
 // LocalAddr returns the address of this end.
-func (c *Conn) LocalAddr() string { return c.out.nc.LocalAddr().String() }
-
-// Peer describes the host of the peer.
-func (c *Conn) Peer() oncrpc.Peer { return oncrpc.Peer{Addr: c.RemoteAddr()} }
+func (c *Conn) LocalAddr() string { return c.local }
 
 // RemoteAddr returns the address of the peer.
-func (c *Conn) RemoteAddr() string { return c.out.nc.RemoteAddr().String() }
+func (c *Conn) RemoteAddr() string { return c.remote }
 
 // Done returns a channel that is closed when the connection is down. Err then returns the reason.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }

@@ -29,6 +29,8 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 			return nil, ctx.Err()
 		case failures > uint64(c.cfg.DialFailures), c.cfg.DialFailures == 0 && time.Now().Before(c.next):
 			return nil, c.failed
+		case failures > 0 && errors.Is(c.failed, ErrTLS):
+			return nil, c.failed
 		}
 		if !c.running {
 			c.running = true
@@ -131,7 +133,7 @@ func (c *Client) dial() (*Conn, error) {
 		ctx, cancel = context.WithTimeout(ctx, c.cfg.DialTimeout)
 	}
 	defer cancel()
-	conn, err := c.cfg.Dial(ctx, c.addr, c.cfg.Conn)
+	conn, err := c.cfg.Dial(ctx, c.addr, c.connConfig())
 	if err != nil || c.cfg.Connected == nil {
 		return conn, err
 	}

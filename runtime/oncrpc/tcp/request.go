@@ -38,8 +38,9 @@ var memories = sync.Pool{New: func() any {
 	return &b
 }}
 
-// accept passes the Call in *c.record to the handler. It waits while there are MaxRequests of them.
-func (c *Conn) accept(xid uint32) error {
+// accept passes the Call in *c.record to the handler, or answers it with a refusal that is not nil.
+// It waits while there are MaxRequests of them.
+func (c *Conn) accept(xid uint32, refusal *oncrpc.ReplyError) error {
 	handler, err := c.admit()
 	if handler == nil || err != nil {
 		return err
@@ -51,6 +52,11 @@ func (c *Conn) accept(xid uint32) error {
 	r := &request{conn: c, memory: c.record, reserved: c.reserved, xid: xid}
 	r.out.request, r.Responder, r.Message = r, r, *c.record
 	c.record, c.reserved = memories.Get().(*[]byte), 0
+	if refusal != nil {
+		b, _ := refusal.Header(xid).AppendBinary(nil) // cannot fail
+		r.Request.Reply(oncrpc.Message{Inline: b}, nil)
+		return nil
+	}
 	r.Serve(handler)
 	return nil
 }

@@ -56,7 +56,7 @@ func retry(ctx context.Context, call *oncrpc.Call, src source, losses int, again
 			losses--
 		}
 		ce.MayHaveRun = mayHaveRun
-		if c.Err() == nil || ctx.Err() != nil || losses < 0 || errors.Is(err, oncrpc.ErrMessage) {
+		if c.Err() == nil || ctx.Err() != nil || losses < 0 || errors.Is(err, oncrpc.ErrMessage) || errors.Is(err, ErrTLS) {
 			return nil, ce
 		}
 	}

@@ -63,6 +63,9 @@ func serve(ln net.Listener, h oncrpc.Handler, set settings) (*Server, error) {
 	if h == nil {
 		return nil, errors.Join(fmt.Errorf("tcp: listen at %q: no Handler", ln.Addr()), ln.Close())
 	}
+	if err := set.settleTLS(true); err != nil {
+		return nil, errors.Join(fmt.Errorf("tcp: listen at %q: %w", ln.Addr(), err), ln.Close())
+	}
 	s := &Server{
 		set: set, log: set.Logger, ln: ln, handler: h, rate: ratelimit.Bucket{Rate: set.AcceptRate},
 		conns: make(map[*Conn]bool), sources: make(map[netip.Prefix]int),

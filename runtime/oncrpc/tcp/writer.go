@@ -6,7 +6,10 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 )
 
 // Limits of a batch of messages.
@@ -21,8 +24,9 @@ const (
 // that, nearly every message would have a write of its own.
 type writer struct {
 	nc     net.Conn
-	vector bool   // nc takes a list of slices without copying
-	run    func() // Conn.write, bound once
+	vector bool            // nc takes a list of slices without copying
+	tls    *tlsstream.Conn // nc, if it is one
+	run    func()          // Conn.write, bound once
 
 	// Others are likely to queue messages now, to go in the same write. Set before run starts.
 	together bool
@@ -40,11 +44,16 @@ type writer struct {
 func (c *Conn) enqueue(m *message) {
 	c.queue.push(m)
 	if !c.writes {
-		c.writes = true
-		c.out.together = len(c.calls)+c.requests > 1
-		c.wg.Add(1)
-		go c.out.run()
+		c.startWriter()
 	}
+}
+
+// startWriter starts the goroutine that writes. c.mu is locked.
+func (c *Conn) startWriter() {
+	c.writes = true
+	c.out.together = len(c.calls)+c.requests > 1
+	c.wg.Add(1)
+	go c.out.run()
 }
 
 // write writes the queue.
@@ -57,6 +66,9 @@ func (c *Conn) write() {
 		err := c.writeAll()
 		c.written(err)
 		if err != nil {
+			c.mu.Lock()
+			c.broken = true
+			c.mu.Unlock()
 			c.fail(c.sendError(err))
 		}
 	}
@@ -99,6 +111,12 @@ func (c *Conn) take() bool {
 // its callers get their memory back.
 func (c *Conn) writeAll() error {
 	w := &c.out
+	switch {
+	case w.tls != nil:
+		return c.writeTLS()
+	case !w.vector:
+		c.copyBatch()
+	}
 	for left := w.bufs; len(left) > 0; {
 		c.setWriteDeadline()
 		n, err := w.writePart(left)
@@ -135,14 +153,22 @@ func (w *writer) writePart(bufs [][]byte) (int, error) {
 		written, err := w.vec.WriteTo(w.nc)
 		return int(written), err
 	}
-	if len(w.part) == 1 {
-		return w.nc.Write(w.part[0])
+	return w.nc.Write(w.part[0]) // see copyBatch
+}
+
+// copyBatch copies the batch, for a stream that may be lost when a write is interrupted, as a
+// *tls.Conn is. Callers have their memory back before the first write, so that none interrupts it.
+func (c *Conn) copyBatch() {
+	w := &c.out
+	if cap(w.flat) > 2*batchBytes {
+		w.flat = nil // of a long message
 	}
-	w.flat = w.flat[:0]
-	for _, b := range w.part {
+	w.flat = slices.Grow(w.flat[:0], lengths(w.bufs))
+	for _, b := range w.bufs {
 		w.flat = append(w.flat, b...)
 	}
-	return w.nc.Write(w.flat)
+	w.bufs = append(w.bufs[:0], w.flat)
+	c.returnCalls()
 }
 
 // advance removes the first n bytes. It changes the slices in place.
@@ -168,12 +194,13 @@ func lengths(bufs [][]byte) (n int) {
 // before is kept, so that small messages do not set a timer each.
 func (c *Conn) setWriteDeadline() {
 	limit := c.set.SendTimeout
-	if limit == 0 {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.hurry {
+	switch {
+	case !c.farewell.IsZero():
+		_ = c.out.nc.SetWriteDeadline(c.farewell)
+		return
+	case c.hurry, limit == 0:
 		return
 	}
 	if now := time.Now(); c.out.deadline.Sub(now) < limit-limit/4 {
@@ -197,25 +224,38 @@ func (c *Conn) hurried() bool {
 	return c.hurry
 }
 
-// written ends the use of the memory of the batch.
-func (c *Conn) written(err error) {
+// clearWriteDeadline removes the write deadline. c.mu is locked.
+func (c *Conn) clearWriteDeadline() {
+	c.hurry, c.out.deadline = false, time.Time{}
+	_ = c.out.nc.SetWriteDeadline(time.Time{})
+}
+
+// returnCalls ends the use of the memory of Calls in the batch, and removes them from it.
+func (c *Conn) returnCalls() {
 	w := &c.out
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.hurry {
-		c.hurry, w.deadline = false, time.Time{}
-		_ = w.nc.SetWriteDeadline(w.deadline)
+		c.clearWriteDeadline()
 	}
-	answered := w.batch[:0]
+	answers := w.batch[:0]
 	for _, m := range w.batch {
 		m.state = sent
 		if m.call != nil {
 			c.settle(m.call)
 		} else {
-			answered = append(answered, m)
+			answers = append(answers, m)
 		}
 	}
-	c.mu.Unlock()
-	for _, m := range answered {
+	clear(w.batch[len(answers):])
+	w.batch = answers
+}
+
+// written ends the use of the memory of the batch.
+func (c *Conn) written(err error) {
+	c.returnCalls()
+	w := &c.out
+	for _, m := range w.batch {
 		c.release(m.request, err)
 	}
 	clear(w.batch)

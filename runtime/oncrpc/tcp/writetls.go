@@ -1,0 +1,100 @@
+package tcp
+
+import (
+	"errors"
+	"math"
+	"os"
+	"time"
+)
+
+// recordBytes is the size of the longest record of TLS, in bytes of plaintext (RFC 8446 §5.1).
+const recordBytes = 16 << 10
+
+// writeTLS writes the batch over TLS. Records are made of batchBytes, from the memory of callers
+// and handlers, and then written together. If a Call is cancelled meanwhile, records are made of
+// the rest at once, and the callers get their memory back.
+func (c *Conn) writeTLS() error {
+	w := &c.out
+	for left := w.bufs; len(left) > 0; {
+		w.tls.Hold()
+		var err error
+		for most := batchBytes; ; most = math.MaxInt {
+			if left, err = w.encrypt(left, most); err != nil {
+				return err
+			}
+			if len(left) == 0 {
+				c.returnCalls()
+			}
+			c.setWriteDeadline()
+			if err = w.tls.Flush(); err == nil {
+				break
+			}
+			if !errors.Is(err, os.ErrDeadlineExceeded) || !c.hurried() {
+				return err
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clearWriteDeadline() // it would apply to what the goroutine that reads sends for TLS
+	return nil
+}
+
+// encrypt makes records of up to most bytes, and returns the rest. It waits for no peer. Short
+// slices share a record.
+func (w *writer) encrypt(bufs [][]byte, most int) ([][]byte, error) {
+	w.flat = w.flat[:0]
+	flush := func() error {
+		_, err := w.tls.Write(w.flat)
+		w.flat = w.flat[:0]
+		return err
+	}
+	done := 0
+	for rest := bufs; done < most && len(rest) > 0; rest = rest[1:] {
+		b := rest[0]
+		b = b[:min(len(b), most-done)]
+		done += len(b)
+		short := len(b) <= recordBytes/4
+		if len(w.flat) > 0 && (!short || len(w.flat)+len(b) > recordBytes) {
+			if err := flush(); err != nil {
+				return bufs, err
+			}
+		}
+		if short {
+			w.flat = append(w.flat, b...)
+		} else if _, err := w.tls.Write(b); err != nil {
+			return bufs, err
+		}
+	}
+	if len(w.flat) > 0 {
+		if err := flush(); err != nil {
+			return bufs, err
+		}
+	}
+	return advance(bufs, done), nil
+}
+
+// farewellTime is the longest time for the last write to a peer that may not read.
+const farewellTime = 200 * time.Millisecond
+
+// sayGoodbye closes the stream when the batch in progress is written, and announces that to the
+// peer (RFC 9289 §5.1.1), which cannot distinguish it from an attack otherwise. c.mu is locked.
+func (c *Conn) sayGoodbye() {
+	c.farewell = time.Now().Add(farewellTime)
+	_ = c.out.nc.SetWriteDeadline(c.farewell)
+	c.wg.Add(1) // the goroutine that reads still runs
+	go func() {
+		defer c.wg.Done()
+		c.mu.Lock()
+		for c.writes {
+			c.wake.Wait()
+		}
+		broken := c.broken
+		c.mu.Unlock()
+		if broken {
+			_ = c.out.nc.Close()
+			return
+		}
+		c.out.tls.Goodbye(farewellTime)
+	}()
+}
