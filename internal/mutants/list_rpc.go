@@ -58,8 +58,9 @@ var rpcMutants = []mutant{
 	{"a client that serves no Reads offers read chunks", "rdmaio/connconf/client.go", "own == 0 || res.MaxRDMARead == 0,", "res.MaxRDMARead == 0,", connconfTests},
 	{"no Reads are as many as one likes", "rdmaio/connconf/connconf.go", "	if n == 0 {\n		return -1", "	if n == 0 {\n		return 0", connconfTests},
 	{"the sizes of the two directions are mixed up", "rdmaio/connconf/server.go", "min(args.MaxReplySendSize, math.MaxInt32)", "min(args.MaxCallSendSize, math.MaxInt32)", connconfTests},
-	{"the right to configure is not checked", "rdmaio/connconf/connconf.go", "cfg == nil || cfg.Allow == nil {", "cfg == nil || cfg.Allow != nil {", connconfTests},
+	{"the right to configure is not checked", "rdmaio/connconf/server.go", "		svc.Allow = cfg.Allow", "		_ = cfg.Allow", connconfTests},
+	{"a refused credential is always ignored", "rdmaio/connconf/client.go", "	case ignore && errors", "	case errors", connconfTests},
 	{"a server without the protocol is an error", "rdmaio/connconf/client.go", "case errors.Is(err, oncrpc.ErrProgUnavail), errors.Is(err, oncrpc.ErrProgMismatch),", "case errors.Is(err, oncrpc.ErrProgMismatch),", connconfTests},
 	{"a server without CONF_RDMA is an error", "rdmaio/connconf/client.go", ", errors.Is(err, oncrpc.ErrProcUnavail):", ":", connconfTests},
-	{"the credential is not shown", "rdmaio/connconf/client.go", "		cred = cfg.Cred\n", "		_ = cfg.Cred\n", connconfTests},
+	{"the credential is not shown", "rdmaio/connconf/client.go", "		cred, ignore = cfg.Cred, cfg.IgnoreRefusal\n", "		ignore = cfg.IgnoreRefusal\n", connconfTests},
 }

@@ -15,24 +15,34 @@ import (
 // Configure negotiates the limits of a connection on which no Call was made yet, and sets them as
 // its terms (R295, R296). It returns false and no error, and changes nothing, if the server does
 // not serve the protocol (R298), and without a call if the connection has version 2. If the server
-// refuses the call, the error wraps an *oncrpc.ReplyError.
+// refuses the credential, the limits do not change either, and the error wraps oncrpc.ErrAuth,
+// unless Config.IgnoreRefusal is set.
 func Configure(ctx context.Context, conn *rdmaio.Conn, cfg *Config) (bool, error) {
 	if conn.Terms().Version > 1 {
 		return false, nil
 	}
 	own := cfg.reads()
 	most := conn.MaxTerms()
-	cred := oncrpc.None()
+	var carrier oncrpc.Carrier = conn
+	cred, ignore := oncrpc.None(), false
 	if cfg != nil {
-		cred = cfg.Cred
+		cred, ignore = cfg.Cred, cfg.IgnoreRefusal
+	}
+	if cfg != nil && cfg.Carrier != nil {
+		var err error
+		if carrier, err = cfg.Carrier(conn); err != nil {
+			return false, fmt.Errorf("connconf: Config.Carrier: %w", err)
+		}
 	}
 	args := rdmaconfig.Req{MaxCallSendSize: uint32(most.InlineSend), MaxReplySendSize: uint32(most.InlineRecv), MaxRDMARead: own}
 	var res rdmaconfig.Reply
 	// rpc.Client uses an XID of the connection. With a constant one, a reply cache would take the
 	// call for a retransmission of an earlier connection's.
-	err := rpc.NewClient(conn, program, &rpc.ClientConfig{Cred: cred}).Call(ctx, rdmaconfig.ProcConfRDMA, &args, &res, nil)
+	err := rpc.NewClient(carrier, program, &rpc.ClientConfig{Cred: cred}).Call(ctx, rdmaconfig.ProcConfRDMA, &args, &res, nil)
 	switch {
 	case errors.Is(err, oncrpc.ErrProgUnavail), errors.Is(err, oncrpc.ErrProgMismatch), errors.Is(err, oncrpc.ErrProcUnavail):
+		return false, nil
+	case ignore && errors.Is(err, oncrpc.ErrAuth):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("connconf: %w", err)
@@ -47,7 +57,8 @@ func Configure(ctx context.Context, conn *rdmaio.Conn, cfg *Config) (bool, error
 }
 
 // Connected returns Configure as a function for rdmaio.ClientConfig.Connected. It fails if the
-// server refuses the call, but not if it does not serve the protocol.
+// server refuses the call, unless Config.IgnoreRefusal is set, but not if it does not serve the
+// protocol.
 func Connected(cfg *Config) func(context.Context, *rdmaio.Conn) error {
 	return func(ctx context.Context, conn *rdmaio.Conn) error {
 		_, err := Configure(ctx, conn, cfg)

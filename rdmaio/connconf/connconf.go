@@ -16,6 +16,26 @@
 // not change. It has no use in version 2, which negotiates sizes itself: Configure does nothing on
 // a connection of version 2, and a server answers there that it does not serve the protocol.
 //
+// # Policy
+//
+// The call decides how much memory the ends use for each other, so it is subject to the policy for
+// all calls (draft §11). By default a server allows credentials of AUTH_NONE and AUTH_SYS, which
+// prove nothing. Config.Allow demands more. On a connection with TLS:
+//
+//	Allow: func(r *rpc.Request) error {
+//		if tls := r.Peer().TLS; tls == nil || !tls.Verified {
+//			return oncrpc.Refused(oncrpc.AuthStatTooWeak)
+//		}
+//		return nil
+//	}
+//
+// With RPCSEC_GSS, the Handler of this package stands behind a gss.Handler, which has checked the
+// call, and Allow returns gss.Require(r.Context(), gss.Integrity). Its clients set Config.Carrier.
+// A refused client has the initial limits, 1024 bytes. It closes the connection, unless
+// Config.IgnoreRefusal is set.
+//
+// # Sizes
+//
 // The draft does not say whether sizes include the transport header. Here they do, as do the 1024
 // bytes of §6.1, which they replace. Sizes below 1024 are taken as 1024. Sizes above
 // Config.InlineSend or InlineRecv, for which there is no memory, are taken as those (R300).
@@ -24,6 +44,7 @@ package connconf
 import (
 	"math"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
@@ -38,10 +59,19 @@ type Config struct {
 	// Cred is the credential of a client. If zero, the default is AUTH_NONE. A server ignores it.
 	Cred oncrpc.OpaqueAuth
 
-	// Allow decides by a client's credential and verifier whether it may configure the connection.
-	// It returns oncrpc.AuthStatOK, or the status of the refusal. If nil, the default allows
-	// AUTH_NONE and AUTH_SYS, which prove nothing (draft §11; R299). A client ignores it.
-	Allow func(cred, verf *oncrpc.OpaqueAuth) oncrpc.AuthStat
+	// Carrier returns the carrier for the client's call over a connection, such as a gss.Carrier
+	// for RPCSEC_GSS. If nil, the default is the connection itself. A server ignores it.
+	Carrier func(conn *rdmaio.Conn) (oncrpc.Carrier, error)
+
+	// IgnoreRefusal makes a client go on with the limits that the connection has if the server
+	// refuses its credential. If false, Configure returns the refusal. A server ignores it.
+	IgnoreRefusal bool
+
+	// Allow decides whether a client may configure its connection: see rpc.Service.Allow, whose
+	// default it has if nil. It sees the credential, the user of RPCSEC_GSS (r.Context) and the
+	// host (r.Peer). If it returns an error, such as oncrpc.Refused(oncrpc.AuthStatTooWeak), the
+	// limits do not change, and the client gets the error (draft §11; R299). A client ignores it.
+	Allow func(r *rpc.Request) error
 }
 
 // reads returns Reads as sent on the wire.
@@ -53,19 +83,6 @@ func (cfg *Config) reads() uint32 {
 		return 0
 	}
 	return uint32(min(cfg.Reads, math.MaxInt32))
-}
-
-// allow returns Allow as rpc.Service.Allow, whose default is the same (R299).
-func (cfg *Config) allow() func(*rpc.Request) error {
-	if cfg == nil || cfg.Allow == nil {
-		return nil
-	}
-	return func(r *rpc.Request) error {
-		if why := cfg.Allow(r.Cred(), r.Verf()); why != oncrpc.AuthStatOK {
-			return oncrpc.Refused(why)
-		}
-		return nil
-	}
 }
 
 // terms returns rdmaio.Terms.Reads for a peer that serves n RDMA Reads at a time.

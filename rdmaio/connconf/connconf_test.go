@@ -214,40 +214,6 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// R299: Config.Allow decides by the credential which client may configure. A refusal is an error at
-// the client, and changes nothing.
-func TestPolicy(t *testing.T) {
-	p := newPair(t, &connconf.Config{Allow: func(cred, _ *oncrpc.OpaqueAuth) oncrpc.AuthStat {
-		sys, err := oncrpc.ParseAuthSys(cred)
-		if err != nil || sys.UID != 7 {
-			return oncrpc.AuthStatTooWeak
-		}
-		return oncrpc.AuthStatOK
-	}}, true)
-	c := p.dial()
-	ok, err := connconf.Configure(context.Background(), c, nil)
-	var re *oncrpc.ReplyError
-	if ok || !errors.Is(err, oncrpc.ErrAuth) || !errors.As(err, &re) || re.Auth != oncrpc.AuthStatTooWeak {
-		t.Error(ok, err)
-	}
-	if got := p.server.Conns()[0].Terms(); got.InlineRecv != 1024 {
-		t.Errorf("%+v", got)
-	}
-	cred, err := (&oncrpc.AuthSysParms{UID: 7}).Auth()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ok, err := connconf.Configure(context.Background(), c, &connconf.Config{Cred: cred}); !ok || err != nil {
-		t.Error(ok, err)
-	}
-	// The default allows credentials that prove nothing, and refuses those that it cannot check.
-	p = newPair(t, nil, true)
-	denied := "00000001" + "00000001" + "00000001" + "00000005" // AUTH_ERROR, AUTH_TOOWEAK
-	if got := raw(t, p.dial(), call+"00000001 00000001 00000006 00000000 00000000 00000000 00001000 00001000 00000004"); !strings.HasSuffix(got, denied) {
-		t.Errorf("RPCSEC_GSS: %s", got)
-	}
-}
-
 // R298: a server whose program 100400 lacks CONF_RDMA is treated like one without the program: no
 // error, and nothing changes.
 func TestNoConfRDMA(t *testing.T) {

@@ -19,7 +19,9 @@ const align = 4
 // It sets the terms of the connection before it replies. cfg may be nil.
 func Handler(next rdmaio.Handler, cfg *Config) rdmaio.Handler {
 	svc := rpc.NewService(program) // R293: procedure 0 included
-	svc.Allow = cfg.allow()
+	if cfg != nil {
+		svc.Allow = cfg.Allow // R299
+	}
 	rpc.Handle(svc, rdmaconfig.ProcConfRDMA, func(r *rpc.Request, args *rdmaconfig.Req, res *rdmaconfig.Reply) error {
 		conn, ok := r.Conn().(*rdmaio.Conn)
 		if !ok || conn.Terms().Version > 1 { // version 2 negotiates sizes itself
