@@ -14,6 +14,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
+// oncrpcOverTCP is a server that answers with one reply.
+func oncrpcOverTCP(t *testing.T, reply *oncrpc.Header) string {
+	return scripted(t, func(xid uint32) []byte {
+		h := *reply
+		h.XID = xid
+		return encoded(&h)
+	})
+}
+
 // Every way to refuse a call (RFC 5531 §9) has exit code 4, and its status in the object.
 func TestCallRefused(t *testing.T) {
 	type refusal struct {
@@ -32,11 +41,7 @@ func TestCallRefused(t *testing.T) {
 		cases = append(cases, refusal{oncrpc.NewAuthError(0, why), map[string]any{"reply_stat": "MSG_DENIED", "reject_stat": "AUTH_ERROR", "auth_stat": why.String()}})
 	}
 	for _, tt := range cases {
-		addr := scripted(t, func(xid uint32) []byte {
-			h := *tt.reply
-			h.XID = xid
-			return encoded(&h)
-		})
+		addr := oncrpcOverTCP(t, tt.reply)
 		code, out, errs := call("", "-json", "-d", `"a"`, notesFile, addr, "NOTES.NOTES_V1.NOTES_GET")
 		o := objects(t, out)
 		if code != exitPeer || len(o) != 1 || o[0]["type"] != "error" || o[0]["help"] == "" || errs != "" {

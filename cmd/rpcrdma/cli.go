@@ -53,6 +53,7 @@ func (o *output) Write(b []byte) (int, error) {
 // commandLine has the commands. Each sets its default of -provider.
 type commandLine struct {
 	Call       callCmd       `cmd:"" set:"provider=rdmatcp"`
+	Info       infoCmd       `cmd:"" set:"provider=rdmatcp"`
 	Ping       pingCmd       `cmd:"" set:"provider=rdmatcp"`
 	NFSPing    nfspingCmd    `cmd:"" name:"nfsping" set:"provider=iwarp"`
 	Perf       perfCmd       `cmd:"" set:"provider=rdmatcp"`
@@ -93,10 +94,12 @@ func execute(ctx context.Context, args []string, env environment) int {
 	if err != nil {
 		return usage(env, args[0], cli.Complaint(parser.Model, args[0], err))
 	}
-	env.json = line.Call.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON
+	env.json = line.Call.JSON || line.Info.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
 	case "call":
 		err = line.Call.run(ctx, env)
+	case "info":
+		err = line.Info.run(ctx, env)
 	case "ping":
 		err = line.Ping.run(ctx, env)
 	case "nfsping":

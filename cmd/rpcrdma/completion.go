@@ -15,7 +15,7 @@ type completionCmd struct {
 
 // run prints a script that completes commands, flags, their values, files and hosts.
 func (c *completionCmd) run(env environment, app *kong.Application) error {
-	tool := completion.Tool{Name: "rpcrdma", Commands: completionCommands(app)}
+	tool := completion.Tool{Name: "rpcrdma", Suffix: ".x", Commands: completionCommands(app)}
 	text, err := tool.Script(c.Shell)
 	if err != nil {
 		return &failure{code: exitUsage, stage: "completion", err: err}
@@ -43,7 +43,9 @@ func completionCommands(app *kong.Application) []completion.Command {
 		switch c.Name {
 		case "completion":
 			c.Args = completion.Shells
-		case "ping", "nfsping", "perf":
+		case "call":
+			c.Operands = completion.OwnFiles
+		case "info", "ping", "nfsping", "perf":
 			c.Operands = completion.Hosts
 		}
 	}

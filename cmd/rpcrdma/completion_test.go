@@ -49,6 +49,9 @@ func TestCompletion(t *testing.T) {
 		{Line: "rpcrdma ping -provider ", Want: []string{"rdmatcp", "iwarp", "mem"}, Not: "-c"},
 		{Line: "rpcrdma ping -versions ", Want: []string{"2,1", "1"}, Not: "mem"},
 		{Line: "rpcrdma serve -trace ", Want: []string{"file.txt"}, Not: "mem"},
+		{Line: "rpcrdma call -carrier ", Want: []string{"tcp", "rdma"}, Not: "file.txt"},
+		{Line: "rpcrdma call -tls ", Want: []string{"off", "wanted", "required"}, Not: "file.txt"},
+		{Line: "rpcrdma call ", Want: []string{"notes.x"}, Not: "file.txt"},
 		{Line: "rpcrdma help ex", Want: []string{"exit-codes"}, Not: "perf"},
 		{Line: "rpcrdma completion ", Want: completion.Shells, Not: "file.txt"},
 	}
@@ -58,8 +61,10 @@ func TestCompletion(t *testing.T) {
 			t.Fatal(stderr)
 		}
 		t.Chdir(t.TempDir())
-		if err := os.WriteFile("file.txt", nil, 0o666); err != nil {
-			t.Fatal(err)
+		for _, name := range []string{"file.txt", "notes.x"} {
+			if err := os.WriteFile(name, nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
 		}
 		return text
 	}

@@ -9,6 +9,8 @@ func help(topic string) (text string, ok bool) {
 		return helpMain, true
 	case "call":
 		return helpCall + "\nFlags of -carrier rdma:\n" + helpRDMA + helpExit, true
+	case "info":
+		return helpInfo + helpDevice + helpExit, true
 	case "ping":
 		return helpPing + helpDevice + helpExit, true
 	case "nfsping":
@@ -40,6 +42,8 @@ Examples:
                                  print arguments to fill in
   rpcrdma call -d JSON FILE.x storage.example.net PROGRAM.VERSION.PROCEDURE
                                  call a procedure and print its results
+  rpcrdma info storage.example.net
+                                 list the services of a host, with their versions, and ask each
   rpcrdma serve                  start a test server on port 20049
   rpcrdma ping localhost         check that it answers, and print the version and the sizes
   rpcrdma nfsping storage.example.net
@@ -50,6 +54,7 @@ Examples:
 
 Commands:
   call        call a procedure of any interface file, with arguments and results in JSON
+  info        list the services of a host: rpcbind's list, versions, RDMA terms, TLS
   ping        connect to a server and repeat a null call
   nfsping     connect to an NFS server and repeat a null call of each version
   perf        measure latency, rate and throughput of calls
@@ -182,6 +187,13 @@ Each object has "v": 1 and a "type". Later versions may add fields, and keep tho
                    Of wrong arguments path offset: the place in the value and in its text. Of a
                    refusal reply_stat, and accept_stat, or reject_stat auth_stat; low high: the
                    versions that the server has
+  info   info      host rpcbind: the address of its rpcbind; error, if rpcbind did not answer;
+                   registrations: their number; services: a list of objects with program name netid
+                   address owner, registered: the versions at rpcbind, asked, and if it is false
+                   perhaps reason. If it is true: versions, which answered a null call; low high, of
+                   PROG_MISMATCH; time_ns, of the first null call; tls, over TCP: offered or not
+                   offered; credits and the terms, over RDMA; error, and the fields of a refusal as
+                   for call
   ping   start     address provider program version connect_ns, and the terms. version is the
                    program's
          reply     seq time_ns credits
@@ -212,7 +224,7 @@ Each object has "v": 1 and a "type". Later versions may add fields, and keep tho
 `
 
 const helpDevice = `
-Flags of ping, nfsping, perf and serve:
+Flags of connections over RDMA, the same for info, ping, nfsping, perf and serve:
 ` + helpRDMA + helpTLS
 
 const helpRDMA = `  -provider NAME   rdmatcp: RDMA framed in TCP; iwarp: iWARP over TCP, which Linux and RDMA hardware

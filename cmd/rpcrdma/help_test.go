@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/rpcrdma/rpcrdma/internal/golden"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // docs/rpcrdma.md holds the texts of the help.
@@ -22,7 +23,7 @@ func helpPage() string {
 	b.WriteString("# rpcrdma\n\nMade by `go test ./cmd/rpcrdma -run TestHelpPage -update` from the texts of `rpcrdma help`.\n" +
 		"The module is not published yet: in a clone, `go run ./cmd/rpcrdma` runs it, and\n`go build -o bin/ ./cmd/rpcrdma` builds it.\n\n```\n" +
 		helpMain + "```\n")
-	for _, topic := range []string{"call", "ping", "nfsping", "perf", "serve"} {
+	for _, topic := range []string{"call", "info", "ping", "nfsping", "perf", "serve"} {
 		text, _ := help(topic)
 		text, _, _ = strings.Cut(text, helpDevice)
 		text, _, _ = strings.Cut(text, "\nFlags of -carrier rdma:")
@@ -37,7 +38,16 @@ func helpPage() string {
 // The help names every field of every line that is printed as JSON.
 func TestHelpJSON(t *testing.T) {
 	addr := serving(t)
-	for _, args := range []string{"ping -json -c 1 " + addr, "nfsping -json -c 1 " + addr, "perf -json -n 10 -i 1ms -histogram " + addr, "ping -json -c 1 localhost:1"} {
+	_, board, rdma := servingNotes(t)
+	closed := listener(t, nil)
+	closed.Close()
+	for _, args := range []string{
+		"call -json -d 5 " + notesFile + " h:1 NOTES.1.1", "call -json -d \"a\" " + notesFile + " " + board + " NOTES.1.2",
+		"call -json -d \"a\" " + notesFile + " " + oncrpcOverTCP(t, oncrpc.NewProgMismatch(0, 2, 3)) + " NOTES.1.2",
+		"call -json -d \"a\" " + notesFile + " " + oncrpcOverTCP(t, oncrpc.NewAuthError(0, oncrpc.AuthStatTooWeak)) + " NOTES.1.2",
+		"info -json -port " + rdma[strings.LastIndexByte(rdma, ':')+1:] + " " + closed.Addr().String(), "info -json " + registered(t, board),
+		"ping -json -c 1 " + addr, "nfsping -json -c 1 " + addr, "perf -json -n 10 -i 1ms -histogram " + addr, "ping -json -c 1 localhost:1",
+	} {
 		_, stdout, _ := try(context.Background(), strings.Fields(args)...)
 		for _, o := range objects(t, stdout) {
 			for field := range o {
@@ -53,7 +63,7 @@ func TestHelpJSON(t *testing.T) {
 func TestHelpExamples(t *testing.T) {
 	t.Chdir(t.TempDir()) // one writes a file
 	n := 0
-	for _, topic := range []string{"", "call", "ping", "nfsping", "perf", "serve"} {
+	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve"} {
 		text, _ := help(topic)
 		for line := range strings.Lines(text) {
 			fields := strings.Fields(line)

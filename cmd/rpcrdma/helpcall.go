@@ -48,3 +48,24 @@ Flags:
   -bind FILE     sidecar; default: the one beside FILE
   -json          print JSON lines: rpcrdma help json
 `
+
+const helpInfo = `List the services of a host: those that rpcbind has, and the answer of each.
+
+Usage: rpcrdma info [flags] HOST[:PORT]
+
+Examples:
+  rpcrdma info storage.example.net
+  rpcrdma info -json storage.example.net
+  rpcrdma info -port 20049 -provider iwarp storage.example.net
+
+PORT is the port of rpcbind, by default 111. Each service of the host over TCP and RDMA is asked for
+its versions, by null calls, and over TCP whether it offers TLS (RFC 9289). Over RDMA, the terms of
+the connection and the credits are shown, too. Services over UDP, of other hosts, and on sockets of the
+file system are listed, but not asked. Eight are asked at a time. Where one fails, its row has the
+reason, and the exit code is still 0, unless rpcbind and all services fail.
+
+Flags:
+  -port N        also connect over RDMA to this port, whether rpcbind knows it or not
+  -W DURATION    time limit for rpcbind and for each service; default 5s
+  -json          print one JSON object: rpcrdma help json
+`

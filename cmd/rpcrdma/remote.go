@@ -66,7 +66,7 @@ func (f *remoteFlags) connect(ctx context.Context, env environment, host string,
 	if port == 0 {
 		at, err := rpcbind.Resolve(ctx, host, p.Number, p.Version, "tcp", nil)
 		if err != nil {
-			return nil, explainLookup(host, err)
+			return nil, explainLookup(joinAddress(host, rpcbind.Port), err)
 		}
 		addr = at.String()
 	}
@@ -118,9 +118,9 @@ func explainTCP(stage, addr string, err error) *failure {
 	return f
 }
 
-// explainLookup is explainTCP for a question to a host's rpcbind.
-func explainLookup(host string, err error) *failure {
-	f := explainTCP("rpcbind", joinAddress(host, rpcbind.Port), err)
+// explainLookup is explainTCP for a question to the rpcbind at an address.
+func explainLookup(addr string, err error) *failure {
+	f := explainTCP("question to rpcbind", addr, err)
 	if f.help == "" || errors.Is(err, syscall.ECONNREFUSED) {
 		f.help = "HOST:PORT, if the port is known: rpcbind knows the programs that are registered with it"
 	}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/examples/notes/notes/notesrpc"
+	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+)
+
+// insideEnv is set in the process that runs the test in namespaces of its own.
+const insideEnv = "RPCRDMA_RPCBIND_INSIDE"
+
+// info lists what Debian's rpcbind has, and call finds a port by it. The server has a network
+// namespace and a /run of its own, so that its port is free.
+func TestRealRpcbind(t *testing.T) {
+	server, ip := witness.Program(t, "rpcbind"), witness.Program(t, "ip")
+	if os.Getenv(insideEnv) != "" {
+		withRpcbind(t, server, ip)
+		return
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root may make a network namespace")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestRealRpcbind$", "-test.v")
+	cmd.Env = append(os.Environ(), insideEnv+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Unshareflags: syscall.CLONE_NEWNS}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func withRpcbind(t *testing.T, server, ip string) {
+	if err := syscall.Mount("none", "/run", "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(ip, "link", "set", "lo", "up").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.Command(server, "-f")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var conn *tcp.Conn
+	for {
+		var err error
+		if conn, err = rpcbind.Dial(ctx, "127.0.0.1", nil); err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	defer conn.Close()
+
+	_, tcpAddr, rdmaAddr := servingNotes(t)
+	number := notesrpc.Program().Number
+	for netID, addr := range map[string]string{oncrpc.NetIDTCP: tcpAddr, oncrpc.NetIDRDMA: rdmaAddr} {
+		if err := rpcbind.NewClient(conn, nil).Set(ctx, number, 1, netID, netip.MustParseAddrPort(addr), "superuser"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, out, errs := try(ctx, "info", "-json", "localhost")
+	if code != exitDone {
+		t.Fatalf("exit %d, %s%s", code, out, errs)
+	}
+	o := objects(t, out)[0]
+	if s := serviceAt(t, o, "0.0.0.0:111"); s["tls"] != "not offered" || s["low"] != 2. || s["high"] != 4. || len(s["versions"].([]any)) != 3 {
+		t.Errorf("rpcbind itself: %v", s)
+	}
+	if s := serviceAt(t, o, rdmaAddr); s["rpcrdma_version"] != 1. || s["program"] != float64(number) {
+		t.Errorf("over RDMA: %v", s)
+	}
+	if s := serviceAt(t, o, "/run/rpcbind.sock"); s["asked"] != false {
+		t.Errorf("the socket: %v", s)
+	}
+	if code, out, errs := call("", notesFile, "localhost", "NOTES.NOTES_V1.NOTES_LIST"); code != exitDone || strings.TrimSpace(out) != "[]" {
+		t.Errorf("call without a port: exit %d, %s%s", code, out, errs)
+	}
+	// A call of an interface file to rpcbind itself, whose table has these entries.
+	host := net.JoinHostPort("localhost", "111")
+	if code, out, errs := call("", "../../spec/x/rpcbind/rpcbind.x", host, "100000.4.4"); code != exitDone || !strings.Contains(out, `"r_owner": "superuser"`) {
+		t.Errorf("dump: exit %d, %s%s", code, out, errs)
+	}
+	if code, _, errs := call("", "-d", `{"object":{"data":""}}`, "../../spec/x/nfs3/nfs3.x", "localhost", "100003.3.1"); code != exitPeer || !strings.Contains(errs, "not registered") {
+		t.Errorf("an unknown program: exit %d, %s", code, errs)
+	}
+}
