@@ -7,6 +7,19 @@
 //	files := rpc.NewClient(conn, program, nil)
 //
 // It works with testing/synctest, whose clock advances when all goroutines wait.
+//
+// # Faults
+//
+// A [Network] has clients that connect again, and injects faults: lost connections, cut, repeated,
+// late and split records, and peers that do not read. A test says which record has which fault, or
+// uses [Random] with a seed:
+//
+//	faults := &mem.NetworkConfig{Fault: mem.Random(seed, 0.2)}
+//	network, err := mem.NewNetwork(replycache.New(handler, nil), faults)
+//	defer network.Close()
+//	client, err := network.NewClient(nil)
+//	defer client.Close()
+//	files := rpc.NewClient(client, program, nil)
 package mem
 
 import (

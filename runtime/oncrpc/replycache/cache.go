@@ -199,14 +199,15 @@ func (c *Cache) ServeRPC(r *oncrpc.Request) {
 	} else {
 		key.client, source = oncrpc.HostOf(r.Conn().RemoteAddr())
 	}
-	c.serve(r, key, source, c.cfg.Grace > 0)
+	c.serve(r, key, source, time.Time{})
 }
 
-// serve answers a Call from the cache or passes it to the handler. If hold is true, it may be held
-// back first.
-func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, hold bool) {
+// serve answers a Call from the cache or passes it to the handler. It may be held back first: until
+// a time, or for Grace if that is zero.
+func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, until time.Time) {
+	now := time.Now()
 	c.mu.Lock()
-	c.sweep(time.Now())
+	c.sweep(now)
 	e, others := c.find(key, r.Context())
 	switch {
 	case r.Context().Err() != nil:
@@ -220,10 +221,13 @@ func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, hold bool) 
 		c.stats.Hits++
 		c.mu.Unlock()
 		r.Reply(e.reply, nil) // nothing writes to it any more
-	case hold && len(others) > 0:
-		c.stats.Delayed++
+	case len(others) > 0 && c.cfg.Grace > 0 && (until.IsZero() || now.Before(until)):
+		if until.IsZero() {
+			until = now.Add(c.cfg.Grace)
+			c.stats.Delayed++
+		}
 		c.mu.Unlock()
-		go c.hold(r, key, source, others)
+		go c.hold(r, key, source, others, until)
 	default:
 		e = c.add(key, source, r.Context())
 		c.mu.Unlock()
@@ -255,9 +259,10 @@ func (c *Cache) find(key callKey, from context.Context) (found *cached, others [
 // its connection has one.
 const maxHeldFor = 8
 
-// hold waits until one of the connections in others is down, for Grace at most, and then serves the
-// Call.
-func (c *Cache) hold(r *oncrpc.Request, key callKey, source string, others []context.Context) {
+// hold waits until one of the connections in others is down, until a time at most, and then serves
+// the Call. A client that has lost several connections may have called on all of them, and the
+// reply may now belong to another one that the server takes to be up. Then serve holds it again.
+func (c *Cache) hold(r *oncrpc.Request, key callKey, source string, others []context.Context, until time.Time) {
 	gone := make(chan struct{}, 1)
 	for _, from := range others {
 		defer context.AfterFunc(from, func() {
@@ -267,14 +272,14 @@ func (c *Cache) hold(r *oncrpc.Request, key callKey, source string, others []con
 			}
 		})()
 	}
-	grace := time.NewTimer(c.cfg.Grace)
+	grace := time.NewTimer(time.Until(until))
 	defer grace.Stop()
 	select {
 	case <-gone:
 	case <-grace.C:
 	case <-r.Context().Done():
 	}
-	r.Serve(oncrpc.HandlerFunc(func(r *oncrpc.Request) { c.serve(r, key, source, false) }))
+	r.Serve(oncrpc.HandlerFunc(func(r *oncrpc.Request) { c.serve(r, key, source, until) }))
 }
 
 // add makes an entry for a Call that is about to be executed. mu is locked.

@@ -1,0 +1,164 @@
+package mem
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A record has a word with its length before each fragment. The top bit is set for the last one
+// (RFC 5531 §11). Package tcp sends records of one fragment.
+const (
+	markSize     = 4
+	lastFragment = 1 << 31
+)
+
+// link is a connection of a Network. It has the inner ends of two pipes, and carries records from
+// one to the other.
+type link struct {
+	net            *Network
+	number         int
+	client, server *end
+
+	lost  atomic.Bool // for the client; the server may learn of it later
+	once  sync.Once
+	ended chan struct{} // closed when the link ends
+}
+
+// end is the inner end of a pipe.
+type end struct {
+	net.Conn
+	turn chan struct{} // has an element while a goroutine writes
+}
+
+func newEnd(c net.Conn) *end { return &end{c, make(chan struct{}, 1)} }
+
+// carry carries the records of one direction until the link ends.
+func (l *link) carry(reply bool) {
+	defer l.net.wg.Done()
+	defer func() {
+		if !l.lost.Load() {
+			l.end()
+		}
+	}()
+	from, to := l.client, l.server
+	if reply {
+		from, to = l.server, l.client
+	}
+	for n := 0; ; n++ {
+		record, err := readRecord(from)
+		if err != nil {
+			return
+		}
+		var f Fault
+		if l.net.fault != nil {
+			f = l.net.fault(Record{Conn: l.number, Reply: reply, Number: n, Message: record[markSize:]})
+		}
+		l.net.fired[f.Kind].Add(1)
+		if !l.deliver(f, record, to) {
+			return
+		}
+	}
+}
+
+// deliver delivers a record with a fault. It reports whether the link goes on.
+func (l *link) deliver(f Fault, record []byte, to *end) bool {
+	switch f.Kind {
+	case Lose:
+		l.lose(to, nil, f.Delay)
+		return false
+	case LoseAfter:
+		l.lose(to, record, f.Delay)
+		return false
+	case Cut:
+		l.lose(to, record[:min(max(f.Bytes, 0), len(record))], f.Delay)
+		return false
+	case Stall:
+		return l.pause(f.Delay) && l.write(to, record)
+	case Hold:
+		l.net.wg.Go(func() {
+			if l.pause(f.Delay) {
+				l.write(to, record)
+			}
+		})
+		return true
+	case Repeat:
+		return l.write(to, record) && l.write(to, record)
+	case Split:
+		return l.write(to, split(record))
+	}
+	return l.write(to, record)
+}
+
+// write writes bytes to an end, and reports whether the link goes on.
+func (l *link) write(to *end, b []byte) bool {
+	to.turn <- struct{}{}
+	defer func() { <-to.turn }()
+	if l.lost.Load() {
+		return false
+	}
+	_, err := to.Write(b)
+	return err == nil
+}
+
+// lose writes the last bytes to an end. Then it ends the link, for the client at once and for the
+// server after a time.
+func (l *link) lose(to *end, last []byte, delay time.Duration) {
+	to.turn <- struct{}{}
+	already := l.lost.Swap(true)
+	if !already && len(last) > 0 { // a pipe would wait for a reader of nothing
+		_, _ = to.Write(last)
+	}
+	<-to.turn
+	if already {
+		return // by the other direction
+	}
+	_ = l.client.Close()
+	l.pause(delay)
+	l.end()
+}
+
+// pause waits, and reports whether the link goes on.
+func (l *link) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.ended:
+	case <-l.net.ctx.Done():
+	}
+	return false
+}
+
+// end ends the link for both ends.
+func (l *link) end() {
+	l.once.Do(func() {
+		close(l.ended)
+		_, _ = l.client.Close(), l.server.Close()
+	})
+}
+
+// readRecord reads a record of one fragment, with its mark.
+func readRecord(r io.Reader) ([]byte, error) {
+	record := make([]byte, markSize)
+	if _, err := io.ReadFull(r, record); err != nil {
+		return nil, err
+	}
+	n := int(binary.BigEndian.Uint32(record) &^ lastFragment)
+	record = append(record, make([]byte, n)...)
+	_, err := io.ReadFull(r, record[markSize:])
+	return record, err
+}
+
+// split returns a record in fragments: none, a third and the rest of the message.
+func split(record []byte) []byte {
+	message := record[markSize:]
+	third := len(message) / 3
+	out := binary.BigEndian.AppendUint32(nil, 0)
+	out = append(binary.BigEndian.AppendUint32(out, uint32(third)), message[:third]...)
+	return append(binary.BigEndian.AppendUint32(out, lastFragment|uint32(len(message)-third)), message[third:]...)
+}
