@@ -24,7 +24,8 @@ go to standard output, all else to standard error. With -d -, a call is made for
 input, in order, and an object is printed for each line, also if it failed.
 
 Flags:
-  -d JSON        arguments; - is standard input, with arguments on each line. Without -d, void
+  -d JSON        arguments; - is standard input, with arguments on each line, for long ones too: a
+                 word of a command line has at most 128 KiB on Linux. Without -d, void
   -template      print arguments to fill in: valid ones, with one element in each array and list
   -cred CRED     credential: none; sys: AUTH_SYS with the user and groups of this process;
                  sys:UID:GID[,GID...]: AUTH_SYS with these, up to 16 groups after the first

@@ -184,7 +184,7 @@ func TestInfoHostileList(t *testing.T) {
 	}
 }
 
-// Without rpcbind, the exit code is that of the connection to it; -port is asked nevertheless.
+// Without rpcbind, info fails as the connection to it did; -port is asked nevertheless.
 func TestInfoWithoutRpcbind(t *testing.T) {
 	_, _, rdmaAddr := servingNotes(t)
 	dead := listener(t, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
-// answer is what a service said. Each part is there as far as err allows.
+// answer holds the answers of a service, up to the error.
 type answer struct {
 	asked    bool
 	err      error

@@ -47,17 +47,18 @@ func TestPage(t *testing.T) {
 	golden.CheckString(t, page, out.String())
 }
 
-// commands returns the commands of the page's section 5 with their output.
-func commands(t *testing.T) (out [][2]string) {
+// commands returns the commands of a section of the page with their output.
+func commands(t *testing.T, title string) (out [][2]string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(text), "## 5. Run it\n\n```console\n")
+	_, section, ok := strings.Cut(string(text), "\n## "+title+"\n")
+	_, section, begun := strings.Cut(section, "```console\n")
 	section, _, closed := strings.Cut(section, "```")
-	if !ok || !closed {
-		t.Fatal("no section 5")
+	if !ok || !begun || !closed {
+		t.Fatalf("no commands in section %s", title)
 	}
 	for _, part := range strings.Split(section, "$ ")[1:] {
 		command, output, _ := strings.Cut(part, "\n")
@@ -76,7 +77,7 @@ func TestCommands(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	tcpAddr, rdmaAddr := "127.0.0.1:0", "127.0.0.1:0"
-	for _, c := range commands(t) {
+	for _, c := range commands(t, "5. Run it") {
 		words := []string{"-tcp", tcpAddr, "-rdma", rdmaAddr}
 		line, ours := strings.CutPrefix(c[0], "go run ./examples/notes ")
 		if c[0] == "kill %1" {

@@ -59,9 +59,9 @@ func inC(t *testing.T, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Our generated client calls a server of rpcgen and libtirpc, whose replies come in fragments of
-// 700 bytes: data of many sizes, and each way to refuse a call (RFC 5531 §9).
-func TestServerInC(t *testing.T) {
+// serverInC starts server.c and returns its port. It ends with the test.
+func serverInC(t *testing.T) string {
+	t.Helper()
 	cmd := exec.Command(inC(t, "server"))
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
@@ -71,17 +71,24 @@ func TestServerInC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-	}()
+	})
 	port, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
+	return strings.TrimSpace(port)
+}
+
+// Our generated client calls a server of rpcgen and libtirpc, whose replies come in fragments of
+// 700 bytes: data of many sizes, and each way to refuse a call (RFC 5531 §9).
+func TestServerInC(t *testing.T) {
+	port := serverInC(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	conn, err := tcp.Dial(ctx, "127.0.0.1:"+strings.TrimSpace(port), nil)
+	conn, err := tcp.Dial(ctx, "127.0.0.1:"+port, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
