@@ -22,6 +22,7 @@ type exchange struct {
 	service Service
 	handle  []byte
 	numbers *numbers
+	expired bool      // the mechanism of this side refuses the context
 	sent    []*number // of each transmission; the reply may have any of them (RFC 2203 §5.3.3.1)
 }
 
@@ -31,10 +32,11 @@ func (x *exchange) restore() {
 	c.Message, c.Results, c.ReplyBuf, c.MaxReply, c.Renew = p.Message, p.Results, p.ReplyBuf, p.MaxReply, p.Renew
 }
 
-// do makes the call in a context. problem reports that the server refused it because of the
-// context; then reply is that refusal.
+// do makes the call in a context. problem reports that one side refused it because of the context.
+// If it was the server, reply is that refusal.
 func (x *exchange) do(ctx context.Context, c *Carrier, a *association) (reply *oncrpc.Reply, problem bool, err error) {
 	x.mech, x.service, x.handle, x.numbers, x.sent = a.mech, c.service, a.handle, a.numbers, nil
+	x.expired = false
 	defer func() {
 		for _, n := range x.sent {
 			x.numbers.release(n)
@@ -42,7 +44,7 @@ func (x *exchange) do(ctx context.Context, c *Carrier, a *association) (reply *o
 	}()
 	m, err := x.transmission(ctx, x.plain.Message)
 	if err != nil {
-		return nil, false, &oncrpc.CallError{XID: x.plain.XID(), MayHaveRun: x.mayHaveRun, Err: err}
+		return nil, x.expired, &oncrpc.CallError{XID: x.plain.XID(), MayHaveRun: x.mayHaveRun, Err: err}
 	}
 	x.call.Message, x.call.Renew = m, x.renew
 	x.offer(&a.info)
@@ -51,8 +53,9 @@ func (x *exchange) do(ctx context.Context, c *Carrier, a *association) (reply *o
 		var ce *oncrpc.CallError
 		if errors.As(err, &ce) {
 			ce.MayHaveRun = ce.MayHaveRun || x.mayHaveRun
+			x.mayHaveRun = ce.MayHaveRun
 		}
-		return nil, false, err
+		return nil, x.expired, err
 	}
 	problem, err = x.open(reply)
 	if err != nil {
@@ -85,7 +88,14 @@ func (x *exchange) transmission(ctx context.Context, plain oncrpc.Message) (oncr
 		return oncrpc.Message{}, err
 	}
 	x.sent = append(x.sent, n)
-	cred := CredV1{Proc: ProcData, Seq: n.seq, Service: x.service, Handle: x.handle}
+	m, err := x.protect(&plain, n.seq)
+	x.expired = err != nil && stale(err)
+	return m, err
+}
+
+// protect returns a call with a credential, a verifier, and protected arguments.
+func (x *exchange) protect(plain *oncrpc.Message, seq uint32) (_ oncrpc.Message, err error) {
+	cred := CredV1{Proc: ProcData, Seq: seq, Service: x.service, Handle: x.handle}
 	info := x.mech.Inquire()
 	size := len(plain.Inline)
 	if x.service != None {
@@ -97,7 +107,7 @@ func (x *exchange) transmission(ctx context.Context, plain oncrpc.Message) (oncr
 		return oncrpc.Message{}, err
 	}
 	if x.service != None {
-		b, err = appendBody(b, x.mech, x.service, n.seq, &plain, callHead)
+		b, err = appendBody(b, x.mech, x.service, seq, plain, callHead)
 		return oncrpc.Message{Inline: b}, err
 	}
 	shift := len(b) - callHead

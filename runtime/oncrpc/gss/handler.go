@@ -134,8 +134,8 @@ func NewHandler(next oncrpc.Handler, mech Acceptor, cfg *HandlerConfig) *Handler
 // Stats returns the counts.
 func (h *Handler) Stats() HandlerStats {
 	s := HandlerStats{BadChecksums: h.badMICs.Load(), Replays: h.replays.Load()}
-	s.Contexts, s.Evicted = h.complete.len()
-	s.Incomplete, s.EvictedEarly = h.incomplete.len()
+	s.Contexts, s.Evicted = h.complete.count()
+	s.Incomplete, s.EvictedEarly = h.incomplete.count()
 	return s
 }
 

@@ -86,7 +86,7 @@ func (e *establishment) run(ctx context.Context) (*association, error) {
 		case len(res.Token) > maxToken:
 			return nil, fmt.Errorf("the server's token has %d bytes, at most %d are taken", len(res.Token), maxToken)
 		}
-		e.handle = bytes.Clone(res.Handle)
+		e.handle, e.token = bytes.Clone(res.Handle), nil
 		if !e.complete {
 			if err := e.step(ctx, res.Token); err != nil {
 				return nil, err

@@ -160,11 +160,14 @@ func (t *table) take(b []byte) *session {
 	return s
 }
 
-// len returns the number of sessions.
-func (t *table) len() (n int, removed uint64) {
+// count removes old sessions, and returns the number of those that are left.
+func (t *table) count() (n int, removed uint64) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.sessions), t.removed
+	dead := t.expire()
+	n, removed = len(t.sessions), t.removed
+	t.mu.Unlock()
+	deleteAll(dead)
+	return n, removed
 }
 
 // expire removes the sessions that were unused for too long. mu is locked.
