@@ -143,7 +143,7 @@ func (p *peer) priv(seq uint32, args []byte) []byte {
 
 // init sends a token, and returns the response.
 func (p *peer) init(proc gss.Proc, token []byte) (res gss.InitRes, head oncrpc.Header, err error) {
-	b := auth(p.start(0, p.cred(proc, 77, 99)), oncrpc.AuthNone, nil) // number and service mean nothing
+	b := auth(p.start(0, p.cred(proc, 77, 99)), oncrpc.AuthNone, nil) // 77 and 99 mean nothing
 	reply := p.send(p.t, p.handler, opaque(b, token))
 	dec := xdr.NewDecoder(reply, nil)
 	if err := head.DecodeXDR(dec); err != nil {
