@@ -158,16 +158,27 @@ func (a *answerer) Room() (results []int, reply int) {
 
 // Drop implements oncrpc.Responder.
 func (a *answerer) Drop(done func(error)) {
-	if !a.answered.Swap(true) {
+	if a.first(done) {
 		a.handler.complete.release(a.session)
+		a.Responder.Drop(done)
 	}
-	a.Responder.Drop(done)
+}
+
+// first reports whether this is the first answer to the call. It calls done with ErrAnswered if it
+// is not: then the first one is on its way to the carrier, or there.
+func (a *answerer) first(done func(error)) bool {
+	if !a.answered.Swap(true) {
+		return true
+	}
+	if done != nil {
+		done(oncrpc.ErrAnswered)
+	}
+	return false
 }
 
 // Reply implements oncrpc.Responder.
 func (a *answerer) Reply(m oncrpc.Message, done func(error)) {
-	if a.answered.Swap(true) {
-		a.Responder.Reply(m, done) // it reports ErrAnswered
+	if !a.first(done) {
 		return
 	}
 	protected, err := a.protect(&m)

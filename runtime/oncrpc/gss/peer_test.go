@@ -25,14 +25,24 @@ type line struct {
 	reports []error
 }
 
-func (l *line) RemoteAddr() string                    { return l.addr }
-func (l *line) Peer() oncrpc.Peer                     { return oncrpc.Peer{Addr: l.addr} }
-func (l *line) Context() context.Context              { return context.Background() }
-func (l *line) Room() (results []int, reply int)      { return l.room, 1000 }
-func (l *line) Report(err error)                      { l.reports = append(l.reports, err) }
-func (l *line) Serve(oncrpc.Handler)                  {}
-func (l *line) Drop(done func(error))                 { l.answers++; l.dropped = true; finish(done, nil) }
-func (l *line) Reply(m oncrpc.Message, d func(error)) { l.answers++; l.reply = join(m); finish(d, nil) }
+func (l *line) RemoteAddr() string               { return l.addr }
+func (l *line) Peer() oncrpc.Peer                { return oncrpc.Peer{Addr: l.addr} }
+func (l *line) Context() context.Context         { return context.Background() }
+func (l *line) Room() (results []int, reply int) { return l.room, 1000 }
+func (l *line) Report(err error)                 { l.reports = append(l.reports, err) }
+func (l *line) Serve(oncrpc.Handler)             {}
+
+func (l *line) Drop(done func(error)) {
+	l.answers++
+	l.dropped = true
+	finish(done, nil)
+}
+
+func (l *line) Reply(m oncrpc.Message, done func(error)) {
+	l.answers++
+	l.reply = join(m)
+	finish(done, nil)
+}
 
 func finish(done func(error), err error) {
 	if done != nil {
@@ -189,10 +199,16 @@ func (p *peer) result(message []byte, placed ...xdr.Item) string {
 	if reply == nil {
 		return "dropped"
 	}
+	return refusal(p.t, reply)
+}
+
+// refusal returns the status of a refusal, or "ok".
+func refusal(t testing.TB, reply []byte) string {
+	t.Helper()
 	var head oncrpc.Header
 	dec := xdr.NewDecoder(reply, nil)
 	if err := head.DecodeXDR(dec); err != nil {
-		p.t.Fatalf("%v: %x", err, reply)
+		t.Fatalf("%v: %x", err, reply)
 	}
 	switch r := &head.Body.Reply; {
 	case r.Stat == oncrpc.Denied && r.Rejected.Stat == oncrpc.AuthError:
