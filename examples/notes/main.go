@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/rpcrdma/rpcrdma/examples/notes/notes"
 	"github.com/rpcrdma/rpcrdma/examples/notes/notes/notesrpc"
@@ -31,13 +32,20 @@ func main() {
 	over := flag.String("over", "tcp", "`carrier` of the calls: tcp or rdma")
 	tcpAddr := flag.String("tcp", "localhost:20200", "`address` of the server over TCP")
 	rdmaAddr := flag.String("rdma", "localhost:20201", "`address` of the server over RDMA")
+	announced := flag.Bool("announce", false, "register the server with the rpcbind of this host")
+	host := flag.String("find", "", "ask the rpcbind of this `host` for the address of the server")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
+	if *host != "" {
+		*tcpAddr, err = find(ctx, *host, *over)
+		*rdmaAddr = *tcpAddr
+	}
 	switch {
+	case err != nil:
 	case flag.Arg(0) == "serve":
-		err = serve(ctx, *tcpAddr, *rdmaAddr, os.Stdout)
+		err = serve(ctx, *tcpAddr, *rdmaAddr, *announced, os.Stdout)
 	case *over == "rdma":
 		err = overRDMA(*rdmaAddr, func(c oncrpc.Carrier) error { return call(ctx, c, flag.Args(), os.Stdout) })
 	default:
@@ -51,7 +59,7 @@ func main() {
 
 // serve serves one board over both carriers until ctx is done. A call that a client sends again is
 // not executed again, even if it comes over the other carrier.
-func serve(ctx context.Context, tcpAddr, rdmaAddr string, ready io.Writer) (err error) {
+func serve(ctx context.Context, tcpAddr, rdmaAddr string, announced bool, ready io.Writer) (err error) {
 	service := notesrpc.NewService(&board{texts: map[string][]byte{}})
 	handler := replycache.New(rpc.NewHandler(nil, service), nil)
 
@@ -72,6 +80,12 @@ func serve(ctx context.Context, tcpAddr, rdmaAddr string, ready io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, byRDMA.Close()) }()
 
+	if announced {
+		if err := announce(ctx, byTCP.Addr(), byRDMA.Addr()); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, withdraw(context.Background())) }()
+	}
 	fmt.Fprintln(ready, "serving", byTCP.Addr(), byRDMA.Addr())
 	<-ctx.Done()
 	return nil

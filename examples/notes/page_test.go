@@ -2,12 +2,13 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/internal/golden"
@@ -41,26 +42,26 @@ func TestPage(t *testing.T) {
 		rest = end
 		files++
 	}
-	if files != 5 {
+	if files != 6 {
 		t.Errorf("the page has %d files", files)
 	}
 	golden.CheckString(t, page, out.String())
 }
 
-// commands returns the commands of a section of the page with their output.
-func commands(t *testing.T, title string) (out [][2]string) {
+// commands returns the commands of a section of the page, with their output.
+func commands(t *testing.T, section string) (out [][2]string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(text), "\n## "+title+"\n")
-	_, section, begun := strings.Cut(section, "```console\n")
-	section, _, closed := strings.Cut(section, "```")
-	if !ok || !begun || !closed {
-		t.Fatalf("no commands in section %s", title)
+	_, rest, ok := strings.Cut(string(text), "\n## "+section+"\n")
+	_, rest, ok2 := strings.Cut(rest, "```console\n")
+	rest, _, closed := strings.Cut(rest, "```")
+	if !ok || !ok2 || !closed {
+		t.Fatalf("no section %q with commands", section)
 	}
-	for _, part := range strings.Split(section, "$ ")[1:] {
+	for _, part := range strings.Split(rest, "$ ")[1:] {
 		command, output, _ := strings.Cut(part, "\n")
 		out = append(out, [2]string{command, output})
 	}
@@ -72,59 +73,88 @@ func TestCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command")
 	}
-	program := filepath.Join(t.TempDir(), "notes")
+	s := &shell{t: t, program: build(t), tcpAddr: "127.0.0.1:0", rdmaAddr: "127.0.0.1:0"}
+	for _, c := range commands(t, "5. Run it") {
+		s.run(c[0], c[1])
+	}
+}
+
+// build builds the command.
+func build(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "notes")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	tcpAddr, rdmaAddr := "127.0.0.1:0", "127.0.0.1:0"
-	for _, c := range commands(t, "5. Run it") {
-		words := []string{"-tcp", tcpAddr, "-rdma", rdmaAddr}
-		line, ours := strings.CutPrefix(c[0], "go run ./examples/notes ")
-		if c[0] == "kill %1" {
-			break
+	return program
+}
+
+// shell runs commands of the page.
+type shell struct {
+	t                 *testing.T
+	program           string
+	tcpAddr, rdmaAddr string // of the server
+	stop              func() // ends the command in the background
+}
+
+// run runs a command, and compares its output.
+func (s *shell) run(command, want string) {
+	s.t.Helper()
+	line, ours := strings.CutPrefix(command, "go run ./examples/notes ")
+	switch {
+	case command == "kill %1":
+		s.stop()
+		return
+	case !ours:
+		s.t.Fatalf("a command that the test does not know: %s", command)
+	}
+	words := []string{"-tcp", s.tcpAddr, "-rdma", s.rdmaAddr}
+	for i, quoted := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words = append(words, quoted)
+		} else {
+			words = append(words, strings.Fields(quoted)...)
 		}
-		if !ours {
-			t.Fatalf("a command that the test does not know: %s", c[0])
+	}
+	if words[len(words)-1] == "&" {
+		s.start(command, words[:len(words)-1], want)
+		return
+	}
+	out, err := exec.Command(s.program, words...).CombinedOutput()
+	got := string(out)
+	if err != nil {
+		got += err.Error() + "\n" // as go run does
+	}
+	if got != want {
+		s.t.Errorf("%s printed %q, the page says %q", command, got, want)
+	}
+}
+
+// start starts the server in the background, and waits for the line that it prints.
+func (s *shell) start(command string, words []string, want string) {
+	s.t.Helper()
+	cmd := exec.Command(s.program, words...)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.stop = sync.OnceFunc(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			s.t.Errorf("%s: %v", command, err)
 		}
-		for i, quoted := range strings.Split(line, "'") {
-			if i%2 == 1 {
-				words = append(words, quoted)
-			} else {
-				words = append(words, strings.Fields(quoted)...)
-			}
-		}
-		if rest, background := strings.CutSuffix(line, " &"); background {
-			ctx, cancel := context.WithCancel(context.Background())
-			cmd := exec.CommandContext(ctx, program, append(words[:4], strings.Fields(rest)...)...)
-			cmd.Stderr = os.Stderr
-			stdout, err := cmd.StdoutPipe()
-			if err == nil {
-				err = cmd.Start()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				cancel()
-				_ = cmd.Wait()
-			})
-			ready, err := bufio.NewReader(stdout).ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tcpAddr, rdmaAddr = addresses(t, ready); len(strings.Fields(ready)) != len(strings.Fields(c[1])) {
-				t.Errorf("%s printed %q, the page says %q", c[0], ready, c[1])
-			}
-			continue
-		}
-		out, err := exec.Command(program, words...).CombinedOutput()
-		got := string(out)
-		if err != nil {
-			got += err.Error() + "\n" // as go run does
-		}
-		if got != c[1] {
-			t.Errorf("%s printed %q, the page says %q", c[0], got, c[1])
-		}
+	})
+	s.t.Cleanup(s.stop)
+	ready, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if s.tcpAddr, s.rdmaAddr = addresses(s.t, ready); len(strings.Fields(ready)) != len(strings.Fields(want)) {
+		s.t.Errorf("%s printed %q, the page says %q", command, ready, want)
 	}
 }
 

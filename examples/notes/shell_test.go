@@ -32,7 +32,7 @@ func TestShellCommands(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, served := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- serve(ctx, "127.0.0.1:0", "127.0.0.1:0", served) }()
+	go func() { done <- serve(ctx, "127.0.0.1:0", "127.0.0.1:0", false, served) }()
 	defer func() {
 		cancel()
 		if err := <-done; err != nil {
