@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -151,19 +152,39 @@ func TestServerInC(t *testing.T) {
 	if err := board.Null(ctx); err != nil {
 		t.Error(err)
 	}
+	// libtirpc sends no RPC_MISMATCH: it closes the connection.
+	other, err := oncrpc.NewCall(conn.XID(), program.Number, 1, 0, oncrpc.None()).AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other[11] = 3 // the version of RPC
+	if _, err = conn.Call(ctx, &oncrpc.Call{Message: oncrpc.Message{Inline: other}}); !errors.Is(err, tcp.ErrPeerClosed) {
+		t.Errorf("RPC version 3: %v", err)
+	}
 }
 
-// picky is a board that fails for one name.
+// picky is a board that refuses some names.
 type picky struct{ board }
 
 func (p *picky) Put(r *rpc.Request, args *notes.Note) error {
-	if args.Name.String() == "fail" {
+	what, number, _ := strings.Cut(args.Name.String(), " ")
+	switch what {
+	case "fail":
 		return errors.New("this name fails")
+	case "mismatch":
+		return &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.RPCMismatch, Range: oncrpc.VersionRange{Low: 3, High: 5}}
+	case "auth":
+		why, err := strconv.Atoi(number)
+		if err != nil {
+			return err
+		}
+		return oncrpc.Refused(oncrpc.AuthStat(why))
 	}
 	return p.board.Put(r, args)
 }
 
-// A client of rpcgen and libtirpc calls our server in fragments of 500 bytes, and gets each status.
+// A client of rpcgen and libtirpc calls our server, in fragments of 500 bytes and in those of its
+// default size, and gets each status (RFC 5531 §9).
 func TestClientInC(t *testing.T) {
 	program := inC(t, "client")
 	service := notesrpc.NewService(&picky{board{texts: map[string][]byte{}}})
@@ -185,12 +206,28 @@ func TestClientInC(t *testing.T) {
 	out, err := exec.Command(program, port).CombinedOutput()
 	// The numbers are those of enum clnt_stat, and of auth_stat behind RPC_AUTHERROR.
 	const want = `names: 7
+names: 7
 null: 0
 no procedure: 10
 garbage: 11
 other version: 9 1 1
 other program: 8
-system error: 12
+fail: 12
+mismatch: 6 3 5
+auth 1: 7 1
+auth 2: 7 2
+auth 3: 7 3
+auth 4: 7 4
+auth 5: 7 5
+auth 6: 7 6
+auth 7: 7 7
+auth 8: 7 8
+auth 9: 7 9
+auth 10: 7 10
+auth 11: 7 11
+auth 12: 7 12
+auth 13: 7 13
+auth 14: 7 14
 refused credential: 7 2
 `
 	if err != nil || string(out) != want {

@@ -1,7 +1,9 @@
 package replycache_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -10,10 +12,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	verbsmem "github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
@@ -122,22 +126,69 @@ func TestBothCarriers(t *testing.T) {
 	}
 }
 
-// A call that comes again over another carrier, after its connection has gone, is not executed
-// again.
+// R288: a Call that a client sends again over the other carrier, after its connection has gone, is
+// not executed again. The reply has an item, which goes by a chunk over RDMA and in the message over
+// TCP, whichever came first. The client is known by its host alone, as by default.
 func TestOtherCarrier(t *testing.T) {
-	cache := replycache.New(newHandler(), &replycache.Config{Client: func(*oncrpc.Request) string { return "one" }})
-	for range 2 {
-		server, err := tcp.Listen(context.Background(), "127.0.0.1:0", cache, nil)
+	for _, order := range [][]string{{"rdma", "tcp"}, {"tcp", "rdma"}, {"rdma", "tcp", "rdma", "tcp"}} {
+		var executed atomic.Uint32
+		cache := replycache.New(oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			b, _ := oncrpc.NewReply(7, oncrpc.Success).AppendBinary(nil)
+			data := bytes.Repeat([]byte{byte(executed.Add(1))}, 5001)
+			b = binary.BigEndian.AppendUint32(b, uint32(len(data)))
+			r.Reply(oncrpc.Message{Inline: b, Items: []xdr.Item{{Position: uint64(len(b)), Inline: len(b), Data: data}}}, nil)
+		}), nil)
+		device, err := rdmatcp.Open(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := tcp.Dial(context.Background(), server.Addr(), nil)
+		rdmaServer, err := rdmaio.Listen(context.Background(), device, "127.0.0.1:0", cache, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := call(t, sameXID{c}, 1); got != 1 {
-			t.Errorf("the procedure ran %d times", got)
+		tcpServer, err := tcp.Listen(context.Background(), "127.0.0.1:0", cache, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		_, _ = c.Close(), server.Close()
+		for i, carrier := range order {
+			var c interface {
+				oncrpc.Carrier
+				Close() error
+			}
+			if carrier == "tcp" {
+				c, err = tcp.Dial(context.Background(), tcpServer.Addr(), nil)
+			} else {
+				c, err = rdmaio.Dial(context.Background(), device, rdmaServer.Addr(), nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if data := fetch(t, c); len(data) != 5001 || data[0] != 1 || data[5000] != 1 {
+				t.Errorf("%v: the reply over %s, number %d, has %d bytes, which begin with %x", order, carrier, i, len(data), data[:min(len(data), 1)])
+			}
+			_ = c.Close()
+		}
+		if n, st := executed.Load(), cache.Stats(); n != 1 || st.Hits != uint64(len(order)-1) || st.Entries != 1 {
+			t.Errorf("%v: executed %d times, %+v", order, n, st)
+		}
+		_, _, _ = rdmaServer.Close(), tcpServer.Close(), device.Close()
 	}
+}
+
+// fetch makes the Call with XID 7 and returns the item of the reply.
+func fetch(t *testing.T, c oncrpc.Carrier) []byte {
+	t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
+	defer stop()
+	b, _ := oncrpc.NewCall(7, program.Number, program.Version, 1, oncrpc.None()).AppendBinary(nil)
+	reply, err := c.Call(ctx, &oncrpc.Call{Message: oncrpc.Message{Inline: b}, Results: [][]byte{make([]byte, 6000)}})
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	if len(reply.Items) == 1 && reply.Items[0].Data != nil {
+		return reply.Items[0].Data
+	}
+	n := binary.BigEndian.Uint32(reply.Message[24:])
+	return reply.Message[28 : 28+n]
 }
