@@ -396,3 +396,101 @@ func TestTLSConfig(t *testing.T) {
 		}
 	}
 }
+
+// A Call that is cancelled while it is written gives its memory back at once, over TLS too, and the
+// connection goes on: crypto/tls alone could not after a write deadline.
+func TestTLSCancelledHalfSent(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	for _, given := range []bool{true, false} {
+		accepted := make(chan net.Conn, 1)
+		done := make(chan struct{})
+		addr := scripted(t, func(c net.Conn) {
+			var x *tls.Conn
+			var err error
+			if given {
+				x = tls.Server(c, ofServer(a))
+				err = x.Handshake()
+			} else {
+				x, err = offerTLS(c, ofServer(a))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			accepted <- x
+			<-done
+		})
+		var c *tcp.Conn
+		if given {
+			nc, err := tls.Dial("tcp", addr, ofServer(a))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c = tcp.NewConn(nc, nil)
+		} else {
+			c = dial(t, addr, secured(a, tcp.TLSRequired))
+		}
+		theirs := <-accepted
+		const size = 16 << 20
+		call := callOf(1, size)
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.Call(ctx, call)
+			clear(call.Inline)
+			for i := range call.Items[0].Data {
+				call.Items[0].Data[i] = 0xff
+			}
+			ended <- err
+		}()
+		mark := make([]byte, 44)
+		if _, err := io.ReadFull(theirs, mark); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		wantError(t, <-ended, context.Canceled, true)
+		go func() { _, _ = c.Call(context.Background(), callOf(2, 0)) }()
+		rest := make([]byte, size+44)
+		if _, err := io.ReadFull(theirs, rest); err != nil {
+			t.Fatalf("given %v: %v, connection %v", given, err, c.Err())
+		}
+		if !bytes.Equal(rest[:size], make([]byte, size)) || binary.BigEndian.Uint32(rest[size+4:]) != 2 {
+			t.Errorf("given %v: the message changed after its Call had returned; the next is %x", given, rest[size:])
+		}
+		_, _ = theirs.Write(goodReply(2))
+		_ = c.Close()
+		close(done)
+	}
+}
+
+// A peer that reads nothing is cut off by SendTimeout, and Close does not wait for it.
+func TestTLSPeerNeverReads(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	for _, closes := range []bool{true, false} {
+		done := make(chan struct{})
+		addr := scripted(t, func(c net.Conn) {
+			if _, err := offerTLS(c, ofServer(a)); err != nil {
+				t.Error(err)
+			}
+			<-done
+		})
+		cfg := secured(a, tcp.TLSRequired)
+		if !closes {
+			cfg.SendTimeout = 100 * time.Millisecond
+		}
+		c := dial(t, addr, cfg)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.Call(context.Background(), callOf(1, 32<<20))
+			ended <- err
+		}()
+		want := tcp.ErrTimeout
+		if closes {
+			want = oncrpc.ErrClosed
+			_ = c.Close()
+		}
+		if err := <-ended; !errors.Is(err, want) {
+			t.Errorf("found %v, want %v", err, want)
+		}
+		close(done)
+	}
+}

@@ -1,0 +1,106 @@
+package tcp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"runtime"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// offerReply is a reply that offers TLS, without a mark.
+func offerReply(xid uint32) []byte {
+	m := oncrpc.NewReply(xid, oncrpc.Success)
+	m.Body.Reply.Accepted.Verf.Body = []byte(starttls)
+	b, err := m.AppendBinary(nil)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// No part of a reply offers TLS, and none is a reason to go on without (RFC 9289 §4.1).
+func TestOfferTruncated(t *testing.T) {
+	whole := offerReply(5)
+	for n := range whole {
+		if refusal, err := offer(whole[:n], 5); refusal != nil || err == nil {
+			t.Errorf("%d of %d bytes: refusal %v, error %v", n, len(whole), refusal, err)
+		}
+	}
+	if refusal, err := offer(whole, 5); refusal != nil || err != nil {
+		t.Errorf("refusal %v, error %v", refusal, err)
+	}
+}
+
+// FuzzOffer reads arbitrary replies to a probe. Only the bytes that RFC 9289 §4.1 describes offer
+// TLS, and a reply takes little more memory than it has bytes.
+func FuzzOffer(f *testing.F) {
+	f.Add(offerReply(5), uint32(5))
+	refused, _ := oncrpc.NewAuthError(5, oncrpc.AuthStatRejectedCred).AppendBinary(nil)
+	f.Add(refused, uint32(5))
+	mismatch, _ := oncrpc.NewProgMismatch(5, 2, 4).AppendBinary(nil)
+	f.Add(mismatch, uint32(5))
+	f.Fuzz(func(t *testing.T, b []byte, xid uint32) {
+		b = b[:min(len(b), probeReply)]
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		refusal, err := offer(b, xid)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 16<<10+8*uint64(len(b)) {
+			t.Errorf("%d bytes of memory for %d bytes", n, len(b))
+		}
+		offers := len(b) >= 28 && bytes.HasPrefix(b, offerReply(xid)[:24])
+		if (refusal == nil && err == nil) && !offers || refusal != nil && err != nil {
+			t.Errorf("%x: refusal %v, error %v", b, refusal, err)
+		}
+	})
+}
+
+// FuzzScreen screens arbitrary Calls. AUTH_TLS never gets to the handler, the probe is exactly that
+// of RFC 9289 §4.1, and nothing else passes where TLS is required and missing.
+func FuzzScreen(f *testing.F) {
+	probe, _ := oncrpc.NewCall(1, 100003, 4, 0, oncrpc.OpaqueAuth{Flavor: oncrpc.AuthTLS}).AppendBinary(nil)
+	f.Add(probe, uint8(7))
+	f.Add(append(probe[:40:40], 0, 0, 0, 0), uint8(1))
+	null, _ := oncrpc.NewCall(1, 100003, 4, 0, oncrpc.None()).AppendBinary(nil)
+	f.Add(null, uint8(5))
+	f.Fuzz(func(t *testing.T, call []byte, flags uint8) {
+		_, typ, ok := oncrpc.Peek(call)
+		if !ok || typ != oncrpc.MsgCall {
+			t.Skip()
+		}
+		c := &Conn{accepted: flags&1 != 0, secured: flags&8 != 0}
+		if flags&2 != 0 {
+			c.set.tls = &tlsSettings{TLS: TLS{Mode: TLSWanted}}
+		}
+		if flags&4 != 0 {
+			c.set.tls = &tlsSettings{TLS: TLS{Mode: TLSRequired}}
+		}
+		refusal, begins := c.screen(call)
+		if refusal != nil {
+			if begins {
+				t.Fatal("refused and taken")
+			}
+			if b, err := refusal.Header(1).AppendBinary(nil); err != nil || len(b) < 20 {
+				t.Fatalf("%v has no reply: %x, %v", refusal, b, err)
+			}
+		}
+		tls := len(call) >= 28 && binary.BigEndian.Uint32(call[8:]) == 2 && binary.BigEndian.Uint32(call[24:]) == 7
+		switch {
+		case begins && (!c.accepted || c.set.tls == nil || c.secured || !bytes.Equal(call[20:], probe[20:]) || !tls):
+			t.Errorf("%x begins TLS", call)
+		case refusal == nil && !begins && (tls || c.plainOnly()):
+			t.Errorf("%x gets to the handler", call)
+		}
+	})
+}
+
+// Screening costs nothing for Calls that pass.
+func TestScreenAllocs(t *testing.T) {
+	call, _ := oncrpc.NewCall(1, 100003, 4, 0, oncrpc.None()).AppendBinary(nil)
+	c := &Conn{accepted: true}
+	if n := testing.AllocsPerRun(100, func() { c.screen(call) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
