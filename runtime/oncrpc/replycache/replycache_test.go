@@ -127,8 +127,8 @@ func TestBothCarriers(t *testing.T) {
 }
 
 // R288: a Call that a client sends again over the other carrier, after its connection has gone, is
-// not executed again. The reply has an item, which goes by a chunk over RDMA and in the message over
-// TCP, whichever came first. The client is known by its host alone, as by default.
+// not executed again. The reply has an item, which goes by a chunk over RDMA and in the message
+// over TCP, whichever came first. The client is known by its host alone, as by default.
 func TestOtherCarrier(t *testing.T) {
 	for _, order := range [][]string{{"rdma", "tcp"}, {"tcp", "rdma"}, {"rdma", "tcp", "rdma", "tcp"}} {
 		var executed atomic.Uint32

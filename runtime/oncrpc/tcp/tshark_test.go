@@ -104,7 +104,7 @@ func TestTshark(t *testing.T) {
 		xid := p.One("rpc.xid")
 		var want []string
 		switch {
-		case p.Fields["rpc.fragment_data"] != nil:
+		case xid == "" && p.Fields["rpc.fragment_data"] != nil:
 			fragments++
 			continue
 		case xid == "0x00000009":
