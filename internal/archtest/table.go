@@ -129,6 +129,7 @@ func Table() []Row {
 
 		// Packages that no package imports, except for tests.
 		{Package: "cmd/rpcrdma/...", Imports: []string{"..."}, Outside: []string{kong}},
+		{Package: "examples/nfs3/nfsd", Imports: []string{"..."}, Unsafe: []string{"system_linux.go"}},
 		{Package: "examples/...", Imports: []string{"..."}},
 		{Package: "test/linuxpeer/agent", Imports: []string{"internal/witness", "test/linuxpeer/internal/control", "test/linuxpeer/internal/guest"}, Unsafe: []string{"terminal.go"}},
 		{Package: "test/...", Imports: []string{"..."}},

@@ -1,0 +1,164 @@
+package nfsd
+
+import (
+	"os"
+	"slices"
+
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+)
+
+// caller is the user of a call, after the mapping of root.
+type caller struct {
+	uid, gid uint32
+	gids     []uint32
+	root     bool // may do everything
+}
+
+// caller returns the user of a call. AUTH_SYS proves nothing: the client's word is taken, except
+// for root. The error, for a malformed credential, refuses the call.
+func (s *Server) caller(r *rpc.Request) (*caller, error) {
+	anonymous := &caller{uid: s.cfg.AnonUID, gid: s.cfg.AnonGID}
+	if s.owner != 0 || r.Cred().Flavor == oncrpc.AuthNone {
+		return anonymous, nil
+	}
+	user, err := r.AuthSys()
+	switch {
+	case err != nil:
+		return nil, err
+	case user.UID == 0 && !s.cfg.AllowRoot:
+		return anonymous, nil
+	}
+	c := &caller{uid: user.UID, gid: user.GID, gids: user.Gids, root: user.UID == 0}
+	if !s.cfg.AllowRoot { // the group root is mapped, too
+		if c.gid == 0 {
+			c.gid = s.cfg.AnonGID
+		}
+		c.gids = slices.DeleteFunc(c.gids, func(gid uint32) bool { return gid == 0 })
+	}
+	return c, nil
+}
+
+func (c *caller) owns(a *nfs3.Attr) bool { return c.root || uint32(a.UID) == c.uid }
+
+func (c *caller) in(gid nfs3.GID) bool {
+	return uint32(gid) == c.gid || slices.Contains(c.gids, uint32(gid))
+}
+
+// The rights of a mode.
+const mayRead, mayWrite, mayExecute nfs3.Mode = 4, 2, 1
+
+// rights returns the rights that the mode bits give a caller. Root may execute a file if anyone
+// may.
+func (c *caller) rights(a *nfs3.Attr) nfs3.Mode {
+	switch {
+	case c.root && (a.Type == nfs3.FileTypeDir || a.Mode&0o111 != 0):
+		return mayRead | mayWrite | mayExecute
+	case c.root:
+		return mayRead | mayWrite
+	case uint32(a.UID) == c.uid:
+		return a.Mode >> 6 & 7
+	case c.in(a.GID):
+		return a.Mode >> 3 & 7
+	}
+	return a.Mode & 7
+}
+
+// need returns NFS3ERR_ACCES if a caller lacks a right.
+func (c *caller) need(a *nfs3.Attr, right nfs3.Mode) error {
+	if c.rights(a)&right != right {
+		return failed(nfs3.StatusAcces)
+	}
+	return nil
+}
+
+// needData returns NFS3ERR_ACCES if a caller may not read or write a file. Its owner always may,
+// because a client checks when a program opens the file, and the mode may change later (RFC 1813
+// §4.4). A caller that may execute the file may read it.
+func (c *caller) needData(a *nfs3.Attr, right nfs3.Mode) error {
+	if c.owns(a) || right == mayRead && c.rights(a)&mayExecute != 0 {
+		return nil
+	}
+	return c.need(a, right)
+}
+
+// mayChange returns an error if a caller may not add or remove names of a directory.
+func (c *caller) mayChange(dir *nfs3.Attr) error { return c.need(dir, mayWrite|mayExecute) }
+
+// mayRemove returns an error if a caller may not remove a name of an object from a directory.
+func (c *caller) mayRemove(dir, a *nfs3.Attr) error {
+	if dir.Mode&sticky != 0 && !c.owns(dir) && !c.owns(a) {
+		return failed(nfs3.StatusPerm)
+	}
+	return c.mayChange(dir)
+}
+
+// maySet returns an error if a caller may not change attributes.
+func (c *caller) maySet(a *nfs3.Attr, set *nfs3.SetAttr) error {
+	times := set.Atime.SetIt != nfs3.TimeHowDontChange || set.Mtime.SetIt != nfs3.TimeHowDontChange
+	exact := set.Atime.SetIt == nfs3.TimeHowSetToClientTime || set.Mtime.SetIt == nfs3.TimeHowSetToClientTime
+	switch {
+	case a.Type == nfs3.FileTypeLnk && (set.Mode.SetIt || times):
+		return failed(nfs3.StatusNotsupp)
+	case (set.Mode.SetIt || exact) && !c.owns(a),
+		set.UID.SetIt && set.UID.UID != a.UID && !c.root,
+		set.GID.SetIt && set.GID.GID != a.GID && !c.root && (!c.owns(a) || !c.in(set.GID.GID)):
+		return failed(nfs3.StatusPerm)
+	case set.Atime.Atime.Nseconds >= 1e9 || set.Mtime.Mtime.Nseconds >= 1e9:
+		return failed(nfs3.StatusInval)
+	case set.UID.SetIt && set.UID.UID == 1<<32-1 || set.GID.SetIt && set.GID.GID == 1<<32-1:
+		return failed(nfs3.StatusInval) // the system takes it for "no change"
+	}
+	if set.Size.SetIt || times && !exact {
+		if err := c.needData(a, mayWrite); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modeFor returns the mode to set. A caller outside the group of a file cannot make it
+// set-group-ID.
+func (c *caller) modeFor(a *nfs3.Attr, set *nfs3.SetAttr) nfs3.Mode {
+	mode, gid := set.Mode.Mode&0o7777, a.GID
+	if set.GID.SetIt {
+		gid = set.GID.GID
+	}
+	if a.Type != nfs3.FileTypeDir && !c.root && !c.in(gid) {
+		mode &^= setGID
+	}
+	return mode
+}
+
+// clearSetID takes the set-user-ID and set-group-ID bits from a file that has changed. The system
+// does that for users but not for root, as whom the server may run.
+func (c *caller) clearSetID(f *os.File, a *nfs3.Attr) error {
+	if c.root || a.Mode&(setUID|setGID) == 0 {
+		return nil
+	}
+	return f.Chmod(fileMode(a.Mode &^ (setUID | setGID)))
+}
+
+// access returns those of the rights of ACCESS that a caller has (RFC 1813 §3.3.4).
+func (c *caller) access(a *nfs3.Attr, readOnly bool) uint32 {
+	var granted uint32
+	rights := c.rights(a)
+	if rights&mayRead != 0 {
+		granted |= nfs3.AccessRead
+	}
+	if rights&mayWrite != 0 && !readOnly {
+		granted |= nfs3.AccessModify | nfs3.AccessExtend
+		if a.Type == nfs3.FileTypeDir {
+			granted |= nfs3.AccessDelete
+		}
+	}
+	if rights&mayExecute != 0 {
+		if a.Type == nfs3.FileTypeDir {
+			granted |= nfs3.AccessLookup
+		} else {
+			granted |= nfs3.AccessExecute
+		}
+	}
+	return granted
+}

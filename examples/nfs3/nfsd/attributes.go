@@ -1,0 +1,216 @@
+package nfsd
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+)
+
+// stat holds the attributes of an object.
+type stat struct {
+	attr nfs3.Attr
+	dev  uint64
+	gen  uint64 // where the system has it in the attributes: see Server.generation
+}
+
+func (st *stat) ino() uint64 { return uint64(st.attr.FileID) }
+
+func (st *stat) after() nfs3.PostOpAttr {
+	return nfs3.PostOpAttr{AttributesFollow: true, Attributes: st.attr}
+}
+
+func (st *stat) before() nfs3.PreOpAttr {
+	a := &st.attr
+	return nfs3.PreOpAttr{AttributesFollow: true, Attributes: nfs3.WccAttr{Size: a.Size, Mtime: a.Mtime, Ctime: a.Ctime}}
+}
+
+// lstat returns the attributes of an object. It follows no symbolic link at the end of the path,
+// and none that leads out of the export.
+func (s *Server) lstat(path string) (stat, error) {
+	fi, err := s.root.Lstat(path)
+	if err != nil {
+		return stat{}, err
+	}
+	return statOf(fi)
+}
+
+// fstat returns the attributes of an open file.
+func fstat(f *os.File) (stat, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return stat{}, err
+	}
+	return statOf(fi)
+}
+
+// types are the types of objects by their mode (RFC 1813 §2.6).
+var types = map[fs.FileMode]nfs3.FileType{
+	0:                                 nfs3.FileTypeReg,
+	fs.ModeDir:                        nfs3.FileTypeDir,
+	fs.ModeSymlink:                    nfs3.FileTypeLnk,
+	fs.ModeNamedPipe:                  nfs3.FileTypeFifo,
+	fs.ModeSocket:                     nfs3.FileTypeSock,
+	fs.ModeDevice:                     nfs3.FileTypeBlk,
+	fs.ModeDevice | fs.ModeCharDevice: nfs3.FileTypeChr,
+}
+
+// The bits of mode3 that fs.FileMode has elsewhere.
+const setUID, setGID, sticky = 0o4000, 0o2000, 0o1000
+
+// modeOf returns a mode as NFS has it.
+func modeOf(m fs.FileMode) nfs3.Mode {
+	mode := nfs3.Mode(m.Perm())
+	for bit, flag := range map[nfs3.Mode]fs.FileMode{setUID: fs.ModeSetuid, setGID: fs.ModeSetgid, sticky: fs.ModeSticky} {
+		if m&flag != 0 {
+			mode |= bit
+		}
+	}
+	return mode
+}
+
+// fileMode returns a mode as package os has it.
+func fileMode(m nfs3.Mode) fs.FileMode {
+	mode := fs.FileMode(m & 0o777)
+	for bit, flag := range map[nfs3.Mode]fs.FileMode{setUID: fs.ModeSetuid, setGID: fs.ModeSetgid, sticky: fs.ModeSticky} {
+		if m&bit != 0 {
+			mode |= flag
+		}
+	}
+	return mode
+}
+
+// nfsTime returns a time as NFS has it: since 1970, for 136 years.
+func nfsTime(t time.Time) nfs3.Time {
+	sec := t.Unix()
+	if sec < 0 || sec > 1<<32-1 {
+		return nfs3.Time{}
+	}
+	return nfs3.Time{Seconds: uint32(sec), Nseconds: uint32(t.Nanosecond())}
+}
+
+// wanted returns the time to set, or the zero time for no change.
+func wanted(how nfs3.TimeHow, t nfs3.Time) time.Time {
+	switch how {
+	case nfs3.TimeHowSetToServerTime:
+		return time.Now()
+	case nfs3.TimeHowSetToClientTime:
+		return time.Unix(int64(t.Seconds), int64(t.Nseconds))
+	}
+	return time.Time{}
+}
+
+// setAttr changes attributes for a caller. All rights are checked before the first change.
+func (s *Server) setAttr(c *caller, o object, a *nfs3.SetAttr) error {
+	if err := c.maySet(&o.attr, a); err != nil {
+		return err
+	}
+	if a.Size.SetIt {
+		if err := s.truncate(c, o, a.Size.Size); err != nil {
+			return err
+		}
+	}
+	if a.UID.SetIt || a.GID.SetIt {
+		uid, gid := int64(-1), int64(-1)
+		if a.UID.SetIt && a.UID.UID != o.attr.UID {
+			uid = int64(a.UID.UID)
+		}
+		if a.GID.SetIt && a.GID.GID != o.attr.GID {
+			gid = int64(a.GID.GID)
+		}
+		if uid >= 0 || gid >= 0 {
+			if err := s.root.Lchown(o.path, int(uid), int(gid)); err != nil {
+				return err
+			}
+		}
+	}
+	if a.Mode.SetIt {
+		if err := s.root.Chmod(o.path, fileMode(c.modeFor(&o.attr, a))); err != nil {
+			return err
+		}
+	}
+	atime, mtime := wanted(a.Atime.SetIt, a.Atime.Atime), wanted(a.Mtime.SetIt, a.Mtime.Mtime)
+	if atime.IsZero() && mtime.IsZero() {
+		return nil
+	}
+	return s.root.Chtimes(o.path, atime, mtime)
+}
+
+// truncate changes the size of a file. New bytes are zero.
+func (s *Server) truncate(c *caller, o object, size nfs3.Size) error {
+	if size > maxFile {
+		return failed(nfs3.StatusFbig)
+	}
+	f, err := s.open(o, os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Truncate(int64(size)); err != nil {
+		return err
+	}
+	return c.clearSetID(f, &o.attr)
+}
+
+// open opens a regular file. It never blocks and never opens anything else, which could have
+// effects.
+func (s *Server) open(o object, flag int) (*os.File, error) {
+	switch o.attr.Type {
+	case nfs3.FileTypeReg:
+	case nfs3.FileTypeDir:
+		return nil, failed(nfs3.StatusIsdir)
+	default:
+		return nil, failed(nfs3.StatusInval)
+	}
+	f, err := s.root.OpenFile(o.path, flag|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	return f, s.same(f, o)
+}
+
+// same returns an error, and closes f, if a local program has put f in the place of an object.
+func (s *Server) same(f *os.File, o object) error {
+	st, err := fstat(f)
+	if err == nil && (st.ino() != o.ino() || st.dev != o.dev) {
+		err = failed(nfs3.StatusStale)
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+	}
+	return err
+}
+
+// created gives a new object of a directory its owner and attributes, and returns it.
+func (s *Server) created(c *caller, dir object, name string, a *nfs3.SetAttr, mode nfs3.Mode) (object, error) {
+	o, err := s.child(dir, name)
+	if err != nil {
+		return o, err
+	}
+	if s.owner == 0 {
+		gid := c.gid
+		if dir.attr.Mode&setGID != 0 {
+			gid = uint32(dir.attr.GID)
+		}
+		if err := s.root.Lchown(o.path, int(c.uid), int(gid)); err != nil {
+			return o, err
+		}
+		o.attr.UID, o.attr.GID = nfs3.UID(c.uid), nfs3.GID(gid)
+	}
+	if o.attr.Type != nfs3.FileTypeLnk {
+		set := *a
+		if !set.Mode.SetIt {
+			set.Mode = nfs3.SetMode{SetIt: true, Mode: mode}
+		}
+		if o.attr.Type == nfs3.FileTypeDir {
+			set.Mode.Mode |= dir.attr.Mode & setGID
+		}
+		if err := s.setAttr(c, o, &set); err != nil {
+			return o, err
+		}
+	}
+	st, err := s.lstat(path.Join(dir.path, name))
+	return object{o.path, st}, err
+}
