@@ -33,6 +33,9 @@ func Configure(ctx context.Context, conn *rdmaio.Conn, cfg *Config) (bool, error
 		if carrier, err = cfg.Carrier(conn); err != nil {
 			return false, fmt.Errorf("connconf: Config.Carrier: %w", err)
 		}
+		if c, ok := carrier.(interface{ Close(context.Context) error }); ok {
+			defer func() { _ = c.Close(ctx) }() // the server deletes the context later by itself
+		}
 	}
 	args := rdmaconfig.Req{MaxCallSendSize: uint32(most.InlineSend), MaxReplySendSize: uint32(most.InlineRecv), MaxRDMARead: own}
 	var res rdmaconfig.Reply

@@ -20,7 +20,7 @@
 //
 // The call decides how much memory the ends use for each other, so it is subject to the policy for
 // all calls (draft §11). By default a server allows credentials of AUTH_NONE and AUTH_SYS, which
-// prove nothing. Config.Allow demands more. On a connection with TLS:
+// prove nothing. Config.Allow demands more, such as TLS and a certificate:
 //
 //	Allow: func(r *rpc.Request) error {
 //		if tls := r.Peer().TLS; tls == nil || !tls.Verified {
@@ -29,8 +29,8 @@
 //		return nil
 //	}
 //
-// With RPCSEC_GSS, the Handler of this package stands behind a gss.Handler, which has checked the
-// call, and Allow returns gss.Require(r.Context(), gss.Integrity). Its clients set Config.Carrier.
+// With RPCSEC_GSS, a gss.Handler stands before the Handler of this package and checks the calls, and
+// Allow returns gss.Require(r.Context(), gss.Integrity). Clients set Config.Carrier.
 // A refused client has the initial limits, 1024 bytes. It closes the connection, unless
 // Config.IgnoreRefusal is set.
 //
@@ -60,7 +60,8 @@ type Config struct {
 	Cred oncrpc.OpaqueAuth
 
 	// Carrier returns the carrier for the client's call over a connection, such as a gss.Carrier
-	// for RPCSEC_GSS. If nil, the default is the connection itself. A server ignores it.
+	// for RPCSEC_GSS. If it has a method Close(context.Context) error, as a gss.Carrier has, it is
+	// closed after the call. If nil, the default is the connection itself. A server ignores it.
 	Carrier func(conn *rdmaio.Conn) (oncrpc.Carrier, error)
 
 	// IgnoreRefusal makes a client go on with the limits that the connection has if the server

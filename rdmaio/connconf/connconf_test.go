@@ -39,6 +39,16 @@ type pair struct {
 }
 
 func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
+	return newPairBehind(t, func(next rdmaio.Handler) rdmaio.Handler {
+		if conf {
+			next = replycache.New(connconf.Handler(next, cfg), nil)
+		}
+		return next
+	})
+}
+
+// newPairBehind is newPair with a server that passes Calls through other handlers first.
+func newPairBehind(t *testing.T, behind func(next rdmaio.Handler) rdmaio.Handler) *pair {
 	t.Helper()
 	net := mem.New(nil)
 	open := func(name string) verbs.Device {
@@ -69,11 +79,8 @@ func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
 		b, _ := oncrpc.NewReply(xid, oncrpc.ProgUnavail).AppendBinary(nil)
 		r.Reply(rdmaio.Message{Inline: b}, nil)
 	})
-	if conf {
-		h = replycache.New(connconf.Handler(h, cfg), nil)
-	}
 	var err error
-	if p.server, err = rdmaio.Listen(context.Background(), open("server"), "here", h, &rdmaio.Config{InlineSend: 8192, InlineRecv: 6144}); err != nil {
+	if p.server, err = rdmaio.Listen(context.Background(), open("server"), "here", behind(h), &rdmaio.Config{InlineSend: 8192, InlineRecv: 6144}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

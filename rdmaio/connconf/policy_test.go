@@ -14,6 +14,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/connconf"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss/gsstest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
@@ -206,5 +208,63 @@ func TestPolicyTLS(t *testing.T) {
 		if ok || !errors.As(err, &re) || re.Auth != tt.want || conn.Terms() != before || !strings.HasPrefix(err.Error(), "connconf: ") {
 			t.Errorf("%q: %v, %v, %+v", tt.client, ok, err, conn.Terms())
 		}
+	}
+}
+
+// R299: a policy demands the integrity of RPCSEC_GSS and sees the user. The whole exchange, the
+// context of RPCSEC_GSS included, fits the initial 1024 bytes (R295), and the context is deleted
+// when it has served.
+func TestPolicyGSS(t *testing.T) {
+	realm := gsstest.NewRealm(2)
+	var handler *gss.Handler
+	p := newPairBehind(t, func(next rdmaio.Handler) rdmaio.Handler {
+		handler = gss.NewHandler(connconf.Handler(next, &connconf.Config{Allow: func(r *rpc.Request) error {
+			if err := gss.Require(r.Context(), gss.Integrity); err != nil {
+				return err
+			}
+			if gss.FromContext(r.Context()).Principal != "host7" {
+				return oncrpc.Refused(oncrpc.AuthStatBadCred)
+			}
+			return nil
+		}}), realm.Acceptor(), nil)
+		return handler
+	})
+	over := func(user string, service gss.Service) func(*rdmaio.Conn) (oncrpc.Carrier, error) {
+		return func(conn *rdmaio.Conn) (oncrpc.Carrier, error) {
+			return gss.NewCarrier(conn, realm.Initiator(user, "server"), &gss.CarrierConfig{Service: service})
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for _, tt := range []struct {
+		name    string
+		carrier func(*rdmaio.Conn) (oncrpc.Carrier, error)
+		want    oncrpc.AuthStat
+	}{
+		{"AUTH_NONE", nil, oncrpc.AuthStatTooWeak},
+		{"no protection", over("host7", gss.None), oncrpc.AuthStatTooWeak},
+		{"another user", over("host8", gss.Integrity), oncrpc.AuthStatBadCred},
+		{"integrity", over("host7", gss.Integrity), oncrpc.AuthStatOK},
+		{"privacy", over("host7", gss.Privacy), oncrpc.AuthStatOK},
+	} {
+		c := p.dial()
+		before := c.Terms()
+		ok, err := connconf.Configure(ctx, c, &connconf.Config{Carrier: tt.carrier})
+		var re *oncrpc.ReplyError
+		switch {
+		case tt.want == oncrpc.AuthStatOK:
+			if !ok || err != nil || c.Terms().InlineSend != 4096 || c.Terms().Reads != 16 {
+				t.Errorf("%s: %v, %v, %+v", tt.name, ok, err, c.Terms())
+			}
+		case ok || !errors.As(err, &re) || re.Auth != tt.want || c.Terms() != before:
+			t.Errorf("%s: %v, %v, %+v", tt.name, ok, err, c.Terms())
+		}
+		if st := handler.Stats(); st.Contexts != 0 || realm.Live() != 0 {
+			t.Errorf("%s: %d contexts at the server, %d in all", tt.name, st.Contexts, realm.Live())
+		}
+	}
+	// A credential without a context is refused by the gss.Handler.
+	if got := raw(t, p.dial(), call+"00000001 00000001 00000006 00000000 00000000 00000000 00001000 00001000 00000004"); !strings.HasPrefix(got, "00000007"+"00000001"+"00000001"+"00000001") {
+		t.Errorf("an empty credential of RPCSEC_GSS: %s", got)
 	}
 }
