@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/examples/notes/notes"
 	"github.com/rpcrdma/rpcrdma/examples/notes/notes/notesrpc"
@@ -88,10 +89,14 @@ func serve(ctx context.Context, tcpAddr, rdmaAddr string, announced bool, ready 
 	}
 	fmt.Fprintln(ready, "serving", byTCP.Addr(), byRDMA.Addr())
 	<-ctx.Done()
-	return nil
+	// Calls in progress are answered before the connections close.
+	ending, stop := context.WithTimeout(context.Background(), 5*time.Second)
+	defer stop()
+	return errors.Join(byTCP.Shutdown(ending), byRDMA.Shutdown(ending))
 }
 
-// overTCP calls use with a client over TCP, which connects when it is needed.
+// overTCP calls use with a client over TCP, which connects when it is needed. With DialFailures a
+// call fails if there is no server. By default it tries again until its context is done.
 func overTCP(addr string, use func(oncrpc.Carrier) error) (err error) {
 	client, err := tcp.NewClient(addr, &tcp.ClientConfig{DialFailures: -1})
 	if err != nil {
