@@ -48,6 +48,21 @@ func TestPage(t *testing.T) {
 	golden.CheckString(t, page, out.String())
 }
 
+// The page quotes the example of callbacks as it is.
+func TestCallbacks(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(text), "\n## 9. Call the client\n")
+	_, quoted, ok2 := strings.Cut(section, "```go\n")
+	quoted, _, ok3 := strings.Cut(quoted, "```")
+	example, err := os.ReadFile("../../runtime/oncrpc/rpc/example_callback_test.go")
+	if err != nil || !ok || !ok2 || !ok3 || !strings.Contains(string(example), quoted) {
+		t.Errorf("%v; the example does not have\n%s", err, quoted)
+	}
+}
+
 // commands returns the commands of a section of the page, with their output.
 func commands(t *testing.T, section string) (out [][2]string) {
 	t.Helper()
