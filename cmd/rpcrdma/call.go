@@ -54,6 +54,8 @@ func (c *callCmd) run(ctx context.Context, env environment) error {
 	switch {
 	case c.Procedure == "":
 		err = errors.New("PROCEDURE is missing")
+	case lines && c.File == "-":
+		err = errors.New("FILE and -d are both standard input")
 	case c.Template:
 		err = nil
 	case err == nil && host == "":

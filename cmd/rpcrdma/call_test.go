@@ -221,6 +221,7 @@ func TestCallInput(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
+		"-d - - h:1 " + put:                                         "FILE and -d are both standard input",
 		notesFile + " 127.0.0.1:1 " + put:                           "-d is missing",
 		notesFile + " 127.0.0.1:1":                                  "PROCEDURE is missing",
 		notesFile + " :1 " + put:                                    "found no host",
@@ -272,6 +273,13 @@ func TestCallTemplates(t *testing.T) {
 	}
 	if n != 26 {
 		t.Errorf("%d procedures", n)
+	}
+	text, err := os.ReadFile(notesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := call(string(text), "-template", "-", "NOTES.1.1"); code != exitDone || !strings.Contains(out, `"name"`) {
+		t.Errorf("a file on standard input: exit %d, %s%s", code, out, errs)
 	}
 	_, out, _ := call("", "-template", "../../spec/x/nfs3/nfs3.x", "storage", "NFS_PROGRAM.NFS_V3.NFSPROC3_SETATTR")
 	for _, want := range []string{`"discriminant": true`, `"arm": 0`, `"guard"`, `"seconds": 0`} {

@@ -7,15 +7,16 @@ Usage: rpcrdma call [flags] FILE HOST[:PORT] PROGRAM.VERSION.PROCEDURE
 
 Examples:
   rpcrdma call -template notes.x NOTES.NOTES_V1.NOTES_PUT
+  extract -doc rfc1813.txt | rpcrdma call -template - NFS_PROGRAM.NFS_V3.NFSPROC3_READ
   rpcrdma call -d '{"name":"greeting","text":{"text":"good morning"}}' notes.x localhost:20200 NOTES.NOTES_V1.NOTES_PUT
   rpcrdma call -carrier rdma -d '"greeting"' notes.x localhost:20201 NOTES.NOTES_V1.NOTES_GET
   rpcrdma call notes.x localhost:20200 0x20000200.1.3
   rpcrdma call -d - notes.x localhost:20200 NOTES.NOTES_V1.NOTES_GET < names.jsonl
   rpcrdma call -cred sys:1000:100,4,24 -d '{"object":{"data":"00"}}' nfs3.x storage.example.net NFS_PROGRAM.NFS_V3.NFSPROC3_GETATTR
 
-FILE is an interface file, or a document of the IETF with one in it, as for xdrgen; its sidecar,
-FILE.bind, is read too. Program, version and procedure have names or numbers. Without PORT, the
-host's rpcbind is asked over TCP, and the port is 20049 over RDMA.
+FILE is an interface file, with its sidecar beside it, as for xdrgen; - is standard input, such as
+the output of tools/extract for a document of the IETF. Program, version and procedure have names or
+numbers. Without PORT, the host's rpcbind is asked over TCP, and the port is 20049 over RDMA.
 
 Arguments and results have the form that xdrgen help json describes: opaque data are hex, or
 {"text": ...} or {"base64": ...} in arguments. One argument is given as it is, several are an object
@@ -40,6 +41,8 @@ Flags:
                  is those of the system
   -tls-name NAME name that the server's certificate must have; default HOST
   -insecure      accept any certificate of the server
+  -no-alpn       accept a server that names no application protocol, which RFC 9289 forbids: tlshd of
+                 Debian 12 and 13, for the Linux kernel, names none
   -W DURATION    time limit for the connection and for each call; default 5s
   -max-reply BYTES
                  size limit of a reply, with k for KiB or m for MiB; default 16m. Over RDMA, memory

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/examples/notes/notes/notesrpc"
+	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
@@ -75,13 +76,7 @@ func TestInfo(t *testing.T) {
 		}
 		return oncrpc.NewProgMismatch(m.XID, 2, 4)
 	}))
-	secure := serveTCP(t, answering(func(m *oncrpc.Header) *oncrpc.Header { // RFC 9289 §4.1
-		r := oncrpc.NewReply(m.XID, oncrpc.Success)
-		if m.Body.Call.Cred.Flavor == authTLS {
-			r.Body.Reply.Accepted.Verf.Body = []byte("STARTTLS")
-		}
-		return r
-	}))
+	secure := netip.MustParseAddrPort(securedNotes(t, tlstest.NewAuthority(t), tcp.TLSRequired))
 	absent := serveTCP(t, answering(func(m *oncrpc.Header) *oncrpc.Header { return oncrpc.NewReply(m.XID, oncrpc.ProgUnavail) }))
 	wide := serveTCP(t, answering(func(m *oncrpc.Header) *oncrpc.Header {
 		if m.Body.Call.Vers == 7 {
@@ -102,7 +97,7 @@ func TestInfo(t *testing.T) {
 	}{
 		{notesrpc.Program().Number, 1, oncrpc.NetIDTCP, netip.MustParseAddrPort(tcpAddr)},
 		{notesrpc.Program().Number, 1, oncrpc.NetIDRDMA, netip.MustParseAddrPort(rdmaAddr)},
-		{100003, 2, oncrpc.NetIDTCP, holes}, {100005, 1, oncrpc.NetIDTCP, secure}, {100011, 1, oncrpc.NetIDTCP, absent},
+		{100003, 2, oncrpc.NetIDTCP, holes}, {notesrpc.Program().Number, 2, oncrpc.NetIDTCP, secure}, {100011, 1, oncrpc.NetIDTCP, absent},
 		{100012, 7, oncrpc.NetIDTCP, wide}, {100021, 1, oncrpc.NetIDTCP, dead}, {100024, 1, oncrpc.NetIDTCP, mute},
 		{5, 1, oncrpc.NetIDTCP, netip.MustParseAddrPort("192.0.2.1:99")},
 		{5, 1, oncrpc.NetIDUDP, netip.MustParseAddrPort("127.0.0.1:98")},
@@ -122,7 +117,7 @@ func TestInfo(t *testing.T) {
 		tcpAddr:         {"asked": true, "netid": "tcp", "versions": "[1]", "tls": "not offered", "low": 1., "high": 1., "owner": "owner"},
 		rdmaAddr:        {"asked": true, "netid": "rdma", "versions": "[1]", "rpcrdma_version": 1., "inline_send_bytes": 4096.},
 		holes.String():  {"name": "nfs", "versions": "[2 4]", "low": 2., "high": 4., "tls": "not offered"},
-		secure.String(): {"versions": "[1]", "tls": "offered"},
+		secure.String(): {"reject_stat": "AUTH_ERROR", "auth_stat": "AUTH_TOOWEAK", "tls": "offered"},
 		absent.String(): {"accept_stat": "PROG_UNAVAIL"},
 		wide.String():   {"versions": "[7]", "high": 1<<32 - 2.},
 		dead.String():   {"asked": true, "error": "connection refused"},

@@ -105,7 +105,7 @@ func (s *service) askVersions(ctx context.Context, conn oncrpc.Carrier) {
 func (s *service) askTLS(ctx context.Context, conn oncrpc.Carrier) {
 	s.tls = "not offered"
 	cfg := &rpc.ClientConfig{
-		Cred: oncrpc.OpaqueAuth{Flavor: authTLS},
+		Cred: oncrpc.OpaqueAuth{Flavor: oncrpc.AuthTLS},
 		CheckVerf: func(_, verf *oncrpc.OpaqueAuth) error {
 			if verf.Flavor == oncrpc.AuthNone && string(verf.Body) == "STARTTLS" {
 				s.tls = "offered"
@@ -122,9 +122,6 @@ func (s *service) askTLS(ctx context.Context, conn oncrpc.Carrier) {
 		s.tls = ""
 	}
 }
-
-// authTLS is the flavour AUTH_TLS (RFC 9289 §4.1).
-const authTLS oncrpc.Flavor = 7
 
 // askRDMA asks a service over RDMA: the terms of a connection, credits and versions.
 func (c *infoCmd) askRDMA(ctx context.Context, f *fabric, dev verbs.Device, s *service) {

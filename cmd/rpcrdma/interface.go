@@ -1,9 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
@@ -24,32 +24,33 @@ const maxFindings = 10
 
 // compile compiles an interface file. It prints the errors that it finds. The error is a *failure.
 func (f *interfaceFlags) compile(env environment, file string) (*sema.Result, error) {
-	r, err := sema.Compile(sema.Options{Files: []string{file}, Include: f.Include, Defines: f.Define, BindFile: f.Bind})
+	o := sema.Options{Files: []string{file}, Include: f.Include, Defines: f.Define, BindFile: f.Bind}
+	var err error
+	if file == "-" {
+		o.Files, o.FS, err = sema.FromStdin(o.Files, env.stdin)
+	}
+	var r *sema.Result
+	if err == nil {
+		r, err = sema.Compile(o)
+	}
 	if err != nil {
 		return nil, &failure{code: exitInput, stage: "interface file", err: err}
 	}
-	wrong, _ := diag.Count(r.Diags)
-	if wrong == 0 {
+	wrong := slices.DeleteFunc(r.Diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
+	if len(wrong) == 0 {
 		return r, nil
 	}
-	first := ""
-	for _, d := range r.Diags {
-		if d.Severity != diag.Error {
-			continue
-		}
-		first = cmp.Or(first, d.Message)
-		if !env.json {
-			if err := diag.WriteText(env.stderr, d, diag.TextOptions{}); err != nil {
-				return nil, err
-			}
-		}
-		if wrong--; wrong == 0 {
+	for _, d := range wrong[:min(len(wrong), maxFindings)] {
+		if env.json {
 			break
 		}
+		if err := diag.WriteText(env.stderr, d, diag.TextOptions{}); err != nil {
+			return nil, err
+		}
 	}
-	n, _ := diag.Count(r.Diags)
 	return nil, &failure{
-		code: exitInput, stage: "interface file " + diag.Quote(file), err: fmt.Errorf("%s, the first: %s", count(n, "error", "errors"), first),
+		code: exitInput, stage: "interface file " + diag.Quote(file),
+		err:  fmt.Errorf("%s, the first: %s", count(len(wrong), "error", "errors"), wrong[0].Message),
 		help: "xdrgen check " + file,
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"syscall"
 	"time"
@@ -21,6 +22,7 @@ type remoteFlags struct {
 	CA       string `name:"ca"`
 	TLSName  string `name:"tls-name"`
 	Insecure bool   `name:"insecure"`
+	NoALPN   bool   `name:"no-alpn"`
 	MaxReply size   `name:"max-reply" default:"16m"`
 	rdmaFlags
 }
@@ -35,6 +37,8 @@ func (f *remoteFlags) check() error {
 	switch {
 	case f.MaxReply < 1024:
 		return errors.New("-max-reply is " + f.MaxReply.String() + ", must be 1024 or more")
+	case f.NoALPN && (f.TLS == "off" || f.Carrier == "rdma"):
+		return errors.New("-no-alpn has no effect without -tls, and over RDMA")
 	case f.Carrier == "tcp" && (f.Trace != "" || f.Pcap != ""):
 		return errors.New("-trace and -pcap show RDMA: they have no effect without -carrier rdma")
 	case f.Carrier == "tcp":
@@ -45,6 +49,9 @@ func (f *remoteFlags) check() error {
 	device := deviceFlags{rdmaFlags: f.rdmaFlags, tlsFlags: *f.tlsFlags()}
 	return device.check()
 }
+
+// tlsModes are the values of -tls.
+var tlsModes = map[string]tcp.TLSMode{"off": tcp.TLSOff, "wanted": tcp.TLSWanted, "required": tcp.TLSRequired}
 
 // remote is a connection to a server.
 type remote struct {
@@ -70,13 +77,17 @@ func (f *remoteFlags) connect(ctx context.Context, env environment, host string,
 		}
 		addr = at.String()
 	}
-	if f.TLS != "off" {
-		return nil, &failure{code: exitUsage, stage: "call", err: errors.New("-tls over TCP is not there yet")}
+	cfg := &tcp.Config{MaxRecord: int(f.MaxReply), TLS: tcp.TLS{Mode: tlsModes[f.TLS], WithoutALPN: f.NoALPN, Program: p.Number, Version: p.Version}}
+	var err error
+	if cfg.TLS.Config, err = f.tlsFlags().config(host); err != nil {
+		return nil, err
 	}
-	cfg := &tcp.Config{MaxRecord: int(f.MaxReply)}
 	conn, err := tcp.Dial(ctx, addr, cfg)
 	if err != nil {
 		return nil, explainTCP("connection", addr, err)
+	}
+	if f.TLS == "wanted" && conn.Peer().TLS == nil { // an attacker on the path can cause it
+		fmt.Fprintf(env.stderr, "rpcrdma: %s offers no TLS: the calls are in plaintext\n", addr)
 	}
 	return &remote{conn, addr, conn.Close}, nil
 }
@@ -102,6 +113,10 @@ func explainTCP(stage, addr string, err error) *failure {
 	f := explain(stage, addr, err)
 	var name *net.DNSError
 	switch {
+	case errors.Is(err, tcp.ErrNoTLS):
+		f.code, f.help = exitPeer, "-tls wanted or off, which anyone on the path can read, or switch TLS on at the server"
+	case errors.Is(err, tcp.ErrTLS):
+		f.help = "-cert, -key, -ca, -tls-name and -no-alpn that suit the server (rpcrdma help call); its log has the reason"
 	case errors.As(err, &name):
 		f.stage, f.help = "name of "+addr, "check the name, or use an IP address"
 	case errors.Is(err, syscall.ECONNREFUSED):

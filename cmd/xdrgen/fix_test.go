@@ -146,7 +146,7 @@ func TestStdin(t *testing.T) {
 		stdin: strings.NewReader("struct a { nothing x; };\n"), stdout: &out, stderr: &errs,
 		getenv: func(string) string { return "" }, terminal: cli.IsTerminal,
 	}
-	if code := run([]string{"check", "-"}, env); code != exitFindings || !strings.HasPrefix(out.String(), stdinFile+":1:12: error: XDR0101") {
+	if code := run([]string{"check", "-"}, env); code != exitFindings || !strings.HasPrefix(out.String(), "<stdin>:1:12: error: XDR0101") {
 		t.Errorf("exit code %d\n%s%s", code, &out, &errs)
 	}
 	if _, stderr, code := runCommand(t, "check", "-fix", "-"); code != exitUsage || !strings.Contains(stderr, "standard input") {

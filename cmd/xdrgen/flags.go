@@ -64,7 +64,7 @@ func (f *unitFlags) options(env environment) (sema.Options, int) {
 		o.Files = append(o.Files, files...)
 	}
 	if slices.Contains(f.Files, "-") {
-		if o.Files, o.FS, err = fromStdin(o.Files, env.stdin); err != nil {
+		if o.Files, o.FS, err = sema.FromStdin(o.Files, env.stdin); err != nil {
 			return o, failed(env, err)
 		}
 	}
@@ -91,37 +91,6 @@ func unitFiles(f sema.FileSystem, name string) ([]string, error) {
 		return nil, fmt.Errorf("%s: no .x files", name)
 	}
 	return out, nil
-}
-
-// stdinFile is the name of standard input as a file, also in messages.
-const stdinFile = "<stdin>"
-
-// stdinFS is the file system of the disk with standard input as one more file.
-type stdinFS struct {
-	sema.Disk
-	text []byte
-}
-
-func (s stdinFS) ReadFile(name string) ([]byte, error) {
-	if name == stdinFile {
-		return s.text, nil
-	}
-	return s.Disk.ReadFile(name)
-}
-
-// fromStdin reads standard input for the file named "-".
-func fromStdin(files []string, stdin io.Reader) ([]string, sema.FileSystem, error) {
-	if stdin == nil {
-		stdin = strings.NewReader("")
-	}
-	text, err := io.ReadAll(io.LimitReader(stdin, source.MaxSize+1))
-	out := slices.Clone(files)
-	for i, f := range out {
-		if f == "-" {
-			out[i] = stdinFile
-		}
-	}
-	return out, stdinFS{text: text}, err
 }
 
 // color reports whether findings written to w are coloured.
