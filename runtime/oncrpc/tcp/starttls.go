@@ -74,7 +74,11 @@ func (t *tlsSettings) upgrade(ctx context.Context, nc net.Conn, addr string, lim
 	}
 	stream := t.Client(nc, addr)
 	if err := stream.Handshake(ctx, limit); err != nil {
-		return nil, err
+		hint := ""
+		if tlsstream.Closed(err) {
+			hint = "; if the server is a Linux kernel, tlshd must run on its host"
+		}
+		return nil, fmt.Errorf("%w: %w%s", errHandshake, err, hint)
 	}
 	logTLS(log, t.Mode, stream.ConnectionState())
 	return stream, nil

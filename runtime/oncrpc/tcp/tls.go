@@ -91,6 +91,10 @@ var (
 	ErrNoTLS error = tlsError("tcp: the server offers no TLS")
 )
 
+// errHandshake begins the error of a handshake that failed after the server offered TLS. It is an
+// oncrpc.ErrAuth (RFC 9289 §4.1), and not an ErrTLS if another attempt may succeed.
+const errHandshake = tlsError("tcp: the server offers TLS, and the handshake failed")
+
 type tlsError string
 
 func (e tlsError) Error() string { return string(e) }

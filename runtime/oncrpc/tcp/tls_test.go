@@ -286,6 +286,29 @@ func TestTLSResumed(t *testing.T) {
 	}
 }
 
+// A handshake that fails after the offer is reported as a refused credential is (RFC 9289 §4.1). If
+// the server just ends the connection, as Linux does without tlshd, another attempt may succeed.
+func TestTLSHandshakeFails(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	for _, answer := range []string{"", "no TLS record"} {
+		addr := scripted(t, func(c net.Conn) {
+			if xid, _, _, err := readProbe(c); err == nil {
+				_, _ = c.Write(startTLS(xid))
+				_, _ = io.ReadFull(c, make([]byte, 1)) // the answer must not come with the offer
+				_, _ = c.Write([]byte(answer))
+				_ = c.(*net.TCPConn).CloseWrite()
+				_, _ = io.Copy(io.Discard, c)
+			}
+		})
+		for _, mode := range []tcp.TLSMode{tcp.TLSWanted, tcp.TLSRequired} {
+			_, err := dialWithin(t, addr, secured(a, mode))
+			if !errors.Is(err, oncrpc.ErrAuth) || errors.Is(err, tcp.ErrTLS) != (answer != "") {
+				t.Errorf("mode %v, the server sends %q: %v", mode, answer, err)
+			}
+		}
+	}
+}
+
 // The end of a session is announced (RFC 9289 §5.1.1). An end of the TCP connection alone is an
 // error.
 func TestTLSEnd(t *testing.T) {
