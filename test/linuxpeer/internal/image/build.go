@@ -37,25 +37,26 @@ func (b *builder) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m := Manifest{Release: k.release, Version: k.version, Packages: map[string]string{}}
-	size, all := int64(0), append(tools[:len(tools):len(tools)], kernels...)
-	for _, d := range all {
-		name, version := d.pkg()
-		m.Packages[name] = version
-		size += d.size
-	}
-	b.Progress(fmt.Sprintf("downloading missing ones of %d packages, %d MB", len(all), size/1e6))
-	if err := b.apt.fetch(ctx, all); err != nil {
+	m := Manifest{Release: k.release, Version: k.version}
+	all := append(tools[:len(tools):len(tools)], kernels...)
+	m.Packages = versions(all)
+	if err := b.fetch(ctx, b.apt, all); err != nil {
 		return err
+	}
+	laterTree := filepath.Join(b.work, "later")
+	if b.Recipe.Later != nil {
+		if m.Later, err = b.unpackLater(ctx, laterTree); err != nil {
+			return err
+		}
 	}
 	b.Progress("unpacking")
 	root, kernelTree := filepath.Join(b.work, "root"), filepath.Join(b.work, "kernel")
-	if err := b.unpack(ctx, root, tools); err != nil {
+	if err := b.unpack(ctx, b.apt, root, tools); err != nil {
 		return err
 	}
 	source := slices.IndexFunc(kernels, func(d deb) bool { return strings.HasPrefix(d.name, "linux-source-") })
 	sourceDeb := filepath.Join(b.apt.archives(), kernels[source].name)
-	if err := b.unpack(ctx, kernelTree, slices.Delete(kernels, source, source+1)); err != nil {
+	if err := b.unpack(ctx, b.apt, kernelTree, slices.Delete(kernels, source, source+1)); err != nil {
 		return err
 	}
 	b.Progress("compiling siw for Linux " + k.release)
@@ -73,7 +74,7 @@ func (b *builder) build(ctx context.Context) error {
 		return err
 	}
 	out := filepath.Join(b.work, "image")
-	if err := writeInitramfs(filepath.Join(out, "initramfs"), b.Recipe, tree{root}, mods); err != nil {
+	if err := writeInitramfs(filepath.Join(out, "initramfs"), b.Recipe, tree{root}, tree{laterTree}, mods); err != nil {
 		return err
 	}
 	if err := os.Rename(filepath.Join(kernelTree, "boot/vmlinuz-"+k.release), filepath.Join(out, "kernel")); err != nil {
@@ -86,12 +87,51 @@ func (b *builder) build(ctx context.Context) error {
 	return os.WriteFile(filepath.Join(out, manifestFile), append(text, '\n'), 0o644)
 }
 
-func (b *builder) unpack(ctx context.Context, dir string, debs []deb) error {
+// fetch downloads packages.
+func (b *builder) fetch(ctx context.Context, from apt, debs []deb) error {
+	size := int64(0)
+	for _, d := range debs {
+		size += d.size
+	}
+	b.Progress(fmt.Sprintf("downloading missing ones of %d packages of %s, %d MB", len(debs), from.suite, size/1e6))
+	return from.fetch(ctx, debs)
+}
+
+// versions maps the names of packages to their versions.
+func versions(debs []deb) map[string]string {
+	m := map[string]string{}
+	for _, d := range debs {
+		name, version := d.pkg()
+		m[name] = version
+	}
+	return m
+}
+
+// unpackLater unpacks the packages of the later release, and returns their versions. apt keeps its
+// state for each release apart, or packages of one would satisfy dependencies of the other.
+func (b *builder) unpackLater(ctx context.Context, dir string) (map[string]string, error) {
+	later := b.apt
+	later.suite = b.Recipe.Later.Suite
+	later.dir += "-" + later.suite
+	if err := later.init(ctx); err != nil {
+		return nil, fmt.Errorf("lists of %s, whose keys the newest debian-archive-keyring has: %w", later.suite, err)
+	}
+	debs, err := later.closure(ctx, b.Recipe.Later.Packages)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.fetch(ctx, later, debs); err != nil {
+		return nil, err
+	}
+	return versions(debs), b.unpack(ctx, later, dir, debs)
+}
+
+func (b *builder) unpack(ctx context.Context, from apt, dir string, debs []deb) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	for _, d := range debs {
-		if _, err := b.run.output(ctx, b.work, "dpkg-deb", "-x", filepath.Join(b.apt.archives(), d.name), dir); err != nil {
+		if _, err := b.run.output(ctx, b.work, "dpkg-deb", "-x", filepath.Join(from.archives(), d.name), dir); err != nil {
 			return err
 		}
 	}

@@ -45,6 +45,7 @@ type Manifest struct {
 	Release  string            // Release is the kernel's, as uname -r prints it.
 	Version  string            // Version is the version of the package of the kernel.
 	Packages map[string]string // Packages maps the names of all packages to their versions.
+	Later    map[string]string // Later does so for the packages of Recipe.Later.
 }
 
 // Missing returns the Debian packages of the programs that a build needs and that are not

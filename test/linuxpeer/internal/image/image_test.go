@@ -36,6 +36,7 @@ func TestKey(t *testing.T) {
 		"files":    func(r *Recipe) { r.Files[0] += "x" },
 		"order":    func(r *Recipe) { r.Modules[0], r.Modules[1] = r.Modules[1], r.Modules[0] },
 		"applets":  func(r *Recipe) { r.Applets = append(r.Applets, "ed") },
+		"later":    func(r *Recipe) { r.Later = tlsPrograms() },
 		"layout":   func(r *Recipe) { r.Layout++ },
 		"script":   func(r *Recipe) { r.Script += "\n" },
 	} {

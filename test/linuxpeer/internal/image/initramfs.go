@@ -14,8 +14,20 @@ import (
 // AgentPath is the file that the guest starts after the start script.
 const AgentPath = "/usr/bin/agent"
 
-// writeInitramfs writes the guest's files, without the agent.
-func writeInitramfs(file string, r Recipe, t tree, mods []module) error {
+// laterDir is the guest's folder of the programs of [Later], and laterRun the script that starts
+// one. They need their own loader: the one in the guest's root is of another libc.
+const (
+	laterDir = "later"
+	loader   = "usr/lib64/ld-linux-x86-64.so.2"
+	laterRun = `#!/bin/sh
+program=$1
+shift
+exec /` + laterDir + "/" + loader + ` --library-path /` + laterDir + `/usr/lib/x86_64-linux-gnu "/` + laterDir + `/usr/sbin/$program" "$@"
+`
+)
+
+// writeInitramfs writes the guest's files, without the agent. later has the packages of r.Later.
+func writeInitramfs(file string, r Recipe, t, later tree, mods []module) error {
 	return compressed(file, func(a *archive) error {
 		for _, dir := range []string{"bin", "sbin", "lib", "lib64"} {
 			a.Link(dir, "usr/"+dir)
@@ -29,12 +41,8 @@ func writeInitramfs(file string, r Recipe, t tree, mods []module) error {
 		if err != nil {
 			return err
 		}
-		for _, name := range files {
-			data, mode, err := t.read(name)
-			if err != nil {
-				return err
-			}
-			a.File(merged(name), int(mode), data)
+		if err := addFiles(a, "", t, files); err != nil {
+			return err
 		}
 		for _, name := range r.Applets {
 			if !slices.ContainsFunc(files, func(f string) bool { return path.Base(f) == name }) {
@@ -57,8 +65,33 @@ func writeInitramfs(file string, r Recipe, t tree, mods []module) error {
 		a.File("etc/nsswitch.conf", 0o644, []byte("passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\nrpc: files\n"))
 		a.File("var/lib/nfs/etab", 0o644, nil)
 		a.File("var/lib/nfs/rmtab", 0o644, nil)
-		return nil
+		if r.Later == nil {
+			return nil
+		}
+		return addLater(a, r.Later, later)
 	})
+}
+
+// addFiles adds files of a tree, below a folder of the guest.
+func addFiles(a *archive, dir string, t tree, files []string) error {
+	for _, name := range files {
+		data, mode, err := t.read(name)
+		if err != nil {
+			return err
+		}
+		a.File(path.Join(dir, merged(name)), int(mode), data)
+	}
+	return nil
+}
+
+// addLater adds the programs of a later release.
+func addLater(a *archive, l *Later, t tree) error {
+	files, err := t.withLibraries(append([]string{loader}, l.Files...))
+	if err != nil {
+		return err
+	}
+	a.File(laterDir+"/run", 0o755, []byte(laterRun))
+	return addFiles(a, laterDir, t, files)
 }
 
 // Append writes an initramfs to file: that of the image, and the agent. The kernel unpacks archives

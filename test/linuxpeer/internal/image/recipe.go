@@ -19,8 +19,18 @@ type Recipe struct {
 	// Modules are loaded when the guest starts, in this order, each after its dependencies.
 	Modules []string
 	Applets []string // Applets are the commands of busybox.
+	Later   *Later   // Later has programs of a later release. If nil, there are none.
 	Layout  int      // Layout is the version of the code that makes the image.
 	Script  string   // Script is run by the guest when it starts.
+}
+
+// Later are programs of a later release of Debian, for features of the kernel that the programs of
+// Suite do not know. They are in the guest's folder /later, with the libraries of their release:
+// "/later/run PROGRAM ARGUMENTS" starts one.
+type Later struct {
+	Suite    string   // Suite is the release, by its code name.
+	Packages []string // Packages are unpacked, with all their dependencies.
+	Files    []string // Files are the files for the guest.
 }
 
 // layout is part of the key of each image. Raise it when a change of this package changes the
@@ -39,7 +49,7 @@ func NewRecipe(kernel string) (Recipe, error) {
 	if !ok {
 		return Recipe{}, fmt.Errorf("no kernel %q: choose one of %q", kernel, Kernels())
 	}
-	return Recipe{
+	r := Recipe{
 		Suite:    "bookworm",
 		Meta:     meta,
 		Packages: packages(),
@@ -48,7 +58,12 @@ func NewRecipe(kernel string) (Recipe, error) {
 		Applets:  applets(),
 		Layout:   layout,
 		Script:   startScript,
-	}, nil
+	}
+	if kernel == "backports" {
+		r.Modules = append(r.Modules, tlsModules()...)
+		r.Later = tlsPrograms()
+	}
+	return r, nil
 }
 
 // Key returns the name of the image in the cache: recipes that differ have different keys.
@@ -96,6 +111,25 @@ func modules() []string {
 		"crc32c_generic", "crc32_generic",
 		"ib_uverbs", "rdma_ucm", "siw", "rdma_rxe",
 		"rpcrdma", "nfsd", "nfs", "nfsv3", "nfsv4",
+	}
+}
+
+// tlsModules returns the modules for RPC-with-TLS (RFC 9289), with the ciphers of TLS 1.3 that the
+// kernel encrypts records with.
+func tlsModules() []string {
+	return []string{"tls", "aes_generic", "ghash_generic", "gcm", "ccm", "chacha20poly1305"}
+}
+
+// tlsPrograms returns the programs for RPC-with-TLS. Debian 12 has no tlshd, which does TLS
+// handshakes for the kernel, and its exportfs and mountd do not know the option xprtsec.
+func tlsPrograms() *Later {
+	return &Later{
+		Suite:    "trixie",
+		Packages: []string{"ktls-utils", "nfs-kernel-server"},
+		Files: []string{
+			"usr/sbin/exportfs", "usr/sbin/rpc.mountd", "usr/sbin/tlshd",
+			"usr/lib/x86_64-linux-gnu/libgcc_s.so.1", // pthread_cancel loads it by name
+		},
 	}
 }
 

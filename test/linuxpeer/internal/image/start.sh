@@ -34,8 +34,10 @@ try mount -t nfsd nfsd /proc/fs/nfsd
 try mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
 try rpcbind
 chmod 777 /export
-try exportfs -o rw,insecure,no_root_squash,no_subtree_check,fsid=0 '*:/export'
-try rpc.mountd --port 20048
+later=/later/run # exportfs and mountd that know the options of RPC-with-TLS
+[ -x $later ] || later=
+try $later exportfs -o rw,insecure,no_root_squash,no_subtree_check,fsid=0 '*:/export'
+try $later rpc.mountd --port 20048
 try rpc.nfsd 4
 echo Y >/proc/fs/nfsd/v4_end_grace || echo 'linuxpeer: failed: end of the grace period' >/dev/kmsg
 echo 'rdma 20049' >/proc/fs/nfsd/portlist || echo 'linuxpeer: failed: NFS/RDMA on port 20049' >/dev/kmsg

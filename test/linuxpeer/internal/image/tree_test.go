@@ -131,3 +131,27 @@ func TestResolve(t *testing.T) {
 		}
 	}
 }
+
+// Programs of a later release are in a folder of their own, and the script starts them with the
+// loader that is there.
+func TestLater(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, loader, []byte("loader"))
+	write(t, dir, "usr/sbin/tlshd", []byte("program"))
+	var b bytes.Buffer
+	a := newArchive(&b)
+	if err := addLater(a, &Later{Files: []string{"usr/sbin/tlshd"}}, tree{dir}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"later/usr/sbin/tlshd\x00", "later/" + loader + "\x00", "later/run\x00"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the archive has no %q:\n%q", want, b.String())
+		}
+	}
+	if want := "exec /later/" + loader + " --library-path /later/"; !strings.Contains(laterRun, want) {
+		t.Errorf("the script %q does not contain %q", laterRun, want)
+	}
+	if err := addLater(a, &Later{Files: []string{"usr/sbin/none"}}, tree{dir}); err == nil || !strings.Contains(err.Error(), "usr/sbin/none") {
+		t.Errorf("a file of no package: %v", err)
+	}
+}
