@@ -184,6 +184,11 @@ func (h *harness) interop(ctx context.Context, results []cases.Result, ok, all b
 	for _, name := range []string{"rdma-core", "librdmacm1", "nfs-kernel-server", "perftest"} {
 		s.Versions = append(s.Versions, [2]string{name, h.image.Packages[name]})
 	}
+	for _, name := range []string{"ktls-utils", "libgnutls30t64", "nfs-kernel-server"} {
+		if version, ok := h.image.Later[name]; ok {
+			s.Versions = append(s.Versions, [2]string{name + " for TLS", version})
+		}
+	}
 	s.Versions = append(s.Versions, [2]string{"emulator", strings.TrimPrefix(first, "QEMU emulator version ")})
 	return os.WriteFile(h.interopPage, []byte(page.Write(string(old), s)), 0o644)
 }

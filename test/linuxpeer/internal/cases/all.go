@@ -13,6 +13,7 @@ func All() []Case {
 		serveCases(),
 		rpingCases(),
 		deviationCases(),
+		tlsCases(),
 		perftestCases(),
 	)
 }

@@ -80,7 +80,7 @@ func TestEnds(t *testing.T) {
 // Await finds output in parts, and ends with the program.
 func TestAwait(t *testing.T) {
 	c := &T{env: &Env{}, ctx: t.Context(), guest: &guest.Guest{}}
-	p := &Process{t: c, out: lines{more: make(chan struct{})}}
+	p := &Process{t: c, out: newLines()}
 	go func() {
 		for _, s := range []string{"rea", "dy\n"} {
 			_, _ = p.out.Write([]byte(s))

@@ -65,7 +65,7 @@ type Process struct {
 	t      *T
 	cancel context.CancelFunc
 	done   chan struct{}
-	out    lines
+	out    *lines
 	res    guest.Result
 	err    error
 }
@@ -73,10 +73,10 @@ type Process struct {
 // Background starts a program in the guest. It is killed at the end of the case.
 func (t *T) Background(argv ...string) *Process {
 	ctx, cancel := context.WithCancel(t.ctx)
-	p := &Process{t: t, cancel: cancel, done: make(chan struct{}), out: lines{more: make(chan struct{})}}
+	p := &Process{t: t, cancel: cancel, done: make(chan struct{}), out: newLines()}
 	go func() {
 		defer close(p.done)
-		p.res, p.err = t.guest.Do(ctx, guest.Command{Argv: argv, Stdout: &p.out, Stderr: &p.out})
+		p.res, p.err = t.guest.Do(ctx, guest.Command{Argv: argv, Stdout: p.out, Stderr: p.out})
 		p.out.close()
 	}()
 	t.Cleanup(func() {
@@ -96,22 +96,7 @@ func (p *Process) Wait() (string, error) {
 
 // Await blocks until the output contains text. If the program or the case ends first, the case
 // fails and ends. Programs that buffer their output show it late.
-func (p *Process) Await(text string) {
-	for {
-		have, more, end := p.out.state()
-		if strings.Contains(have, text) {
-			return
-		}
-		if end {
-			p.t.Fatalf("the program ended without the output %q: %q", text, have)
-		}
-		select {
-		case <-more:
-		case <-p.t.ctx.Done():
-			p.t.Fatalf("no output %q: %q", text, have)
-		}
-	}
-}
+func (p *Process) Await(text string) { p.out.await(p.t, text) }
 
 // Stop kills the program.
 func (p *Process) Stop() {
@@ -239,12 +224,33 @@ func (t *T) cleanup() {
 	}
 }
 
-// lines is the output of a program while it runs.
+// lines is the output of a program while it runs, or a log.
 type lines struct {
 	mu   sync.Mutex
 	b    []byte
 	more chan struct{}
 	end  bool
+}
+
+func newLines() *lines { return &lines{more: make(chan struct{})} }
+
+// await blocks until the output contains text. If the output or the case ends first, the case fails
+// and ends.
+func (l *lines) await(t *T, text string) {
+	for {
+		have, more, end := l.state()
+		if strings.Contains(have, text) {
+			return
+		}
+		if end {
+			t.Fatalf("the program ended without the output %q: %q", text, have)
+		}
+		select {
+		case <-more:
+		case <-t.ctx.Done():
+			t.Fatalf("no output %q: %q", text, have)
+		}
+	}
 }
 
 func (l *lines) Write(p []byte) (int, error) {

@@ -1,0 +1,229 @@
+package cases
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs/nfsd"
+)
+
+// share is an NFS server of ours over TCP, which the guest mounts.
+type share struct {
+	*nfsd.Server
+	port, mountPort string
+	calls           callers
+	log             *lines // of the server
+}
+
+// callers counts the calls that reach a handler, by the sessions that bring them.
+type callers struct {
+	next oncrpc.Handler
+
+	mu            sync.Mutex
+	plain, secure int
+	session       *oncrpc.TLSState // of the last call
+}
+
+// ServeRPC counts a call and passes it on.
+func (c *callers) ServeRPC(r *oncrpc.Request) {
+	c.mu.Lock()
+	if s := r.Conn().Peer().TLS; s != nil {
+		c.session = s
+		c.secure++
+	} else {
+		c.plain++
+	}
+	c.mu.Unlock()
+	c.next.ServeRPC(r)
+}
+
+// counts returns the numbers of calls without and with TLS, and the last session.
+func (c *callers) counts() (plain, secure int, session *oncrpc.TLSState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.plain, c.secure, c.session
+}
+
+// shareNFS starts a server until the end of the case.
+func shareNFS(t *T, cfg tcp.TLS) *share {
+	s := &share{Server: nfsd.New(), log: newLines()}
+	t.Cleanup(func() { t.Logf("the server's log:\n%s", s.log.String()) })
+	logger := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s.calls.next = s.Handler()
+	ln, _ := t.Listen()
+	server, err := tcp.Serve(ln, &s.calls, &tcp.Config{TLS: cfg, Logger: logger})
+	t.Must(err)
+	t.Cleanup(func() { t.Must(server.Close()) })
+	mounts, _ := t.Listen()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); s.ServeMount(ctx, mounts) }()
+	t.Cleanup(func() { cancel(); <-done })
+	_, s.port, err = net.SplitHostPort(server.Addr())
+	t.Must(err)
+	_, s.mountPort, err = net.SplitHostPort(mounts.Addr().String())
+	t.Must(err)
+	return s
+}
+
+// serverTLS is the configuration of a server that demands TLS, with a certificate.
+func (a *authority) serverTLS(cert tls.Certificate) tcp.TLS {
+	return tcp.TLS{Mode: tcp.TLSRequired, WithoutALPN: true, Config: &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: a.pool}}
+}
+
+// tlsMountPoint is where the guest mounts a share.
+const tlsMountPoint = "/mnt/tls"
+
+// mount mounts the share of a host, and returns the error of mount, or nil. options are further
+// ones.
+func (s *share) mount(t *T, host, options string) error {
+	t.Run("mkdir", "-p", tlsMountPoint)
+	res, err := t.Guest().Run(t.Context(), "timeout", "10", "mount", "-t", "nfs", "-o",
+		fmt.Sprintf("vers=3,proto=tcp,nolock,retry=0,soft,timeo=30,retrans=1,port=%s,mountport=%s,mountproto=tcp,%s", s.port, s.mountPort, options),
+		host+":/", tlsMountPoint)
+	t.Logf("guest$ mount %s, %s: %s%s", host, options, res.Stdout, res.Stderr)
+	// A program that timeout has killed has an exit code from 128 on.
+	if exit := (*guest.ExitError)(nil); errors.As(err, &exit) && exit.Result.Code < 128 {
+		return exit
+	}
+	t.Must(err)
+	t.Cleanup(func() { t.Run("umount", tlsMountPoint) })
+	return nil
+}
+
+// files moves a file through the mount.
+func (s *share) files(t *T) {
+	sums := t.Shell(`dd if=/dev/urandom of=/tmp/data bs=1M count=4 2>/dev/null && cp /tmp/data ` + tlsMountPoint + `/data && sync &&
+		echo 3 >/proc/sys/vm/drop_caches && sha256sum </tmp/data && sha256sum <` + tlsMountPoint + `/data; rm /tmp/data`)
+	lines := strings.Split(sums, "\n")
+	if len(lines) != 2 || lines[0] != lines[1] {
+		t.Errorf("the file through the mount differs: %q", sums)
+	}
+	for _, proc := range []string{"FSINFO", "LOOKUP", "CREATE", "WRITE", "READ"} {
+		if s.Calls(proc) == 0 {
+			t.Errorf("the kernel did not call %s", proc)
+		}
+	}
+	if plain, _, _ := s.calls.counts(); plain > 0 {
+		t.Errorf("%d calls came without TLS", plain)
+	}
+}
+
+// tlsClient lets the kernel's client mount with xprtsec=tls.
+func tlsClient(t *T) {
+	a := startTLSHD(t)
+	s := shareNFS(t, a.serverTLS(a.issue(hostName)))
+	t.Must(s.mount(t, hostName, "xprtsec=tls"))
+	s.files(t)
+	_, calls, session := s.calls.counts()
+	if session == nil || session.Version != "TLS 1.3" || session.PeerCertificates != nil {
+		t.Fatalf("the session is %+v, expected TLS 1.3 without a certificate", session)
+	}
+	t.Report(Finding{
+		What: "mount of version 3 with xprtsec=tls, a file of 4 MiB each way", Rule: "RFC 9289 §4.1", Expected: "all calls but the probe in the session",
+		Saw: session.Version + ", all calls but the probe in the session",
+	})
+	protocol := Finding{What: "application protocol that the kernel's client offers", Rule: "RFC 9289 §5", Expected: "sunrpc", Saw: session.Protocol}
+	if session.Protocol == "" {
+		protocol.Saw, protocol.Deviation = "none", true
+	}
+	t.Report(protocol)
+	t.Report(Finding{What: "name of the server in the handshake, of a mount of host:/", Rule: "RFC 6066 §3", Expected: "the host's name", Saw: session.ServerName})
+	t.Say("%s, %s, %d calls", session.Version, session.CipherSuite, calls)
+}
+
+// tlsClientMutual lets the kernel's client mount with xprtsec=mtls.
+func tlsClientMutual(t *T) {
+	a := startTLSHD(t)
+	cfg := a.serverTLS(a.issue(hostName))
+	cfg.Config.ClientAuth = tls.RequireAndVerifyClientCert
+	s := shareNFS(t, cfg)
+	t.Must(s.mount(t, hostName, "xprtsec=mtls"))
+	s.files(t)
+	_, calls, session := s.calls.counts()
+	if session == nil || !session.Verified {
+		t.Fatalf("the session is %+v, expected a verified client", session)
+	}
+	t.Report(Finding{
+		What: "mount of version 3 with xprtsec=mtls, a file of 4 MiB each way", Rule: "RFC 9289 §4.2", Expected: "a certificate that leads to the authority",
+		Saw: "a certificate that leads to the authority",
+	})
+	t.Say("%s, %d calls", session.Version, calls)
+}
+
+// tlsMount is a mount, and what the kernel should do.
+type tlsMount struct {
+	what, rule, xprtsec string
+	host                string // by default the host's name
+	cfg                 tcp.TLS
+	ours, theirs        string // reasons for refusing in the log of the server, and of tlshd
+	works               bool
+}
+
+// tlsClientRefused tries mounts that must fail, and mounts by address.
+func tlsClientRefused(t *T) {
+	a, stranger := startTLSHD(t), newAuthority(t)
+	own := a.issue(hostName)
+	strict, demanding := a.serverTLS(own), a.serverTLS(own)
+	strict.WithoutALPN = false
+	demanding.Config.ClientAuth = tls.RequireAndVerifyClientCert
+	list := []tlsMount{
+		{what: "no TLS at the server", rule: "RFC 9289 §6.1.1", xprtsec: "tls"},
+		{what: "a server that demands TLS", rule: "RFC 9289 §6.1.2", xprtsec: "none", cfg: a.serverTLS(own)},
+		{what: "a server that insists on ALPN", rule: "RFC 9289 §5", xprtsec: "tls", cfg: strict, ours: "ALPN"},
+		{what: "a server that demands a certificate", rule: "RFC 9289 §4.2", xprtsec: "tls", cfg: demanding, ours: "certificate"},
+		{
+			what: "a certificate of another name", rule: "RFC 9289 §5.2.1", xprtsec: "tls",
+			cfg: a.serverTLS(a.issue("other")), theirs: "Certificate owner unexpected",
+		},
+		{
+			what: "a certificate of another authority", rule: "RFC 9289 §5.2.1", xprtsec: "tls",
+			cfg: stranger.serverTLS(stranger.issue(hostName)), theirs: "Certificate signer not found",
+		},
+		{
+			what: "by address, a certificate with the name alone", rule: "RFC 9289 §5.2.1", xprtsec: "tls", host: guest.HostAddr,
+			cfg: a.serverTLS(own), theirs: "Handshake with '" + guest.HostAddr + "' (" + guest.HostAddr + ") failed",
+		},
+		{
+			what: "by address, a certificate with the address", rule: "RFC 9289 §5.2.1", xprtsec: "tls", host: guest.HostAddr,
+			cfg: a.serverTLS(a.issue(hostName, guest.HostAddr)), works: true,
+		},
+	}
+	for _, m := range list {
+		m.try(t, a.tlshd)
+	}
+	t.Say("%d mounts", len(list))
+}
+
+// try mounts, and reports the outcome. A mount that fails must do so for the reason of m.
+func (m *tlsMount) try(t *T, tlshd *Process) {
+	s := shareNFS(t, m.cfg)
+	err := s.mount(t, cmp.Or(m.host, hostName), "xprtsec="+m.xprtsec)
+	f := Finding{What: "mount with xprtsec=" + m.xprtsec + ": " + m.what, Rule: m.rule, Expected: "refused", Saw: "refused", Deviation: (err == nil) != m.works}
+	if m.works {
+		f.Expected = "mounted"
+	}
+	if err == nil {
+		f.Saw = "mounted"
+	}
+	t.Report(f)
+	if plain, secure, _ := s.calls.counts(); err != nil && plain+secure > 0 {
+		t.Errorf("%s: %d calls without TLS and %d with it reached the handler, expected none", m.what, plain, secure)
+	}
+	if err != nil && m.ours != "" {
+		s.log.await(t, m.ours)
+	}
+	if err != nil && m.theirs != "" {
+		tlshd.Await(m.theirs)
+	}
+}
