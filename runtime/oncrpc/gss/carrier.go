@@ -29,7 +29,6 @@ type Carrier struct {
 	carrier oncrpc.Carrier
 	mech    Initiator
 	service Service
-	started func(*numbers) // for tests, or nil
 
 	mu      sync.Mutex
 	current *association

@@ -80,7 +80,7 @@ func TestRefusals(t *testing.T) {
 			return auth(p.start(1, p.cred(gss.ProcData, 1, gss.None)), oncrpc.RPCSecGSS, nil)
 		}},
 		{"our own checksum", problem, func(p *peer) []byte {
-			p.send(p.t, p.handler, p.call(1, 1, gss.None, args)) // the reply has one of the number 1
+			p.send(p.t, p.handler, p.call(1, 1, gss.None, args)) // its reply has one
 			return auth(p.start(1, p.cred(gss.ProcData, 2, gss.None)), oncrpc.RPCSecGSS, p.reply[20:20+gsstest.MICSize])
 		}},
 		{"another number in the data", garbage, func(p *peer) []byte { return p.call(1, 1, gss.Integrity, p.integ(2, args)) }},

@@ -115,11 +115,10 @@ func (e *establishment) finish(res *InitRes, verf *oncrpc.OpaqueAuth) (*associat
 	if err := e.mech.VerifyMIC(seqBytes(res.SeqWindow), verf.Body); err != nil {
 		return nil, fmt.Errorf("%w: it is no checksum of the sequence window (RFC 2203 §5.2.3.1): %w", oncrpc.ErrVerf, err)
 	}
-	a := &association{mech: e.mech, info: e.mech.Inquire(), handle: e.handle, prog: e.prog, vers: e.vers, numbers: newNumbers(res.SeqWindow), knownToServer: true}
-	if e.carrier.started != nil {
-		e.carrier.started(a.numbers)
-	}
-	return a, nil
+	return &association{
+		mech: e.mech, info: e.mech.Inquire(), handle: e.handle, prog: e.prog, vers: e.vers,
+		numbers: newNumbers(res.SeqWindow), knownToServer: true,
+	}, nil
 }
 
 // request sends a token and returns the response.
