@@ -23,7 +23,8 @@
 // Each Request has a goroutine, unless Config.NonBlocking is set, so that a slow handler holds no
 // other Call; a server runs Config.MaxHandlers of them at a time, and one more for each connection.
 // With Config.MaxRequests unanswered, a connection takes no more until one is answered. It still
-// reads 16 KiB ahead, to notice that the client has gone: Request.Context then ends.
+// notices that the client has gone, and ends Request.Context: on Linux at once, elsewhere unless
+// the client sent more than 16 KiB ahead.
 // A handler may call the client on Request.Conn after AllowReverse. While such Calls are in
 // progress, the connection must go on reading, and is closed if the client exceeds its limits.
 //

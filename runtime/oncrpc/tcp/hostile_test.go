@@ -17,7 +17,7 @@ import (
 )
 
 // program is served by newService: procedure 1 answers with twice its argument, and procedure 2
-// waits until the connection ends.
+// waits until the connection ends. Procedure 3 needs an AUTH_SYS credential.
 var program = oncrpc.Program{Number: 400001, Version: 3}
 
 func newService() *rpc.Handler {
@@ -29,6 +29,10 @@ func newService() *rpc.Handler {
 	rpc.Handle(svc, 2, func(r *rpc.Request, _, _ *oncrpc.Void) error {
 		<-r.Context().Done()
 		return rpc.ErrDrop
+	})
+	rpc.Handle(svc, 3, func(r *rpc.Request, _, _ *oncrpc.Void) error {
+		_, err := r.AuthSys()
+		return err
 	})
 	return rpc.NewHandler(nil, svc)
 }

@@ -2,13 +2,10 @@ package tcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -85,37 +82,6 @@ func (c *Conn) admit() (oncrpc.Handler, error) {
 	}
 	c.requests++
 	return c.handler, nil
-}
-
-// stall waits until resume is called. Meanwhile it fills the read buffer, for the end of the stream
-// to be noticed, and returns the error of that. It returns after each read, so the caller has to
-// look whether it can go on. c.mu is locked, but not while it waits.
-func (c *Conn) stall() error {
-	if c.in.full() {
-		c.wake.Wait() // what the buffer has comes before the end of the stream
-		return nil
-	}
-	c.stalled = true
-	c.mu.Unlock()
-	err := c.in.more()
-	c.mu.Lock()
-	if !c.stalled { // the read may have ended before it saw the deadline of resume
-		_ = c.out.nc.SetReadDeadline(time.Time{})
-	}
-	c.stalled = false
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil
-	}
-	return err
-}
-
-// resume ends a stall. c.mu is locked.
-func (c *Conn) resume() {
-	c.wake.Broadcast()
-	if c.stalled {
-		c.stalled = false
-		_ = c.out.nc.SetReadDeadline(time.Unix(1, 0)) // long ago
-	}
 }
 
 // forget ends a Request that admit counted.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -183,15 +184,22 @@ func TestAcceptRate(t *testing.T) {
 // A connection that has stopped reading with MaxRequests notices that its peer has closed: the
 // contexts of its Requests end. It goes on when a Request is answered.
 func TestPeerClosesWhileStalled(t *testing.T) {
-	for name, connect := range map[string]func(t *testing.T) (ours, theirs net.Conn){
-		"pipe": func(*testing.T) (net.Conn, net.Conn) { return net.Pipe() }, "TCP": tcpPair,
+	pipe := func(*testing.T) (net.Conn, net.Conn) { return net.Pipe() }
+	for name, tt := range map[string]struct {
+		connect func(t *testing.T) (ours, theirs net.Conn)
+		calls   uint32 // at once
+	}{
+		"pipe": {pipe, 6}, "TCP": {tcpPair, 6}, "TCP, far ahead": {tcpPair, 2000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ours, theirs := connect(t)
+			if tt.calls > 100 && runtime.GOOS != "linux" {
+				t.Skip("only Linux shows the end of a connection behind bytes that are not read")
+			}
+			ours, theirs := tt.connect(t)
 			held := make(chan *oncrpc.Request, 100)
 			s := tcp.ServeConn(ours, oncrpc.HandlerFunc(func(r *oncrpc.Request) { held <- r }), &tcp.Config{MaxRequests: 2, Logger: quiet})
 			go func() { _, _ = io.Copy(io.Discard, theirs) }()
-			for xid := range uint32(6) { // the last one makes it stop
+			for xid := range tt.calls { // the last ones make it stop
 				if _, err := theirs.Write(goodCall(xid)); err != nil {
 					t.Fatal(err)
 				}
@@ -259,6 +267,32 @@ func TestStallAndResume(t *testing.T) {
 		}
 		_, _ = theirs.Close(), s.Close()
 	})
+}
+
+// A connection over TCP that was stalled with more than its read buffer waiting goes on, too.
+func TestStalledFarAhead(t *testing.T) {
+	ours, theirs := tcpPair(t)
+	_ = theirs.SetDeadline(time.Now().Add(20 * time.Second))
+	const calls = 2000
+	s := tcp.ServeConn(ours, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		time.Sleep(time.Duration(xidOf(r)%7) * 10 * time.Microsecond)
+		r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+	}), &tcp.Config{MaxRequests: 2, Logger: quiet})
+	var all []byte
+	for xid := range uint32(calls) {
+		all = append(all, goodCall(xid)...)
+	}
+	if _, err := theirs.Write(all); err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[uint32]bool)
+	for b := make([]byte, len(goodReply(0))); len(seen) < calls; {
+		if _, err := io.ReadFull(theirs, b); err != nil {
+			t.Fatal(err, s.Err())
+		}
+		seen[wordAt(b, 4)] = true
+	}
+	_, _ = theirs.Close(), s.Close()
 }
 
 // An honest client has at least 80 % of its calls in the time while others flood the server with

@@ -1,0 +1,166 @@
+package tcp_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+)
+
+// sysCall returns a Call of a procedure with an AUTH_SYS credential that has groups.
+func sysCall(xid, proc uint32, groups int) []byte {
+	cred := []uint32{0, 0, 1, 2, uint32(groups)} // stamp, no name, user, group
+	cred = append(cred, make([]uint32, groups)...)
+	words := append([]uint32{xid, 0, 2, 400001, 3, proc, 1, uint32(4 * len(cred))}, cred...)
+	return record(append(words, 0, 0)...)
+}
+
+// flood writes a stream, and discards the answers until the server closes the connection.
+func flood(c net.Conn, stream []byte) {
+	over := make(chan struct{})
+	go func() { defer close(over); _, _ = io.Copy(io.Discard, c) }()
+	_, _ = c.Write(stream)
+	_ = c.(*net.TCPConn).CloseWrite()
+	<-over
+}
+
+// A peer repeats an attack on a server thousands of times, on several connections. An honest client
+// is served meanwhile. When the attackers have gone, so have their connections, goroutines and
+// memory (RFC 5531 §9, §11).
+func TestFloods(t *testing.T) {
+	const many = 2000
+	repeated := func(message func(i uint32) []byte) func(net.Conn) {
+		var stream []byte
+		for i := range uint32(many) {
+			stream = append(stream, message(i)...)
+		}
+		return func(c net.Conn) { flood(c, stream) }
+	}
+	again := func(stream []byte) func(net.Conn) { // on one new connection after the other
+		return func(c net.Conn) {
+			addr := c.RemoteAddr().String()
+			for range 50 {
+				next, err := net.Dial("tcp", addr)
+				if err != nil {
+					continue // the system has had enough of us for now
+				}
+				_ = next.SetDeadline(time.Now().Add(20 * time.Second))
+				_, _ = next.Write(stream)
+				_ = next.(*net.TCPConn).CloseWrite()
+				_, _ = io.Copy(io.Discard, next)
+				_ = next.Close()
+			}
+		}
+	}
+	call := goodCall(7)
+	for name, attack := range map[string]func(net.Conn){
+		"marks of 2 GiB":               again([]byte{0xff, 0xff, 0xff, 0xff}),
+		"fragments of 2 GiB":           again([]byte{0x7f, 0xff, 0xff, 0xff}),
+		"endless empty fragments":      repeated(func(uint32) []byte { return make([]byte, 400) }),
+		"empty fragments in each Call": repeated(func(i uint32) []byte { return append(make([]byte, 40), goodCall(i)...) }),
+		"fragments of one byte": repeated(func(i uint32) (b []byte) {
+			for _, v := range goodCall(i)[4:] {
+				b = append(b, 0, 0, 0, 1, v)
+			}
+			return append(b, 0x80, 0, 0, 0)
+		}),
+		"records cut at each byte": func(c net.Conn) {
+			for n := range call {
+				again(call[:n])(c)
+			}
+		},
+		"one XID":                        repeated(func(uint32) []byte { return goodCall(7) }),
+		"one XID that is never answered": repeated(func(uint32) []byte { return record(7, 0, 2, 400001, 3, 2, 0, 0, 0, 0) }),
+		"replies to nothing":             repeated(goodReply),
+		"RPC versions":                   repeated(func(i uint32) []byte { return record(i, 0, 3+i, 400001, 3, 1, 0, 0, 0, 0, 21) }),
+		"program versions":               repeated(func(i uint32) []byte { return record(i, 0, 2, 400001, 4+i, 1, 0, 0, 0, 0, 21) }),
+		"credentials of 401 bytes": repeated(func(i uint32) []byte {
+			return record(append([]uint32{i, 0, 2, 400001, 3, 1, 1, 401}, make([]uint32, 103)...)...)
+		}),
+		"credentials of 4 GiB": repeated(func(i uint32) []byte { return record(i, 0, 2, 400001, 3, 1, 1, 0xffffffff) }),
+		"17 groups":            repeated(func(i uint32) []byte { return sysCall(i, 3, 17) }),
+		"answers that are not read": func(c net.Conn) {
+			_ = c.SetDeadline(time.Now().Add(time.Second))
+			_, _ = c.Write(bytes.Repeat(goodCall(7), 200*many))
+		},
+	} {
+		t.Run(name, func(t *testing.T) { underFlood(t, attack) })
+	}
+}
+
+// underFlood has several attackers at a server that also has an honest client.
+func underFlood(t *testing.T, attack func(net.Conn)) {
+	base := len(leak.Goroutines("/runtime/oncrpc"))
+	s, err := tcp.Listen(t.Context(), "127.0.0.1:0", newService(), &tcp.Config{
+		MaxRequests: 16, MaxHandlers: 8, MaxMemory: 4 << 20, MaxFragments: 64, SendTimeout: 200 * time.Millisecond,
+		RecordTimeout: 200 * time.Millisecond, FirstCallTimeout: 200 * time.Millisecond, Logger: quiet,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest := dial(t, s.Addr(), nil)
+	double(t, honest)
+	before := memory()
+	var over atomic.Bool
+	var client, attackers sync.WaitGroup
+	client.Go(func() {
+		for n := 0; n < 20 || !over.Load(); n++ {
+			double(t, honest)
+			if n := s.Stats().Memory; n > 4<<20 {
+				t.Errorf("Requests take %d bytes, more than MaxMemory", n)
+			}
+			time.Sleep(100 * time.Microsecond)
+		}
+	})
+	for range 3 {
+		attackers.Go(func() {
+			c, err := net.Dial("tcp", s.Addr())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+			attack(c)
+			_ = c.Close()
+		})
+	}
+	attackers.Wait()
+	over.Store(true)
+	client.Wait()
+	waitFor(t, func() bool { st := s.Stats(); return st.Conns == 1 && st.Memory == 0 })
+	if !xdrtest.Race {
+		waitFor(t, func() bool { return memory()-before < 1<<20 })
+	}
+	_, _ = honest.Close(), s.Close()
+	waitFor(t, func() bool { return len(leak.Goroutines("/runtime/oncrpc")) <= base })
+}
+
+// A peer that sends 17 groups is refused with AUTH_BADCRED, by a procedure that needs AUTH_SYS. One
+// with 16 is served (RFC 5531 appendix A).
+func TestGroups(t *testing.T) {
+	s := listen(t, newService(), nil)
+	c := raw(t, s.Addr())
+	for groups, want := range map[int][]byte{16: record(9, 1, 0, 0, 0, 0), 17: record(9, 1, 1, 1, 1)} {
+		_, _ = c.Write(sysCall(9, 3, groups))
+		expect(t, "groups", c, want)
+	}
+}
+
+// Calls that have the XID of another one in progress are Calls of their own: each is answered.
+func TestXIDsAgain(t *testing.T) {
+	s := listen(t, newService(), nil)
+	c := raw(t, s.Addr())
+	waiting := record(7, 0, 2, 400001, 3, 2, 0, 0, 0, 0) // which is never answered
+	_, _ = c.Write(slices.Concat(waiting, goodCall(7), waiting, goodCall(7)))
+	for range 2 {
+		expect(t, "the same XID", c, goodReply(7))
+	}
+}

@@ -1,0 +1,62 @@
+package tcp
+
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// stall waits until resume is called, with MaxRequests not answered. Meanwhile it fills the read
+// buffer, for the end of the stream to be noticed, and returns the error of that. When the buffer
+// is full, peerGone finds the end behind what is not read. It returns after each read, so the
+// caller has to look whether it can go on. c.mu is locked, but not while it waits.
+func (c *Conn) stall() error {
+	wait := c.in.more
+	if c.in.full() {
+		socket, err := rawConn(c.out.nc)
+		if err != nil { // no socket of the system
+			c.wake.Wait()
+			return nil
+		}
+		wait = func() error {
+			if err := socket.Read(peerGone); err != nil {
+				return err
+			}
+			return ErrPeerClosed
+		}
+	}
+	c.stalled = true
+	c.mu.Unlock()
+	err := wait()
+	c.mu.Lock()
+	if !c.stalled { // the wait may have ended before it saw the deadline of resume
+		_ = c.out.nc.SetReadDeadline(time.Time{})
+	}
+	c.stalled = false
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// resume ends a stall. c.mu is locked.
+func (c *Conn) resume() {
+	c.wake.Broadcast()
+	if c.stalled {
+		c.stalled = false
+		_ = c.out.nc.SetReadDeadline(time.Unix(1, 0)) // long ago
+	}
+}
+
+// rawConn returns the socket of a stream, below TLS if it has that.
+func rawConn(nc net.Conn) (syscall.RawConn, error) {
+	if over, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		nc = over.NetConn()
+	}
+	if s, ok := nc.(syscall.Conn); ok {
+		return s.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
+}
