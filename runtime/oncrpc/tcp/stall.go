@@ -10,8 +10,8 @@ import (
 
 // stall waits until resume is called, with MaxRequests not answered. Meanwhile it fills the read
 // buffer, for the end of the stream to be noticed, and returns the error of that. When the buffer
-// is full, peerGone finds the end behind what is not read. It returns after each read, so the
-// caller has to look whether it can go on. c.mu is locked, but not while it waits.
+// is full, peerGone finds the end behind the bytes that are not read. It returns after each read,
+// so the caller has to look whether it can go on. c.mu is locked, but not while it waits.
 func (c *Conn) stall() error {
 	wait := c.in.more
 	if c.in.full() {
