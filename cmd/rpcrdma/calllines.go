@@ -34,7 +34,9 @@ func (c *caller) lines(ctx context.Context) (err error) {
 		if f.more == nil {
 			f.more = map[string]any{}
 		}
-		f.more["line"] = n
+		if n > 0 {
+			f.more["line"] = n
+		}
 		report(c.env, f)
 		if code == exitDone {
 			code = f.code

@@ -56,6 +56,42 @@ func TestCallRefused(t *testing.T) {
 	}
 }
 
+// The same over RDMA, with a few of them, and a server that says nothing.
+func TestCallRefusedOverRDMA(t *testing.T) {
+	for _, tt := range []struct {
+		reply func(xid uint32) *oncrpc.Header
+		code  int
+		want  string
+	}{
+		{func(xid uint32) *oncrpc.Header { return oncrpc.NewProgMismatch(xid, 2, 4) }, exitPeer, "versions 2 to 4"},
+		{func(xid uint32) *oncrpc.Header { return oncrpc.NewAuthError(xid, oncrpc.AuthStatTooWeak) }, exitPeer, "another -cred"},
+		{func(xid uint32) *oncrpc.Header { return oncrpc.NewReply(xid, oncrpc.Success) }, exitPeer, "results from"},
+		{nil, exitSilent, "no answer in time"},
+	} {
+		code, out, errs := call("", "-carrier", "rdma", "-timeout", "400ms", "-d", `"a"`, notesFile, oncrpcServer(t, tt.reply), "NOTES.NOTES_V1.NOTES_GET")
+		if code != tt.code || out != "" || !strings.Contains(errs, tt.want) {
+			t.Errorf("exit %d, %s%s, expected %d with %q", code, out, errs, tt.code, tt.want)
+		}
+	}
+	if code, _, errs := call("", "-carrier", "rdma", "-d", `"a"`, notesFile, wrongVersion(t), "NOTES.NOTES_V1.NOTES_GET"); code != exitPeer || !strings.Contains(errs, "ERR_VERS") {
+		t.Errorf("ERR_VERS: exit %d, %s", code, errs)
+	}
+}
+
+// Lines go on after a connection is lost: the call is not repeated, the next one has a connection of
+// its own.
+func TestCallLinesReconnect(t *testing.T) {
+	l := listener(t, func(c net.Conn) {
+		_, _ = io.ReadFull(c, make([]byte, 40))
+		c.Close()
+	})
+	code, out, _ := call("\"a\"\n\"b\"\n", "-d", "-", notesFile, l.Addr().String(), "NOTES.NOTES_V1.NOTES_GET")
+	o := objects(t, out)
+	if code != exitMayRun || len(o) != 2 || o[0]["code"] != 6. || o[1]["code"] != 6. || o[1]["line"] != 2. {
+		t.Errorf("exit %d, %s", code, out)
+	}
+}
+
 // Answers that are not a reply to the call, or whose results do not fit, are refused.
 func TestCallHostileServer(t *testing.T) {
 	success := func(xid uint32, more ...byte) []byte { return encoded(oncrpc.NewReply(xid, oncrpc.Success), more...) }
@@ -131,6 +167,17 @@ func TestCallInterrupted(t *testing.T) {
 	code := run(ctx, args, environment{stdout: &out, stderr: &errs})
 	if code != exitMayRun || !strings.Contains(errs.String(), "interrupted") || time.Since(start) > 50*time.Second {
 		t.Errorf("exit %d: %s", code, errs.String())
+	}
+
+	ctx, cancel = context.WithCancel(context.Background())
+	held := make(chan struct{})
+	quiet := oncrpcServer(t, nil)
+	args = []string{"call", "-carrier", "rdma", "-W", "1m", "-d", `"a"`, notesFile, quiet, "NOTES.NOTES_V1.NOTES_GET"}
+	go func() { defer close(held); code = run(ctx, args, environment{stdout: &out, stderr: &errs}) }()
+	cancel()
+	<-held
+	if code != exitFailed && code != exitMayRun { // before or after the call was sent
+		t.Errorf("over RDMA: exit %d: %s", code, errs.String())
 	}
 
 	_, board, _ := servingNotes(t)

@@ -22,7 +22,8 @@ Arguments and results have the form that xdrgen help json describes: opaque data
 {"text": ...} or {"base64": ...} in arguments. One argument is given as it is, several are an object
 with their names, or arg1, arg2 and so on if they have none. A void result is printed as {}. Results
 go to standard output, all else to standard error. With -d -, a call is made for each line of standard
-input, in order, and an object is printed for each line, also if it failed.
+input, in order, and an object is printed for each line, also if it failed. If there is no connection,
+call ends; a lost one is replaced for the next line, but no call is made twice.
 
 Flags:
   -d JSON        arguments; - is standard input, with arguments on each line, for long ones too: a
@@ -43,7 +44,7 @@ Flags:
   -insecure      accept any certificate of the server
   -no-alpn       accept a server that names no application protocol, which RFC 9289 forbids: tlshd of
                  Debian 12 and 13, for the Linux kernel, names none
-  -W DURATION    time limit for the connection and for each call; default 5s
+  -W DURATION    time limit for the connection and for each call; also -timeout; default 5s
   -max-reply BYTES
                  size limit of a reply, with k for KiB or m for MiB; default 16m. Over RDMA, memory
                  of this size is offered for results without a bound of their own

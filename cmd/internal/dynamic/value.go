@@ -100,7 +100,7 @@ func (c Code) rule() string {
 	case JSON:
 		return "RFC 8259, and the JSON form in xdrgen help json"
 	}
-	return "a limit of xdrgen"
+	return "a limit of this command"
 }
 
 // Error is a fault found by Decode, Encode or ParseJSON.
