@@ -29,8 +29,8 @@
 //		return nil
 //	}
 //
-// With RPCSEC_GSS, a gss.Handler stands before the Handler of this package and checks the calls, and
-// Allow returns gss.Require(r.Context(), gss.Integrity). Clients set Config.Carrier.
+// With RPCSEC_GSS, a gss.Handler stands before the Handler of this package and checks the calls.
+// Allow then returns gss.Require(r.Context(), gss.Integrity). Clients set Config.Carrier.
 // A refused client has the initial limits, 1024 bytes. It closes the connection, unless
 // Config.IgnoreRefusal is set.
 //
