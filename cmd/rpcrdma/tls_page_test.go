@@ -14,15 +14,21 @@ import (
 )
 
 // Every command of docs/tls.md works, in the order of the page, and its excerpts in Go are parts of
-// the example that it names.
+// the examples that it names.
 func TestTLSPage(t *testing.T) {
 	b, err := os.ReadFile("../../docs/tls.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	example, err := os.ReadFile("../../rdmaio/example_tls_test.go")
-	if err != nil {
-		t.Fatal(err)
+	examples := ""
+	for _, name := range []string{"rdmaio/example_tls_test.go", "runtime/oncrpc/tcp/example_tls_test.go"} {
+		example, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if examples += string(example); !strings.Contains(string(b), "../"+name) {
+			t.Errorf("the page does not name %s", name)
+		}
 	}
 	page := string(b)
 	t.Chdir(t.TempDir())
@@ -30,8 +36,8 @@ func TestTLSPage(t *testing.T) {
 	addr := ""
 	for _, block := range regexp.MustCompile("(?s)```(sh|go)\n(.*?)```").FindAllStringSubmatch(page, -1) {
 		if block[1] == "go" {
-			if excerpts++; !strings.Contains(string(example), block[2]) {
-				t.Errorf("not in rdmaio/example_tls_test.go:\n%s", block[2])
+			if excerpts++; !strings.Contains(examples, block[2]) {
+				t.Errorf("in neither example:\n%s", block[2])
 			}
 			continue
 		}
@@ -56,7 +62,7 @@ func TestTLSPage(t *testing.T) {
 			}
 		}
 	}
-	if excerpts < 2 || ran["openssl"] != 3 || ran["rpcrdma"] < 5 {
+	if excerpts < 5 || ran["openssl"] != 3 || ran["rpcrdma"] < 5 {
 		t.Errorf("%d excerpts, commands %v", excerpts, ran)
 	}
 	for _, name := range []string{"ca.pem", "server.pem", "client.pem"} {

@@ -5,20 +5,26 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
+	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
 // BenchmarkCall makes small calls, one at a time and many.
-func BenchmarkCall(b *testing.B) {
+func BenchmarkCall(b *testing.B) { benchCall(b, &tcp.Config{Logger: quiet}) }
+
+// BenchmarkCallTLS is BenchmarkCall over TLS.
+func BenchmarkCallTLS(b *testing.B) { benchCall(b, secured(tlstest.NewAuthority(b), tcp.TLSRequired)) }
+
+func benchCall(b *testing.B, cfg *tcp.Config) {
 	svc := rpc.NewService(program)
 	rpc.Handle(svc, 1, func(_ *rpc.Request, args, res *oncrpc.Uint32) error {
 		*res = 2 * *args
 		return nil
 	})
-	s := listen(b, rpc.NewHandler(nil, svc), nil)
-	c := rpc.NewClient(dial(b, s.Addr(), nil), program, nil)
+	s := listen(b, rpc.NewHandler(nil, svc), cfg)
+	c := rpc.NewClient(dial(b, s.Addr(), cfg), program, nil)
 	call := func() {
 		args, res := oncrpc.Uint32(21), oncrpc.Uint32(0)
 		if err := c.Call(context.Background(), 1, &args, &res, nil); err != nil || res != 42 {
@@ -43,7 +49,30 @@ func BenchmarkCall(b *testing.B) {
 }
 
 // BenchmarkRead reads 1 MiB at a time.
-func BenchmarkRead(b *testing.B) {
+func BenchmarkRead(b *testing.B) { benchRead(b, &tcp.Config{Logger: quiet}) }
+
+// BenchmarkReadTLS is BenchmarkRead over TLS.
+func BenchmarkReadTLS(b *testing.B) { benchRead(b, secured(tlstest.NewAuthority(b), tcp.TLSRequired)) }
+
+// BenchmarkDial connects, plainly and over TLS, with certificates of both ends.
+func BenchmarkDial(b *testing.B) {
+	for name, cfg := range map[string]*tcp.Config{"plain": {Logger: quiet}, "TLS": secured(tlstest.NewAuthority(b), tcp.TLSRequired)} {
+		b.Run(name, func(b *testing.B) {
+			s := listen(b, newService(), cfg)
+			b.ReportAllocs()
+			for b.Loop() {
+				c, err := tcp.Dial(context.Background(), s.Addr(), cfg)
+				if err != nil {
+					b.Fatal(err)
+				}
+				double(b, c)
+				_ = c.Close()
+			}
+		})
+	}
+}
+
+func benchRead(b *testing.B, cfg *tcp.Config) {
 	const size = 1 << 20
 	p := oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
 	data := make([]byte, size)
@@ -52,8 +81,8 @@ func BenchmarkRead(b *testing.B) {
 		res.OK.Data = data
 		return nil
 	})
-	s := listen(b, rpc.NewHandler(nil, svc), &tcp.Config{})
-	c := rpc.NewClient(dial(b, s.Addr(), nil), p, nil)
+	s := listen(b, rpc.NewHandler(nil, svc), cfg)
+	c := rpc.NewClient(dial(b, s.Addr(), cfg), p, nil)
 	b.SetBytes(size)
 	b.ReportAllocs()
 	opt := &rpc.Options{ReplyBuf: make([]byte, size+1000)}

@@ -35,4 +35,15 @@
 // arrived: 64 KiB at first, then at most 32 times as much as came. A record that makes no progress
 // for Config.RecordTimeout ends the connection, as does a peer that reads nothing for
 // Config.SendTimeout. Config has limits for connections, too: in all, per source and per second.
+//
+// # TLS
+//
+// With Config.TLS, connections have RPC-with-TLS (RFC 9289). Each begins in plaintext. The client's
+// first Call, a probe with the flavour AUTH_TLS, asks for TLS. The handshake follows on the same
+// connection, and Calls in both directions then go over TLS. Conn.Peer returns the certificates of
+// the peer, which identify its host and no user. Handlers never see the flavour AUTH_TLS.
+//
+// The probe costs a round trip, and the handshake another. Plaintext after the probe ends the
+// connection. A handshake that fails is an ErrTLS, and never leads to plaintext. Over a stream that
+// NewConn gets, there is no probe.
 package tcp

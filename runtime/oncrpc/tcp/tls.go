@@ -28,8 +28,8 @@ type TLS struct {
 	Config *tls.Config
 
 	// WithoutALPN accepts a peer that names no application protocol. RFC 9289 §5 forbids that, but
-	// the tlshd of Debian 12 and 13, which does the handshakes of the Linux kernel, sends none. A
-	// peer that names another protocol is always refused.
+	// the tlshd of Debian (ktls-utils 1.0.0), which does the handshakes of the Linux kernel, sends
+	// none. A peer that names another protocol is always refused. DEVIATION(ADR 0068).
 	WithoutALPN bool
 
 	// Program and Version are those of the probe, which calls procedure 0. If Program is zero, a

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +30,27 @@ const patience = 20 * time.Second
 // secured returns a Config with TLS of an authority, for both ends.
 func secured(a *tlstest.Authority, mode tcp.TLSMode) *tcp.Config {
 	return &tcp.Config{TLS: tcp.TLS{Mode: mode, Config: a.Config()}, Logger: quiet}
+}
+
+// certificates makes the files of the example.
+func certificates(name string) (dir string, remove func()) {
+	var tb exampleTB
+	ca, _, _ := tlstest.NewAuthority(&tb).Write(func(c *x509.Certificate) { c.Subject.CommonName = name })
+	return filepath.Dir(ca), func() { _ = os.RemoveAll(filepath.Dir(ca)) }
+}
+
+// exampleTB is the part of a testing.TB that package tlstest uses.
+type exampleTB struct{ testing.TB }
+
+func (*exampleTB) Helper()           {}
+func (*exampleTB) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
+
+func (tb *exampleTB) TempDir() string {
+	dir, err := os.MkdirTemp("", "tls")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return dir
 }
 
 // lines is the destination of a log.
