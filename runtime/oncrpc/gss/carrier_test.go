@@ -45,6 +45,11 @@ func overTCP(t testing.TB, server, client oncrpc.Handler) carriertest.Conn {
 
 // overRDMA connects by RPC-over-RDMA.
 func overRDMA(version int) func(t testing.TB, server, client oncrpc.Handler) carriertest.Conn {
+	return overRDMAWith(rdmaio.Config{Versions: []int{version}})
+}
+
+func overRDMAWith(cfg rdmaio.Config) func(t testing.TB, server, client oncrpc.Handler) carriertest.Conn {
+	cfg.Logger = quiet
 	return func(t testing.TB, server, client oncrpc.Handler) carriertest.Conn {
 		net := mem.New(nil)
 		open := func(name string) *mem.Device {
@@ -57,11 +62,13 @@ func overRDMA(version int) func(t testing.TB, server, client oncrpc.Handler) car
 		listener, dialer := open("server"), open("client")
 		ctx, stop := context.WithTimeout(context.Background(), patience)
 		t.Cleanup(stop)
-		s, err := rdmaio.Listen(ctx, listener, "server", server, &rdmaio.Config{Versions: []int{version}, ReverseCredits: 8, Logger: quiet})
+		serving, calling := cfg, cfg
+		serving.ReverseCredits, calling.ReverseHandler = 8, client
+		s, err := rdmaio.Listen(ctx, listener, "server", server, &serving)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := rdmaio.Dial(ctx, dialer, s.Addr(), &rdmaio.Config{Versions: []int{version}, ReverseHandler: client, Logger: quiet})
+		c, err := rdmaio.Dial(ctx, dialer, s.Addr(), &calling)
 		if err != nil {
 			t.Fatal(err)
 		}

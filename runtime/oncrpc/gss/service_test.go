@@ -84,7 +84,13 @@ func TestService(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%v/%d tokens", name, service, tokens), func(t *testing.T) {
 					f, realm := newFile(), gsstest.NewRealm(tokens)
 					h := gss.NewHandler(f.handler(), realm.Acceptor(), nil)
-					c := secure(t, connect(t, h, nil), realm.Initiator("alice@REALM", "nfs@server"), service)
+					var apart atomic.Int64 // items and memory for results that came apart
+					front := oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+						results, _ := r.Room()
+						apart.Add(int64(len(r.Placed) + len(results)))
+						h.ServeRPC(r)
+					})
+					c := secure(t, connect(t, front, nil), realm.Initiator("alice@REALM", "nfs@server"), service)
 					data := bytes.Repeat([]byte("0123456789"), 30_001)
 					if err := write(t, c, data); err != nil {
 						t.Fatal(err)
@@ -106,6 +112,9 @@ func TestService(t *testing.T) {
 						if err != nil || !bytes.Equal(res.OK.Data, data) {
 							t.Errorf("%+v: %d bytes, %v", opt != nil, len(res.OK.Data), err)
 						}
+					}
+					if n, want := apart.Load(), service == gss.None && name != "tcp"; (n > 0) != want {
+						t.Errorf("%d items apart from their messages", n)
 					}
 					if s := h.Stats(); s.Contexts != 1 || s.Incomplete != 0 || s.Replays != 0 || s.BadChecksums != 0 {
 						t.Errorf("%+v", s)
