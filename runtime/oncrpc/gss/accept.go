@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // establish serves RPCSEC_GSS_INIT and RPCSEC_GSS_CONTINUE_INIT (RFC 2203 §5.2.2). The service and
@@ -45,8 +44,7 @@ func (in *incoming) token() (token []byte, refusal *oncrpc.ReplyError, err error
 		return nil, refusal, errors.New("gss: a creation request with items apart from the message (RFC 8166 §8.2.2)")
 	}
 	var arg InitArg
-	dec := xdr.NewDecoder(in.Message[in.body:], &xdr.DecoderOptions{Alias: true})
-	if err := errors.Join(arg.DecodeXDR(dec), dec.Done()); err != nil {
+	if err := decodeAll(in.Message[in.body:], &arg); err != nil {
 		return nil, refusal, fmt.Errorf("gss: rpc_gss_init_arg (RFC 2203 §5.2.2): %w", err)
 	}
 	if len(arg.Token) > maxToken {

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // CarrierConfig configures NewCarrier. A nil *CarrierConfig has the default in every field.
@@ -107,7 +106,11 @@ func (c *Carrier) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, e
 			refreshes++
 		}
 		c.release(ctx, a)
-		if !again {
+		switch {
+		case again:
+		case err == nil && problem && x.mayHaveRun:
+			return nil, &oncrpc.CallError{XID: xid, MayHaveRun: true, Err: oncrpc.Refused(x.refusal)}
+		default:
 			return reply, err
 		}
 	}
@@ -243,8 +246,7 @@ func (c *Carrier) destroy(ctx context.Context, a *association) error {
 		return fmt.Errorf("gss: RPCSEC_GSS_DESTROY: %w", err)
 	}
 	var head oncrpc.Header
-	dec := xdr.NewDecoder(reply.Message, &xdr.DecoderOptions{Alias: true})
-	if err := head.DecodeXDR(dec); err != nil {
+	if _, err := decode(reply.Message, &head); err != nil {
 		return fmt.Errorf("gss: reply to RPCSEC_GSS_DESTROY: %w", err)
 	}
 	return oncrpc.CheckReply(&head, call.XID())

@@ -21,8 +21,10 @@ func (h *Handler) verify(in *incoming) *session {
 	}
 	call := &in.head.Body.Call
 	signed := in.Message[:callStart+8+xdr.Padded(len(call.Cred.Body))] // the credential included
-	err := errors.New("not of flavour RPCSEC_GSS")
-	if call.Verf.Flavor == oncrpc.RPCSecGSS {
+	var err error
+	if call.Verf.Flavor != oncrpc.RPCSecGSS {
+		err = fmt.Errorf("flavour %v, expected %v", call.Verf.Flavor, oncrpc.RPCSecGSS)
+	} else {
 		err = s.mech.VerifyMIC(signed, call.Verf.Body)
 	}
 	refusal := oncrpc.AuthStatCredProblem
@@ -199,14 +201,14 @@ func (a *answerer) Reply(m oncrpc.Message, done func(error)) {
 // protect returns the reply with a verifier, and with protected results if it is a successful one.
 func (a *answerer) protect(m *oncrpc.Message) (oncrpc.Message, error) {
 	var head oncrpc.Header
-	dec := xdr.NewDecoder(m.Inline, &xdr.DecoderOptions{Alias: true})
-	if m.CheckReply(a.xid) != nil || head.DecodeXDR(dec) != nil || head.Body.Reply.Stat == oncrpc.Denied {
+	_, err := decode(m.Inline, &head)
+	if err != nil || m.CheckReply(a.xid) != nil || head.Body.Reply.Stat == oncrpc.Denied {
 		return *m, nil // RFC 2203 §5.3.3.3; the carrier refuses a message that is no reply
 	}
 	accepted := &head.Body.Reply.Accepted
 	rest := 12 + 8 + xdr.Padded(len(accepted.Verf.Body)) // offset of what follows the verifier
 	b := append(make([]byte, 0, m.Size(nil)+overhead(&a.session.info, a.service)), m.Inline[:12]...)
-	b, err := appendVerf(b, a.session.mech, seqBytes(a.seq))
+	b, err = appendVerf(b, a.session.mech, seqBytes(a.seq))
 	if err != nil { // RFC 2203 §5.3.3.4.1
 		b, failed := oncrpc.NewAuthError(a.xid, oncrpc.AuthStatCtxProblem).AppendBinary(nil)
 		a.Responder.Report(fmt.Errorf("gss: the verifier of a reply: %w", err))

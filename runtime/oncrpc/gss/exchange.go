@@ -16,6 +16,7 @@ type exchange struct {
 	call       *oncrpc.Call
 	plain      oncrpc.Call // as the caller passed it
 	mayHaveRun bool
+	refusal    oncrpc.AuthStat // of a server that refused the context
 
 	// The fields below are of one context.
 	mech    Context
@@ -149,8 +150,7 @@ func (x *exchange) offer(info *Info) {
 // open checks a reply and removes its protection, in its memory except for Privacy.
 func (x *exchange) open(reply *oncrpc.Reply) (problem bool, err error) {
 	var head oncrpc.Header
-	dec := xdr.NewDecoder(reply.Message, &xdr.DecoderOptions{Alias: true})
-	if err := head.DecodeXDR(dec); err != nil {
+	if _, err := decode(reply.Message, &head); err != nil {
 		return false, fmt.Errorf("header of the reply: %w", err)
 	}
 	xid := x.plain.XID()
@@ -158,9 +158,10 @@ func (x *exchange) open(reply *oncrpc.Reply) (problem bool, err error) {
 		return false, oncrpc.CheckReply(&head, xid)
 	}
 	if r := &head.Body.Reply; r.Stat == oncrpc.Denied {
-		why := r.Rejected.AuthStat
-		problem = r.Rejected.Stat == oncrpc.AuthError && (why == oncrpc.AuthStatCredProblem || why == oncrpc.AuthStatCtxProblem)
-		if problem && why == oncrpc.AuthStatCtxProblem || len(x.sent) > 1 {
+		x.refusal = r.Rejected.AuthStat
+		stale := x.refusal == oncrpc.AuthStatCtxProblem
+		problem = r.Rejected.Stat == oncrpc.AuthError && (stale || x.refusal == oncrpc.AuthStatCredProblem)
+		if problem && stale || len(x.sent) > 1 {
 			x.mayHaveRun = true // RFC 2203 §5.3.3.4.1: also if the reply could not be protected
 		}
 		return problem, nil

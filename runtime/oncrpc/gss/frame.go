@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -105,13 +106,12 @@ func appendData(b []byte, seq uint32, m *oncrpc.Message, head int) []byte {
 // of message, except for Privacy. There must be head bytes before at.
 func openBody(c Context, s Service, seq uint32, message []byte, at, head int) ([]byte, error) {
 	var plain []byte
-	dec := xdr.NewDecoder(message[at:], &xdr.DecoderOptions{Alias: true})
 	switch s {
 	case None:
 		return message[at-head:], nil
 	case Integrity:
 		var d IntegData
-		if err := errors.Join(d.DecodeXDR(dec), dec.Done()); err != nil {
+		if err := decodeAll(message[at:], &d); err != nil {
 			return nil, fmt.Errorf("%w: rpc_gss_integ_data (RFC 2203 §5.3.2.2): %w", ErrBody, err)
 		}
 		if err := c.VerifyMIC(d.Body, d.Checksum); err != nil {
@@ -123,7 +123,7 @@ func openBody(c Context, s Service, seq uint32, message []byte, at, head int) ([
 		}
 	case Privacy:
 		var d PrivData
-		if err := errors.Join(d.DecodeXDR(dec), dec.Done()); err != nil {
+		if err := decodeAll(message[at:], &d); err != nil {
 			return nil, fmt.Errorf("%w: rpc_gss_priv_data (RFC 2203 §5.3.2.3): %w", ErrBody, err)
 		}
 		var err error
@@ -150,6 +150,33 @@ func overhead(info *Info, s Service) int {
 		n += 4 + 4 + xdr.Padded(info.WrapOverhead)
 	}
 	return n
+}
+
+// decoders has decoders whose values point into their input.
+var decoders = sync.Pool{New: func() any { return xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true}) }}
+
+// decode decodes a value from the start of b, into which it then points, and returns its size.
+func decode(b []byte, v xdr.Value) (size int, err error) {
+	dec := decoders.Get().(*xdr.Decoder)
+	dec.Reset(b)
+	err = v.DecodeXDR(dec)
+	size = dec.Offset()
+	dec.Reset(nil)
+	decoders.Put(dec)
+	return size, err
+}
+
+// decodeAll decodes a value that takes the whole of b.
+func decodeAll(b []byte, v xdr.Value) error {
+	dec := decoders.Get().(*xdr.Decoder)
+	dec.Reset(b)
+	err := v.DecodeXDR(dec)
+	if err == nil {
+		err = dec.Done()
+	}
+	dec.Reset(nil)
+	decoders.Put(dec)
+	return err
 }
 
 // seqBytes returns a sequence number in the form that its checksum covers (RFC 2203 §5.3.3.2).

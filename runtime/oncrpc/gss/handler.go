@@ -5,14 +5,12 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // HandlerConfig configures NewHandler. A nil *HandlerConfig has the default in every field.
@@ -115,7 +113,7 @@ type HandlerStats struct {
 
 // NewHandler returns a Handler that makes contexts with clients, checks calls of the flavour
 // RPCSEC_GSS, and passes them to next without their protection. The protection of the replies is
-// added when next answers. cfg may be nil.
+// added when next answers. cfg may be nil. It blocks as next and mech do.
 //
 // A reply cache stands behind it:
 //
@@ -149,15 +147,14 @@ type incoming struct {
 
 // ServeRPC implements oncrpc.Handler.
 func (h *Handler) ServeRPC(r *oncrpc.Request) {
-	dec := xdr.NewDecoder(r.Message, &xdr.DecoderOptions{Alias: true})
 	in := &incoming{Request: r}
-	err := in.head.DecodeXDR(dec)
+	size, err := decode(r.Message, &in.head)
 	call := &in.head.Body.Call
 	if err != nil || call.RPCVers != oncrpc.Version || call.Cred.Flavor != oncrpc.RPCSecGSS {
 		h.other(in, err)
 		return
 	}
-	in.body = dec.Offset()
+	in.body = size
 	if refusal, err := in.parse(); err != nil {
 		h.refuse(in, refusal, err)
 		return
@@ -205,16 +202,14 @@ func (in *incoming) parse() (*oncrpc.ReplyError, error) {
 			return oncrpc.Refused(why), fmt.Errorf("gss: version %d of RPCSEC_GSS, expected %d (RFC 2203 §5.1)", v, Version1)
 		}
 	}
-	bad := oncrpc.Refused(oncrpc.AuthStatBadCred)
-	dec := xdr.NewDecoder(body, &xdr.DecoderOptions{Alias: true})
 	var cred Cred
-	if err := errors.Join(cred.DecodeXDR(dec), dec.Done()); err != nil {
-		return bad, fmt.Errorf("gss: credential (RFC 2203 §5): %w", err)
+	if err := decodeAll(body, &cred); err != nil {
+		return oncrpc.Refused(oncrpc.AuthStatBadCred), fmt.Errorf("gss: credential (RFC 2203 §5): %w", err)
 	}
 	in.cred = cred.V1
 	control := in.cred.Proc == ProcInit || in.cred.Proc == ProcContinueInit
 	if !control && !in.cred.Service.Valid() {
-		return bad, fmt.Errorf("gss: service %d in the credential, expected 1 to 3 (RFC 2203 §5.3.3.3)", in.cred.Service)
+		return oncrpc.Refused(oncrpc.AuthStatBadCred), fmt.Errorf("gss: service %d in the credential, expected 1 to 3 (RFC 2203 §5.3.3.3)", in.cred.Service)
 	}
 	return nil, nil
 }

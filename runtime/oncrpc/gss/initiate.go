@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // errAgain reports that the connection was lost while a context was made. A mechanism may take a
@@ -143,15 +142,15 @@ func (e *establishment) request(ctx context.Context, proc Proc) (res InitRes, ve
 	if err != nil {
 		return res, nil, fmt.Errorf("%v: %w", proc, err)
 	}
-	dec := xdr.NewDecoder(reply.Message, &xdr.DecoderOptions{Alias: true})
 	var head oncrpc.Header
-	if err := head.DecodeXDR(dec); err != nil {
+	size, err := decode(reply.Message, &head)
+	if err != nil {
 		return res, nil, fmt.Errorf("header of the reply to %v: %w", proc, err)
 	}
 	if err := oncrpc.CheckReply(&head, xid); err != nil {
 		return res, nil, fmt.Errorf("%v: %w", proc, err)
 	}
-	if err := errors.Join(res.DecodeXDR(dec), dec.Done()); err != nil {
+	if err := decodeAll(reply.Message[size:], &res); err != nil {
 		return res, nil, fmt.Errorf("rpc_gss_init_res (RFC 2203 §5.2.3.1): %w", err)
 	}
 	return res, &head.Body.Reply.Accepted.Verf, nil

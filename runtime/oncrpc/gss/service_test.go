@@ -247,8 +247,15 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// A server that refuses each context in turn gets a bounded number of calls.
+// A server that refuses each context in turn gets a bounded number of calls. After
+// RPCSEC_GSS_CTXPROBLEM they may have run (RFC 2203 §5.3.3.4.1).
 func TestRefreshBounded(t *testing.T) {
+	for _, why := range []oncrpc.AuthStat{oncrpc.AuthStatCredProblem, oncrpc.AuthStatCtxProblem} {
+		t.Run(why.String(), func(t *testing.T) { testRefreshBounded(t, why) })
+	}
+}
+
+func testRefreshBounded(t *testing.T, why oncrpc.AuthStat) {
 	realm := gsstest.NewRealm(2)
 	h := gss.NewHandler(newFile().handler(), realm.Acceptor(), nil)
 	contexts, calls := 0, 0
@@ -260,12 +267,16 @@ func TestRefreshBounded(t *testing.T) {
 		}
 		calls++
 		xid, _, _ := oncrpc.Peek(r.Message)
-		b, _ := oncrpc.NewAuthError(xid, oncrpc.AuthStatCredProblem).AppendBinary(nil)
+		b, _ := oncrpc.NewAuthError(xid, why).AppendBinary(nil)
 		r.Reply(oncrpc.Message{Inline: b}, nil)
 	}), nil)
 	err := write(t, secure(t, conn, realm.Initiator("alice", "s"), gss.Integrity), nil)
 	var refused *oncrpc.ReplyError
-	if !errors.As(err, &refused) || refused.Auth != oncrpc.AuthStatCredProblem || contexts != 3 || calls != 3 {
+	var failed *rpc.Error
+	if !errors.As(err, &failed) || failed.MayHaveRun != (why == oncrpc.AuthStatCtxProblem) {
+		t.Errorf("%v, may have run: %v", err, failed != nil && failed.MayHaveRun)
+	}
+	if !errors.As(err, &refused) || refused.Auth != why || contexts != 3 || calls != 3 {
 		t.Errorf("%v after %d contexts and %d calls", err, contexts, calls)
 	}
 }

@@ -1,0 +1,22 @@
+package oncrpc
+
+import "testing"
+
+func TestHostOf(t *testing.T) {
+	for addr, want := range map[string][2]string{
+		"192.0.2.1:2049":            {"192.0.2.1", "192.0.2.1"},
+		"[::ffff:192.0.2.1]:2049":   {"::ffff:192.0.2.1", "192.0.2.1"},
+		"[2001:db8:1:2:3:4:5:6]:1":  {"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"},
+		"[fe80::1%eth0]:1":          {"fe80::1%eth0", "fe80::/64"},
+		"192.0.2.1":                 {"192.0.2.1", "192.0.2.1"},
+		"client":                    {"client", "client"},
+		"host.example:1":            {"host.example", "host.example"},
+		"pipe":                      {"pipe", "pipe"},
+		"":                          {"", ""},
+		"[2001:db8:1:2:ffff::]:999": {"2001:db8:1:2:ffff::", "2001:db8:1:2::/64"},
+	} {
+		if host, source := HostOf(addr); host != want[0] || source != want[1] {
+			t.Errorf("%q: %q, %q, want %q", addr, host, source, want)
+		}
+	}
+}
