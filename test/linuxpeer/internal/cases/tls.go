@@ -25,9 +25,10 @@ func tlsCases() []Case {
 		{Name: "tls/probe", Timeout: time.Minute, Run: tlsProbes},
 		{Name: "tls/server", Timeout: time.Minute, Run: tlsServer},
 		{Name: "tls/server-mutual", Timeout: time.Minute, Run: tlsServerMutual},
+		{Name: "tls/recovery", Timeout: time.Minute, Run: tlsRecovery},
 		{Name: "tls/client", Timeout: time.Minute, Run: tlsClient},
 		{Name: "tls/client-mutual", Timeout: time.Minute, Run: tlsClientMutual},
-		{Name: "tls/client-refused", Timeout: time.Minute, Run: tlsClientRefused},
+		{Name: "tls/client-refused", Timeout: 2 * time.Minute, Run: tlsClientRefused},
 		{Name: "tls/no-tlshd", Timeout: time.Minute, Run: tlsNoDaemon},
 	}
 }
@@ -220,6 +221,27 @@ func tlsServerMutual(t *T) {
 	_, without := either.lookUp(t, anonymous)
 	t.Report(Finding{What: "LOOKUP on an export with xprtsec=tls:mtls, over TLS, with a certificate and without", Saw: with + ", " + without})
 	t.Say("1 MiB in %d READ", calls)
+}
+
+// tlsRecovery resets connections in the middle of a transfer. Each new one has a session of its
+// own.
+func tlsRecovery(t *T) {
+	a := startTLSHD(t)
+	s := exportTLS(t, "tls", 11)
+	cutter, err := nfs.NewCutter(t.Forward(nfsTCP), 100_000, 700_000)
+	t.Must(err)
+	t.Cleanup(func() { t.Must(cutter.Close()) })
+	conn, err := tcp.NewClient(cutter.Addr(), &tcp.ClientConfig{Conn: &tcp.Config{TLS: a.clientTLS()}, MinBackoff: 50 * time.Millisecond})
+	t.Must(err)
+	t.Cleanup(func() { t.Must(conn.Close()) })
+	cred, err := nfs.Cred(0, 0)
+	t.Must(err)
+	upload(t, &mounted{Client: nfs.NewClient(conn, nfs.Config{Cred: cred}), root: s.root}, random(2<<20), 64<<10, 8)
+	stats := conn.Stats()
+	if cutter.Cuts() != 2 || stats.Connects < 3 {
+		t.Errorf("%d connections cut, expected 2; %+v", cutter.Cuts(), stats)
+	}
+	t.Say("%d connections reset, %d calls sent again", cutter.Cuts(), stats.Retransmissions)
 }
 
 // tlsNoDaemon demands TLS of a server whose host does not run tlshd.

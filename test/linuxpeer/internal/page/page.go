@@ -27,9 +27,9 @@ const head = `# What Linux does as the peer
 <!-- Written by: go run ./test/linuxpeer -write [-kernel NAME]. Do not edit. -->
 
 ` + "`make interop`" + ` talks to a Linux kernel in a virtual machine ([linux-peer.md](linux-peer.md)): its software iWARP
-(siw), its NFS server and client over RDMA, and the tools of rdma-core. This page has what the kernel was seen to do,
-beside what the documents require. A row with **yes** in the last column is a deviation of Linux. Every run compares
-the kernel with this page.
+(siw), its NFS server and client over RDMA and over TCP with TLS, and the tools of rdma-core. This page has what the
+kernel was seen to do, beside what the documents require. A row with **yes** in the last column is a deviation of Linux.
+Every run compares the kernel with this page.
 `
 
 // begin marks a section's first line.
