@@ -53,7 +53,7 @@ func (c *callCmd) run(ctx context.Context, env environment) error {
 	host, port, err := splitHostPort(c.Host, "0")
 	switch {
 	case c.Procedure == "":
-		err = errors.New("PROCEDURE is missing")
+		return c.missing(env)
 	case lines && c.File == "-":
 		err = errors.New("FILE and -d are both standard input")
 	case c.Template:
@@ -84,6 +84,15 @@ func (c *callCmd) run(ctx context.Context, env environment) error {
 		return caller.lines(ctx)
 	}
 	return caller.once(ctx)
+}
+
+// missing returns a usage error that has the procedures of the file.
+func (c *callCmd) missing(env environment) error {
+	f := &failure{code: exitUsage, stage: "call", err: errors.New("PROGRAM.VERSION.PROCEDURE is missing")}
+	if unit, err := c.compile(env, c.File); err == nil {
+		f.help = some(dynamic.Procedures(unit.Unit))
+	}
+	return f
 }
 
 // printTemplate prints arguments to fill in.

@@ -223,7 +223,7 @@ func TestCallInput(t *testing.T) {
 	for args, want := range map[string]string{
 		"-d - - h:1 " + put:                                         "FILE and -d are both standard input",
 		notesFile + " 127.0.0.1:1 " + put:                           "-d is missing",
-		notesFile + " 127.0.0.1:1":                                  "PROCEDURE is missing",
+		notesFile + " 127.0.0.1:1":                                  "PROCEDURE is missing\ntry: NOTES.NOTES_V1.NOTES_NULL, NOTES",
 		notesFile + " :1 " + put:                                    "found no host",
 		"-W 0s " + notesFile + " h:1 " + put:                        "-W is 0s",
 		"-cred sys:1 " + notesFile + " h:1 " + put:                  "UID:GID",

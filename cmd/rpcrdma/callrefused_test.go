@@ -78,8 +78,8 @@ func TestCallRefusedOverRDMA(t *testing.T) {
 	}
 }
 
-// Lines go on after a connection is lost: the call is not repeated, the next one has a connection of
-// its own.
+// Lines go on after a connection is lost: the call is not repeated, and the next one has another
+// connection.
 func TestCallLinesReconnect(t *testing.T) {
 	l := listener(t, func(c net.Conn) {
 		_, _ = io.ReadFull(c, make([]byte, 40))
@@ -128,6 +128,23 @@ func TestCallHostileServer(t *testing.T) {
 	})
 	if code, _, errs := call("", "-d", `"a"`, notesFile, mark.Addr().String(), "NOTES.NOTES_V1.NOTES_GET"); code != exitPeer || !strings.Contains(errs, "-max-reply") {
 		t.Errorf("a record of 2 GiB: exit %d, %s", code, errs)
+	}
+}
+
+// A reply that is cut off anywhere, or has one byte more, is refused.
+func TestCallTruncatedReply(t *testing.T) {
+	whole := func(xid uint32) []byte {
+		return encoded(oncrpc.NewReply(xid, oncrpc.Success), 0, 0, 0, 0, 0, 0, 0, 1, 'a', 0, 0, 0, 0, 0, 0, 3, 1, 2, 3, 0)
+	}
+	n := len(whole(0))
+	for i := range n + 2 {
+		addr := scripted(t, func(xid uint32) []byte { return append(whole(xid), 0)[:i] })
+		code, out, errs := call("", "-W", "10s", "-d", `"a"`, notesFile, addr, "NOTES.NOTES_V1.NOTES_GET")
+		switch {
+		case i == n && code == exitDone && strings.Contains(out, "010203"):
+		case i == n || code != exitPeer || out != "" || errs == "":
+			t.Errorf("%d of %d bytes: exit %d, %s%s", i, n, code, out, errs)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ Examples:
 
 FILE is an interface file, with its sidecar beside it, as for xdrgen; - is standard input, such as
 the output of tools/extract for a document of the IETF. Program, version and procedure have names or
-numbers. Without PORT, the host's rpcbind is asked over TCP, and the port is 20049 over RDMA.
+numbers. Without PORT, the host's rpcbind is asked; for NFS over RDMA it is 20049.
 
 Arguments and results have the form that xdrgen help json describes: opaque data are hex, or
 {"text": ...} or {"base64": ...} in arguments. One argument is given as it is, several are an object

@@ -66,22 +66,26 @@ func procedure(u *ir.Unit, name string) (*dynamic.Procedure, error) {
 	if !errors.As(err, &none) {
 		return nil, f
 	}
-	const most = 12
 	near, ok := diag.Nearest(name, dynamic.Procedures(u))
 	if !ok {
 		near, ok = diag.Nearest(none.Name, none.Names)
 	}
-	switch {
-	case ok:
-		f.help = near
-	case len(none.Names) == 0:
-		f.help = "a file with a program: this one declares no procedures"
-	case len(none.Names) > most:
-		f.help = fmt.Sprintf("%s, or one of %d more", strings.Join(none.Names[:most], ", "), len(none.Names)-most)
-	default:
-		f.help = strings.Join(none.Names, ", ")
+	if f.help = near; !ok {
+		f.help = some(none.Names)
 	}
 	return nil, f
+}
+
+// some returns the first names of a list, and how many more there are.
+func some(names []string) string {
+	const most = 12
+	switch n := len(names); {
+	case n == 0:
+		return "a file with a program: this one declares no procedures"
+	case n > most:
+		return fmt.Sprintf("%s, or one of %d more", strings.Join(names[:most], ", "), n-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // bindings returns the items that the sidecars of a unit make eligible for direct placement.

@@ -60,22 +60,23 @@ type remote struct {
 	close func() error
 }
 
-// connect connects to a host. If port is 0, rpcbind is asked over TCP, and over RDMA it is the port
-// of NFS over RDMA. The error is a *failure.
+// connect connects to a host. If port is 0, the host's rpcbind is asked, but not for NFS over RDMA,
+// which has a port of its own (RFC 8166 §5; R316). The error is a *failure.
 func (f *remoteFlags) connect(ctx context.Context, env environment, host string, port uint16, p oncrpc.Program, wait time.Duration) (*remote, error) {
-	if f.Carrier == "rdma" {
-		if port == 0 {
-			port = oncrpc.PortNFSRDMA
-		}
-		return f.overRDMA(ctx, env, host, joinAddress(host, port), wait)
-	}
 	addr := joinAddress(host, port)
-	if port == 0 {
-		at, err := rpcbind.Resolve(ctx, host, p.Number, p.Version, "tcp", nil)
+	switch {
+	case port != 0:
+	case f.Carrier == "rdma" && p.Number == nfsProgram:
+		addr = joinAddress(host, oncrpc.PortNFSRDMA)
+	default:
+		at, err := rpcbind.Resolve(ctx, host, p.Number, p.Version, f.Carrier, nil)
 		if err != nil {
 			return nil, explainLookup(joinAddress(host, rpcbind.Port), err)
 		}
 		addr = at.String()
+	}
+	if f.Carrier == "rdma" {
+		return f.overRDMA(ctx, env, host, addr, wait)
 	}
 	cfg := &tcp.Config{MaxRecord: int(f.MaxReply), TLS: tcp.TLS{Mode: tlsModes[f.TLS], WithoutALPN: f.NoALPN, Program: p.Number, Version: p.Version}}
 	var err error

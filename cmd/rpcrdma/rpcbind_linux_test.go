@@ -95,12 +95,19 @@ func withRpcbind(t *testing.T, server, ip string) {
 	if code, out, errs := call("", notesFile, "localhost", "NOTES.NOTES_V1.NOTES_LIST"); code != exitDone || strings.TrimSpace(out) != "[]" {
 		t.Errorf("call without a port: exit %d, %s%s", code, out, errs)
 	}
+	if code, out, errs := call("", "-carrier", "rdma", notesFile, "localhost", "NOTES.NOTES_V1.NOTES_LIST"); code != exitDone || strings.TrimSpace(out) != "[]" {
+		t.Errorf("call over RDMA without a port: exit %d, %s%s", code, out, errs)
+	}
+	getattr := []string{"-d", `{"object":{"data":""}}`, "../../spec/x/nfs3/nfs3.x", "localhost", "100003.3.1"}
+	if code, _, errs := call("", append([]string{"-carrier", "rdma"}, getattr...)...); code != exitFailed || !strings.Contains(errs, ":20049") {
+		t.Errorf("NFS over RDMA without a port: exit %d, %s", code, errs)
+	}
 	// A call of an interface file to rpcbind itself, whose table has these entries.
 	host := net.JoinHostPort("localhost", "111")
 	if code, out, errs := call("", "../../spec/x/rpcbind/rpcbind.x", host, "100000.4.4"); code != exitDone || !strings.Contains(out, `"r_owner": "superuser"`) {
 		t.Errorf("dump: exit %d, %s%s", code, out, errs)
 	}
-	if code, _, errs := call("", "-d", `{"object":{"data":""}}`, "../../spec/x/nfs3/nfs3.x", "localhost", "100003.3.1"); code != exitPeer || !strings.Contains(errs, "not registered") {
+	if code, _, errs := call("", getattr...); code != exitPeer || !strings.Contains(errs, "not registered") {
 		t.Errorf("an unknown program: exit %d, %s", code, errs)
 	}
 }
