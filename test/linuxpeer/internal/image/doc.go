@@ -11,6 +11,7 @@
 //
 //	lock         held during a build; the system releases it when a process is killed
 //	apt/         apt's state and the downloaded packages, which a later build uses again
+//	apt-SUITE/   the same for programs of a later release, see [Later]
 //	image-KEY/   a finished image: kernel, initramfs, manifest.json
 //	build-KEY/   a build in progress or interrupted; the next build removes it
 //
