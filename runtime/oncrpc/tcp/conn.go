@@ -55,6 +55,7 @@ type Conn struct {
 	err       error     // why it is down
 	draining  bool
 	secured   bool // the stream is TLS; changed by the goroutine that reads
+	switching bool // the TLS handshake is in progress
 	queue     queue
 	stalled   bool      // with MaxRequests; its reader fills the read buffer
 	writes    bool      // a goroutine writes
@@ -354,7 +355,7 @@ func (c *Conn) Close() error {
 func (c *Conn) drain() {
 	c.mu.Lock()
 	c.draining = true
-	for c.err == nil && (c.requests > 0 || c.writes) {
+	for c.err == nil && !c.switching && (c.requests > 0 || c.writes) {
 		c.wake.Wait()
 	}
 	c.mu.Unlock()

@@ -228,7 +228,7 @@ func (c *Conn) quiesce() (ok bool, err error) {
 		case c.writes:
 			c.wake.Wait() // for Config.SendTimeout at most
 		default:
-			c.writes = true
+			c.writes, c.switching = true, true
 			return true, nil
 		}
 	}
@@ -242,7 +242,7 @@ func (c *Conn) continueOver(stream *tlsstream.Conn) error {
 	if c.err != nil {
 		return c.err
 	}
-	c.secured, c.began = true, false
+	c.secured, c.switching, c.began = true, false, false
 	c.setStream(stream)
 	c.startFirst()
 	if c.writes = false; c.queue.first != nil {

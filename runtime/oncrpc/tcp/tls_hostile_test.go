@@ -487,11 +487,14 @@ func TestTLSSlowHandshakes(t *testing.T) {
 // plaintext Calls do not prolong.
 func TestTLSHandshakeTimeout(t *testing.T) {
 	a := tlstest.NewAuthority(t)
-	config := a.Config()
+	config, client, now := a.Config(), ofServer(a), time.Now()
+	config.Time = func() time.Time { return now } // of the certificates
+	client.Time = config.Time
 	for name, tt := range map[string]struct {
 		send  [][]byte // one a second
 		after time.Duration
 	}{
+		"nothing in TLS":        {nil, 5 * time.Second},
 		"nothing":               {nil, 5 * time.Second},
 		"plaintext Calls":       {[][]byte{goodCall(1), goodCall(2), goodCall(3)}, 5 * time.Second},
 		"a probe":               {[][]byte{probeCall(1)}, 7 * time.Second},
@@ -505,7 +508,15 @@ func TestTLSHandshakeTimeout(t *testing.T) {
 				TLS: tcp.TLS{Mode: tcp.TLSRequired, Config: config, HandshakeTimeout: 7 * time.Second},
 			})
 			start := time.Now()
-			go func() { _, _ = io.Copy(io.Discard, theirs) }()
+			if name == "nothing in TLS" {
+				x, err := askTLS(theirs, client)
+				if err != nil {
+					t.Fatal(err)
+				}
+				go func() { _, _ = io.Copy(io.Discard, x) }()
+			} else {
+				go func() { _, _ = io.Copy(io.Discard, theirs) }()
+			}
 			go func() {
 				for _, b := range tt.send {
 					_, _ = theirs.Write(b)
@@ -570,6 +581,32 @@ func TestTLSProbeBehindCalls(t *testing.T) {
 	}
 	_, _ = x.Write(goodReply(5))
 	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A client that closes while its probe waits for a handler is noticed, and Shutdown does not wait
+// for a handshake.
+func TestTLSEndDuringProbe(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	held := make(chan *oncrpc.Request, 1)
+	s := listen(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) { held <- r }), secured(a, tcp.TLSWanted))
+	c := raw(t, s.Addr())
+	_, _ = c.Write(append(goodCall(1), probeCall(2)...))
+	r := <-held
+	_ = c.Close()
+	select {
+	case <-r.Context().Done():
+	case <-time.After(patience):
+		t.Error("the end of the client was not noticed")
+	}
+	r.Drop(nil)
+	c = raw(t, s.Addr())
+	_, _ = c.Write(probeCall(1))
+	expect(t, "the reply", c, startTLS(1))
+	ctx, stop := context.WithTimeout(context.Background(), patience/4) // HandshakeTimeout is twice that
+	defer stop()
+	if err := s.Shutdown(ctx); err != nil {
 		t.Error(err)
 	}
 }
