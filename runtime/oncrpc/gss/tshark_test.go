@@ -1,0 +1,86 @@
+package gss_test
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/pcapng"
+	"github.com/rpcrdma/rpcrdma/internal/tshark"
+	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss/gsstest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+)
+
+// Wireshark reads our messages as RPCSEC_GSS: the creation of a context, calls with each service,
+// and the destruction, each of the context that was created. Nothing is malformed.
+func TestTshark(t *testing.T) {
+	witness.Program(t, "tshark")
+	nfs := oncrpc.Program{Number: 100003, Version: 3} // Wireshark shows the tokens of known programs only
+	for _, service := range services {
+		t.Run(service.String(), func(t *testing.T) {
+			var out bytes.Buffer
+			realm := gsstest.NewRealm(4)
+			h := gss.NewHandler(rpc.NewHandler(nil, rpc.NewService(nfs)), realm.Acceptor(), nil)
+			ours, theirs := net.Pipe()
+			server := tcp.ServeConn(theirs, h, &tcp.Config{Logger: quiet})
+			recorded := pcapng.Record(ours, pcapng.Recording{File: pcapng.NewFile(&out, 0), Name: "client", Initiator: true})
+			conn := tcp.NewConn(recorded, &tcp.Config{Logger: quiet})
+			c := secure(t, conn, realm.Initiator("alice", "s"), service)
+			client := rpc.NewClient(c, nfs, nil)
+			for range 2 {
+				if err := client.Call(soon(t), 0, nil, nil, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.Close(soon(t)); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = conn.Close(), server.Close()
+
+			in := tshark.Input{File: filepath.Join(t.TempDir(), "gss.pcapng"), Args: []string{"--disable-protocol", "gss-api"}} // gsstest has other tokens
+			if err := os.WriteFile(in.File, out.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if found := tshark.Complaints(t, in, ""); found != "" {
+				t.Errorf("Wireshark complains:\n%s", found)
+			}
+			protected := "" // Wireshark passes encrypted data to the dissector of the mechanism
+			if service == gss.Integrity {
+				protected = "GSS Checksum: "
+			}
+			want := [][]string{ // of each message
+				{"GSS Procedure: RPCSEC_GSS_INIT (1)", "GSS Token"},
+				{"GSS Major Status: 1", "GSS Sequence Window: 128", "GSS Context Length: 16"},
+				{"GSS Procedure: RPCSEC_GSS_CONTINUE_INIT (2)", "GSS Token"},
+				{"GSS Major Status: 0", "GSS Sequence Window: 128", "Flavor: RPCSEC_GSS (6)"},
+				{"GSS Procedure: RPCSEC_GSS_DATA (0)", "GSS Sequence Number: 1", "Created in frame: 4", protected},
+				{"Accept State: RPC executed successfully (0)", "Flavor: RPCSEC_GSS (6)", protected},
+				{"GSS Procedure: RPCSEC_GSS_DATA (0)", "GSS Sequence Number: 2", "Created in frame: 4", protected},
+				{"Accept State: RPC executed successfully (0)", "Flavor: RPCSEC_GSS (6)", protected},
+				{"GSS Procedure: RPCSEC_GSS_DESTROY (3)", "GSS Sequence Number: 3", "Created in frame: 4", "Destroyed in frame: 9"},
+				{"Accept State: RPC executed successfully (0)", "Flavor: RPCSEC_GSS (6)"},
+			}
+			shown := map[int]string{} // by packet
+			for _, p := range tshark.Parts(t, in, "rpc", "nfs") {
+				shown[p.Packet] += p.Text
+			}
+			if len(shown) != len(want) {
+				t.Fatalf("%d messages, want %d", len(shown), len(want))
+			}
+			for i := range want {
+				for _, line := range want[i] {
+					if text := shown[i+1]; !strings.Contains(text, line) {
+						t.Errorf("message %d has no line with %q:\n%s", i+1, line, text)
+					}
+				}
+			}
+		})
+	}
+}
