@@ -1,6 +1,7 @@
 package nfsd
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -165,6 +166,15 @@ func (s *Server) open(o object, flag int) (*os.File, error) {
 		return nil, failed(nfs3.StatusInval)
 	}
 	f, err := s.root.OpenFile(o.path, flag|openFlags, 0)
+	if errors.Is(err, fs.ErrPermission) && s.owner != 0 && uint32(o.attr.UID) == s.owner {
+		// The rights are checked already: see needData. A server that is not root needs the bits,
+		// too.
+		err = s.root.Chmod(o.path, fileMode(o.attr.Mode|0o600))
+		if err == nil {
+			f, err = s.root.OpenFile(o.path, flag|openFlags, 0)
+			err = errors.Join(err, s.root.Chmod(o.path, fileMode(o.attr.Mode)))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

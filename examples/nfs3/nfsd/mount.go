@@ -51,7 +51,7 @@ func (m mountServer) Mount(r *rpc.Request, args *mount3.DirPath, res *mount3.Mou
 // walk returns the handle of a directory by the path that a client names. It follows no symbolic
 // link.
 func (s *Server) walk(c *caller, dir string) (h nfs3.Handle, err error) {
-	rest, ok := strings.CutPrefix(dir, path.Clean("/"+s.cfg.Export))
+	rest, ok := strings.CutPrefix(dir, strings.TrimSuffix(path.Clean("/"+s.cfg.Export), "/"))
 	if !ok || rest != "" && rest[0] != '/' {
 		return h, failed(nfs3.StatusNoent)
 	}

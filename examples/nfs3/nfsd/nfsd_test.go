@@ -49,7 +49,8 @@ func newExport(t testing.TB, cfg nfsd.Config) *export {
 		check(t, os.Mkdir(dir, 0o777))
 		check(t, os.Chmod(dir, 0o777))
 	}
-	check(t, os.WriteFile(filepath.Join(e.outside, "canary"), []byte(canary), 0o666))
+	check(t, os.WriteFile(filepath.Join(e.outside, "canary"), []byte(canary), 0o644))
+	check(t, os.Chmod(filepath.Join(e.outside, "canary"), 0o644))
 	e.start(t)
 	t.Cleanup(func() {
 		check(t, e.server.Close())

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
@@ -28,8 +29,8 @@ func statOf(fi fs.FileInfo) (stat, error) {
 		UID: nfs3.UID(st.Uid), GID: nfs3.GID(st.Gid), Size: nfs3.Size(st.Size), Used: nfs3.Size(st.Blocks) * 512,
 		Rdev:   nfs3.SpecData{Specdata1: uint32(rdev>>8&0xfff | rdev>>32&^0xfff), Specdata2: uint32(rdev&0xff | rdev>>12&^0xff)},
 		FSID:   dev,
-		FileID: nfs3.FileID(st.Ino), Atime: nfs3.Time{Seconds: uint32(st.Atim.Sec), Nseconds: uint32(st.Atim.Nsec)},
-		Mtime: nfsTime(fi.ModTime()), Ctime: nfs3.Time{Seconds: uint32(st.Ctim.Sec), Nseconds: uint32(st.Ctim.Nsec)},
+		FileID: nfs3.FileID(st.Ino), Atime: nfsTime(time.Unix(st.Atim.Unix())),
+		Mtime: nfsTime(fi.ModTime()), Ctime: nfsTime(time.Unix(st.Ctim.Unix())),
 	}}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,7 +75,8 @@ func openTable(state string, root, gen uint64) (_ *table, err error) {
 	return t, errors.Join(t.writeAll(), os.Rename(name+".new", name))
 }
 
-// load reads the file of a table. It ends at a line that is incomplete, which a crash can leave.
+// load reads the file of a table. It skips lines that are incomplete, which a crash or a full disk
+// can leave: the files of these have stale handles.
 func (t *table) load(name string, gen uint64) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,14 +86,20 @@ func (t *table) load(name string, gen uint64) error {
 		return err
 	}
 	defer f.Close()
-	lines := json.NewDecoder(bufio.NewReader(f))
+	lines := bufio.NewReader(f)
 	for first := true; ; first = false {
 		var e entry
-		if err := lines.Decode(&e); err != nil {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
 			return nil
 		}
+		if err != nil {
+			return err
+		}
+		bad := json.Unmarshal(line, &e) != nil
 		switch {
-		case first && (e.Ino != t.root || gen != 0 && e.Gen != gen || len(e.Key) == 0):
+		case bad && !first:
+		case first && (bad || e.Ino != t.root || gen != 0 && e.Gen != gen || len(e.Key) == 0):
 			return nil // of another directory: its handles are refused
 		case first:
 			t.key = e.Key
