@@ -240,11 +240,10 @@ func (s *Server) write(c *caller, args *nfs3.WriteArgs, ok *nfs3.WriteResOK) (*o
 	if err != nil || len(args.Data) == 0 {
 		return f, err
 	}
-	n, err := f.WriteAt(args.Data, int64(args.Offset))
-	if n == 0 {
+	if _, err := f.WriteAt(args.Data, int64(args.Offset)); err != nil {
 		return f, err
 	}
-	ok.Count = nfs3.Count(n) // of a disk that fills: the client asks for the rest
+	ok.Count = args.Count
 	return f, c.clearSetID(f, &o.attr)
 }
 
