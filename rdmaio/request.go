@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -95,7 +94,12 @@ func (r *request) Drop(done func(error)) {
 // slog.Default without one, and to ServeEnd.HandlerErr.
 func (r *request) Report(err error) {
 	c := r.conn
-	c.shared.faults.Warn("rdmaio: a handler failed", "peer", c.RemoteAddr(), "xid", fmt.Sprintf("0x%08x", binary.BigEndian.Uint32(r.Message)), "reason", err)
+	with := []any{"peer", c.RemoteAddr(), "xid", fmt.Sprintf("0x%08x", binary.BigEndian.Uint32(r.Message)), "reason", err}
+	var panicked *oncrpc.PanicError
+	if errors.As(err, &panicked) {
+		with = append(with, "stack", string(panicked.Stack))
+	}
+	c.shared.faults.Warn("rdmaio: a handler failed", with...)
 	if r.end != nil {
 		r.end.HandlerErr = err
 	}
@@ -244,17 +248,19 @@ func (c *Conn) deliver(q *engine.Request) {
 // handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
 func (c *Conn) handle(r *request, h Handler) {
 	returned := false
+	prog, vers, proc, _ := oncrpc.Procedure(r.Message) // the message may be gone later
 	defer func() {
 		if returned {
 			return
 		}
 		v := recover()
-		if v == nil { // recover returns an error for panic(nil)
-			v = "it called runtime.Goexit, as testing.T.Fatal does"
+		if v == nil && r.answered.Load() && !c.set.NonBlocking {
+			return // only the goroutine ends
 		}
+		err, program := oncrpc.Panicked(v), &oncrpc.Program{Number: prog, Version: vers}
 		c.set.faults.Error("rdmaio: a handler panicked, its connection is closed",
-			"queue_pair", c.qp.Num(), "panic", v, "stack", string(debug.Stack()))
-		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("%w: %v", ErrPanic, v)})
+			"peer", c.RemoteAddr(), "queue_pair", c.qp.Num(), "call", program.Describe(proc), "panic", err.Value, "stack", string(err.Stack))
+		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
 		r.Request.Drop(nil) // by way of all Responders
 	}()
 	h.ServeRPC(&r.Request)

@@ -8,15 +8,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Errors of Requests, for errors.Is.
-var (
-	// ErrAnswered reports that Request.Reply or Request.Drop was called for a Request that had been
-	// answered.
-	ErrAnswered = errors.New("oncrpc: the Request was answered already")
-	// ErrPanic reports that a Handler panicked or ended its goroutine. This side then closed the
-	// connection.
-	ErrPanic = errors.New("oncrpc: a handler panicked")
-)
+// ErrAnswered reports that Request.Reply or Request.Drop was called for a Request that had been
+// answered.
+var ErrAnswered = errors.New("oncrpc: the Request was answered already")
 
 // Handler serves the Calls that a peer sends, over any carrier.
 type Handler interface {
@@ -24,10 +18,11 @@ type Handler interface {
 	// later, from any goroutine. Every Request must be answered once: its connection waits for that
 	// when it is closed. ServeRPC may block, unless the carrier is configured otherwise.
 	//
-	// A panic in ServeRPC is logged with its stack and closes the connection (ErrPanic), because
-	// the handler's state cannot be trusted and this layer has no answer for it. Its Request is
-	// dropped and must not be used any more. The same happens if ServeRPC ends its goroutine
-	// (runtime.Goexit, as testing.T.Fatal does).
+	// A panic that leaves ServeRPC is logged with its stack and closes the connection (ErrPanic),
+	// because the handler's state cannot be trusted and this layer has no answer for it. Its
+	// Request is dropped and must not be used any more. The same happens if ServeRPC ends its
+	// goroutine (runtime.Goexit, as testing.T.Fatal does), unless it has answered before and the
+	// goroutine is its own. Package rpc recovers panics of procedures and answers their calls.
 	ServeRPC(*Request)
 }
 
@@ -89,8 +84,9 @@ type Responder interface {
 	// has credits must reconnect.
 	Drop(done func(error))
 
-	// Report records an error of the handler that its answer does not contain. The carrier logs it.
-	// Call it before Reply or Drop. Package rpc calls it for every SYSTEM_ERR.
+	// Report records an error of the handler that its answer does not contain. The carrier logs it,
+	// a *PanicError in it with the stack. Call it before Reply or Drop. Package rpc calls it for
+	// every SYSTEM_ERR.
 	Report(err error)
 
 	// Serve passes the Request to h as the carrier passes Requests to its own Handler: within its

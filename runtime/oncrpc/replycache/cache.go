@@ -110,7 +110,12 @@ func (cfg *Config) settled(h oncrpc.Handler) Config {
 // that begin with a fixed XID need a Config.Client.
 //
 // A Call whose connection ends before it was executed is dropped, because its client may have sent
-// it again already.
+// it again already. If h drops a Call, for this reason or another, it is as if it had not come: the
+// same Calls that wait for its reply are served one after the other, each on its own connection,
+// and h may drop them as well. So h must not drop a Call that it has executed.
+//
+// If h panics or ends its goroutine and has not answered the Call, the reply to it is SYSTEM_ERR
+// when it is sent again, because it may have been executed in part.
 func New(h oncrpc.Handler, cfg *Config) *Cache {
 	return &Cache{
 		cfg: cfg.settled(h), next: h, seed: maphash.MakeSeed(),
@@ -231,8 +236,16 @@ func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, until time.
 	default:
 		e = c.add(key, source, r.Context())
 		c.mu.Unlock()
-		r.Responder = &recorder{Responder: r.Responder, cache: c, entry: e}
+		rec := &recorder{Responder: r.Responder, cache: c, entry: e}
+		r.Responder = rec
+		returned := false
+		defer func() {
+			if !returned { // it panicked, or ended its goroutine
+				rec.ended()
+			}
+		}()
 		c.next.ServeRPC(r)
+		returned = true
 	}
 }
 
@@ -326,6 +339,15 @@ func (r *recorder) Reply(m oncrpc.Message, done func(error)) {
 	r.Responder.Reply(m, done)
 }
 
+// ended keeps SYSTEM_ERR as the reply if there was none. The handler may have executed the Call, or
+// a part of it.
+func (r *recorder) ended() {
+	if !r.answered.Swap(true) {
+		b, _ := oncrpc.NewReply(r.entry.key.xid, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
+		r.cache.executed(r.entry, &oncrpc.Message{Inline: b})
+	}
+}
+
 // Drop implements oncrpc.Responder.
 func (r *recorder) Drop(done func(error)) {
 	if !r.answered.Swap(true) {
@@ -369,7 +391,7 @@ func (c *Cache) executed(e *cached, m *oncrpc.Message) {
 	}
 	for _, r := range waiting {
 		if m == nil {
-			r.Drop(nil)
+			go r.Serve(c) // the handler may have locked something
 		} else {
 			r.Reply(reply, nil)
 		}

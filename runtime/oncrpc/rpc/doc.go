@@ -101,6 +101,11 @@
 //   - RPC_MISMATCH, PROG_UNAVAIL, PROG_MISMATCH with the versions served, PROC_UNAVAIL;
 //   - GARBAGE_ARGS if the arguments cannot be decoded, or bytes follow them;
 //   - AUTH_ERROR if Service.Allow refuses the caller;
-//   - SYSTEM_ERR if the procedure returns an error that oncrpc.Refusal maps to no other status.
-//     The carrier logs such errors.
+//   - SYSTEM_ERR if the procedure returns an error that oncrpc.Refusal maps to no other status, or
+//     panics. The carrier logs such errors.
+//
+// A panic of a procedure, of an interceptor, of Service.Allow or of a value's methods is an error
+// that wraps oncrpc.ErrPanic, and so is the end of the goroutine by runtime.Goexit. The call alone
+// fails. With a reply cache it is not executed again. A procedure of HandleAsync that panics after
+// it has answered ends the connection.
 package rpc

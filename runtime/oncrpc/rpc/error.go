@@ -12,7 +12,8 @@ var (
 	// ErrOptions means that Options has fields that the procedure cannot use.
 	ErrOptions = errors.New("rpc: unusable Options")
 	// ErrDrop, returned by a procedure, ends its call without a reply. oncrpc.Request.Drop
-	// describes the cost.
+	// describes the cost. A call that is sent again after that is executed, also with a reply
+	// cache: a procedure that has changed something must not return ErrDrop.
 	ErrDrop = errors.New("rpc: no answer")
 	// ErrPadded means that a message was sent as RDMA_MSGP (rdmaio.Config.Legacy). Generated
 	// decoders do not support its padding.

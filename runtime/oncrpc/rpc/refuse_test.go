@@ -334,8 +334,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// A call without an answer ends with its context. A panic of a procedure ends the connection, but
-// not the program.
+// A call without an answer ends with its context, or with the connection.
 func TestNoAnswer(t *testing.T) {
 	w := newWorld(t, "mem")
 	svc := rpc.NewService(storeV1)
@@ -347,9 +346,10 @@ func TestNoAnswer(t *testing.T) {
 			answer(r.Context().Err())
 		}()
 	})
-	rpc.Handle(svc, store.ProcWrite, func(_ *rpc.Request, args *store.WriteArgs, _ *store.WriteRes) error {
+	rpc.Handle(svc, store.ProcWrite, func(r *rpc.Request, args *store.WriteArgs, _ *store.WriteRes) error {
 		if len(args.Data) > 0 {
-			panic("data")
+			go func() { _ = r.Conn().(*rdmaio.Conn).Close() }()
+			<-r.Context().Done()
 		}
 		return rpc.ErrDrop
 	})
@@ -376,7 +376,7 @@ func TestNoAnswer(t *testing.T) {
 	err := c.Call(context.Background(), store.ProcWrite, &store.WriteArgs{Data: []byte{1}}, nil, nil)
 	var e *rpc.Error
 	if !errors.As(err, &e) || !e.MayHaveRun || conn.Err() == nil {
-		t.Errorf("after a panic: %v; the connection: %v", err, conn.Err())
+		t.Errorf("after the end of the connection: %v; the connection: %v", err, conn.Err())
 	}
 	if why := <-ended; why == nil {
 		t.Error("the procedure's context ended without a reason")

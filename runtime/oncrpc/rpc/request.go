@@ -86,6 +86,7 @@ type pooledRequest struct {
 	done    func(error) // replyDone, bound once
 	arrived time.Time   // for events
 	cancel  func()      // of Request.ctx
+	spoiled bool        // its procedure panicked
 }
 
 // serve runs the call if s has the procedure and allows the caller to call it.
@@ -96,7 +97,7 @@ func (p *pooledRequest) serve(s *Service) {
 		p.finish(&oncrpc.ReplyError{Accept: oncrpc.ProcUnavail}, nil)
 		return
 	case p.Procedure() != 0:
-		if err := s.allow(&p.Request); err != nil {
+		if err := p.guard(func() error { return s.allow(&p.Request) }); err != nil {
 			p.finish(err, nil)
 			return
 		}
@@ -108,9 +109,9 @@ func (p *pooledRequest) serve(s *Service) {
 	proc.serve(p)
 }
 
-// arguments decodes the arguments. If that fails, it answers the call and returns false. Each read
-// chunk must be one item of the arguments, from its start to its end (R53).
-func (p *pooledRequest) arguments(args xdr.Value) bool {
+// arguments decodes the arguments. Each read chunk must be one item of the arguments, from its
+// start to its end (R53).
+func (p *pooledRequest) arguments(args xdr.Value) error {
 	p.dec.ExpectAt(uint64(p.dec.Offset()), p.rpc.Placed)
 	err := args.DecodeXDR(p.dec)
 	if err == nil {
@@ -119,11 +120,35 @@ func (p *pooledRequest) arguments(args xdr.Value) bool {
 	if err == nil && p.rpc.Padding.Align != 0 {
 		err = ErrPadded
 	}
-	if err == nil {
-		return true
+	if err != nil {
+		return garbage(err)
 	}
-	p.finish(garbage(err), nil)
-	return false
+	return nil
+}
+
+// guard calls f, which runs code of the service, and returns its error. A panic of f becomes an
+// error. If f ends its goroutine, guard answers the call and does not return.
+func (p *pooledRequest) guard(f func() error) (err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			v := recover()
+			err = p.panicked(v)
+			if v == nil {
+				p.finish(err, nil)
+			}
+		}
+	}()
+	err = f()
+	returned = true
+	return err
+}
+
+// panicked returns the error of a call that panicked with v, or ended its goroutine if v is nil.
+// What it has started may use its memory for ever, so that no later call can.
+func (p *pooledRequest) panicked(v any) error {
+	p.spoiled = true
+	return oncrpc.Panicked(v)
 }
 
 // garbage is the error of a call that cannot be decoded.
@@ -135,7 +160,7 @@ func garbage(err error) error {
 // afterwards.
 func (p *pooledRequest) finish(err error, res xdr.Value) {
 	if err == nil {
-		if err = p.encode(res); err == nil {
+		if err = p.guard(func() error { return p.encode(res) }); err == nil {
 			p.event(nil, nil)
 			p.send()
 			return
@@ -212,6 +237,12 @@ func (p *pooledRequest) replyDone(err error) {
 
 // release clears p and returns it to the pool.
 func (p *pooledRequest) release() {
+	if p.spoiled {
+		if p.cancel != nil {
+			p.cancel()
+		}
+		return
+	}
 	if p.values != nil {
 		p.values.release()
 	}

@@ -89,14 +89,15 @@ func Handle[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(
 	s.add(proc, func(p *pooledRequest) {
 		v := pool.Get().(*values[A, R])
 		p.values = v
-		if !p.arguments(PA(&v.args)) {
-			return
-		}
-		if len(p.handler.cfg.Interceptors) == 0 {
-			p.finish(f(&p.Request, &v.args, &v.res), PR(&v.res))
-			return
-		}
-		err := p.run(0, PA(&v.args), PR(&v.res), func() error { return f(&p.Request, &v.args, &v.res) })
+		err := p.guard(func() error {
+			if err := p.arguments(PA(&v.args)); err != nil {
+				return err
+			}
+			if len(p.handler.cfg.Interceptors) == 0 {
+				return f(&p.Request, &v.args, &v.res)
+			}
+			return p.run(0, PA(&v.args), PR(&v.res), func() error { return f(&p.Request, &v.args, &v.res) })
+		})
 		p.finish(err, PR(&v.res))
 	})
 }
@@ -104,13 +105,15 @@ func Handle[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(
 // HandleAsync adds a procedure that is answered when answer is called, during f or after it has
 // returned. The argument of answer is the error that f of Handle would return. r, args and res are
 // valid until then. answer may be called from any goroutine; only its first call has an effect. A
-// procedure that never calls it keeps the connection from closing.
+// procedure that never calls it keeps the connection from closing. If f panics before that, the call
+// is answered with SYSTEM_ERR, and what f has started must not use args any more.
 func HandleAsync[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(r *Request, args *A, res *R, answer func(error))) {
 	pool := newPool[A, R]()
 	s.add(proc, func(p *pooledRequest) {
 		v := pool.Get().(*values[A, R])
 		p.values = v
-		if !p.arguments(PA(&v.args)) {
+		if err := p.guard(func() error { return p.arguments(PA(&v.args)) }); err != nil {
+			p.finish(err, nil)
 			return
 		}
 		var answered atomic.Bool
@@ -119,11 +122,18 @@ func HandleAsync[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f 
 				p.finish(err, PR(&v.res))
 			}
 		}
+		returned := false
+		defer func() {
+			if !returned && !answered.Swap(true) { // else the carrier ends the panic
+				p.finish(p.panicked(recover()), nil)
+			}
+		}()
 		if len(p.handler.cfg.Interceptors) == 0 {
 			f(&p.Request, &v.args, &v.res, answer)
-			return
+		} else {
+			p.start(PA(&v.args), PR(&v.res), func() { f(&p.Request, &v.args, &v.res, answer) }, answer)
 		}
-		p.start(PA(&v.args), PR(&v.res), func() { f(&p.Request, &v.args, &v.res, answer) }, answer)
+		returned = true
 	})
 }
 

@@ -1,9 +1,6 @@
 package tcp
 
 import (
-	"fmt"
-	"runtime/debug"
-
 	"github.com/rpcrdma/rpcrdma/internal/places"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -62,16 +59,19 @@ func (c *Conn) dropWaiting() {
 // handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
 func (c *Conn) handle(r *request, h oncrpc.Handler) {
 	returned := false
+	prog, vers, proc, _ := oncrpc.Procedure(r.Message) // the message may be gone later
 	defer func() {
 		if returned {
 			return
 		}
 		v := recover()
-		if v == nil { // recover returns an error for panic(nil)
-			v = "it called runtime.Goexit, as testing.T.Fatal does"
+		if v == nil && r.answered.Load() && !c.set.NonBlocking {
+			return // only the goroutine ends
 		}
-		c.set.faults.Error("tcp: a handler panicked, its connection is closed", "peer", c.RemoteAddr(), "panic", v, "stack", string(debug.Stack()))
-		c.fail(fmt.Errorf("%w: %v", oncrpc.ErrPanic, v))
+		err, program := oncrpc.Panicked(v), &oncrpc.Program{Number: prog, Version: vers}
+		c.set.faults.Error("tcp: a handler panicked, its connection is closed",
+			"peer", c.RemoteAddr(), "call", program.Describe(proc), "panic", err.Value, "stack", string(err.Stack))
+		c.fail(err)
 		r.Request.Drop(nil) // by way of all Responders
 	}()
 	h.ServeRPC(&r.Request)

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -140,7 +141,12 @@ func (r *request) Drop(done func(error)) {
 // Report implements oncrpc.Responder. The error goes to Config.Logger at level Warn, or to
 // slog.Default without one.
 func (r *request) Report(err error) {
-	r.conn.set.faults.Warn("tcp: a handler failed", "peer", r.conn.RemoteAddr(), "xid", fmt.Sprintf("0x%08x", r.xid), "reason", err)
+	with := []any{"peer", r.conn.RemoteAddr(), "xid", fmt.Sprintf("0x%08x", r.xid), "reason", err}
+	var panicked *oncrpc.PanicError
+	if errors.As(err, &panicked) {
+		with = append(with, "stack", string(panicked.Stack))
+	}
+	r.conn.set.faults.Warn("tcp: a handler failed", with...)
 }
 
 // first reports whether this is the first answer to the Request, and keeps its done function. It
