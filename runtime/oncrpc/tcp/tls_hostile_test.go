@@ -604,7 +604,8 @@ func TestTLSEndDuringProbe(t *testing.T) {
 	c = raw(t, s.Addr())
 	_, _ = c.Write(probeCall(1))
 	expect(t, "the reply", c, startTLS(1))
-	ctx, stop := context.WithTimeout(context.Background(), patience/4) // HandshakeTimeout is twice that
+	// HandshakeTimeout is twice as long.
+	ctx, stop := context.WithTimeout(context.Background(), patience/4)
 	defer stop()
 	if err := s.Shutdown(ctx); err != nil {
 		t.Error(err)
