@@ -22,7 +22,8 @@ import (
 // and the destruction, each of the context that was created. Nothing is malformed.
 func TestTshark(t *testing.T) {
 	witness.Program(t, "tshark")
-	nfs := oncrpc.Program{Number: 100003, Version: 3} // Wireshark shows the tokens of known programs only
+	// Wireshark shows the tokens of known programs only. Those of gsstest are not of GSS-API's form.
+	nfs := oncrpc.Program{Number: 100003, Version: 3}
 	for _, service := range services {
 		t.Run(service.String(), func(t *testing.T) {
 			var out bytes.Buffer
@@ -44,7 +45,7 @@ func TestTshark(t *testing.T) {
 			}
 			_, _ = conn.Close(), server.Close()
 
-			in := tshark.Input{File: filepath.Join(t.TempDir(), "gss.pcapng"), Args: []string{"--disable-protocol", "gss-api"}} // gsstest has other tokens
+			in := tshark.Input{File: filepath.Join(t.TempDir(), "gss.pcapng"), Args: []string{"--disable-protocol", "gss-api"}}
 			if err := os.WriteFile(in.File, out.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -83,6 +83,11 @@
 // each call, with the reason of a refusal, and of arguments that cannot be decoded.
 // HandlerConfig.Timeout limits Request.Context.
 //
+// # Users
+//
+// AUTH_SYS proves nothing. Package gss puts RPCSEC_GSS below a Client and before a Handler, and
+// gss.FromContext returns the proved user from Request.Context.
+//
 // # Errors of a call
 //
 // Every error of Client.Call is an *[Error], which reports whether the procedure may have run. It
