@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -179,120 +178,6 @@ func TestAcceptRate(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// A connection that has stopped reading with MaxRequests notices that its peer has closed: the
-// contexts of its Requests end. It goes on when a Request is answered.
-func TestPeerClosesWhileStalled(t *testing.T) {
-	pipe := func(*testing.T) (net.Conn, net.Conn) { return net.Pipe() }
-	for name, tt := range map[string]struct {
-		connect func(t *testing.T) (ours, theirs net.Conn)
-		calls   uint32 // at once
-	}{
-		"pipe": {pipe, 6}, "TCP": {tcpPair, 6}, "TCP, far ahead": {tcpPair, 2000},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if tt.calls > 100 && runtime.GOOS != "linux" {
-				t.Skip("only Linux shows the end of a connection behind bytes that are not read")
-			}
-			ours, theirs := tt.connect(t)
-			held := make(chan *oncrpc.Request, 100)
-			s := tcp.ServeConn(ours, oncrpc.HandlerFunc(func(r *oncrpc.Request) { held <- r }), &tcp.Config{MaxRequests: 2, Logger: quiet})
-			go func() { _, _ = io.Copy(io.Discard, theirs) }()
-			for xid := range tt.calls { // the last ones make it stop
-				if _, err := theirs.Write(goodCall(xid)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for range 3 { // each answer lets one more come
-				r := <-held
-				if n := len(held); n > 1 {
-					t.Errorf("%d Requests at a time, want 2", n+1)
-				}
-				r.Drop(nil)
-			}
-			kept := []*oncrpc.Request{<-held, <-held}
-			_ = theirs.Close()
-			for _, r := range kept {
-				select {
-				case <-r.Context().Done():
-				case <-time.After(20 * time.Second):
-					t.Fatal("the end of the peer was not noticed")
-				}
-				r.Drop(nil)
-			}
-			if !errors.Is(s.Err(), tcp.ErrPeerClosed) {
-				t.Error(s.Err())
-			}
-			_ = s.Close()
-		})
-	}
-}
-
-// What a stalled connection has read ahead arrives whole, however it came, and no time-out is left
-// from the stall.
-func TestStallAndResume(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ours, theirs := net.Pipe()
-		const calls = 400
-		s := tcp.ServeConn(ours, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
-			time.Sleep(time.Duration(xidOf(r)%7) * time.Millisecond)
-			r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
-		}), &tcp.Config{MaxRequests: 2, Logger: quiet})
-		go func() {
-			var all []byte
-			for xid := range uint32(calls) {
-				all = append(all, goodCall(xid)...)
-			}
-			for n := 1; len(all) > 0; n = n*5%997 + 1 {
-				n = min(n, len(all))
-				if _, err := theirs.Write(all[:n]); err != nil {
-					t.Error(err)
-					return
-				}
-				all = all[n:]
-				time.Sleep(time.Millisecond)
-			}
-		}()
-		seen := make(map[uint32]bool)
-		for b := make([]byte, len(goodReply(0))); len(seen) < calls; {
-			if _, err := io.ReadFull(theirs, b); err != nil {
-				t.Fatal(err, s.Err())
-			}
-			seen[wordAt(b, 4)] = true
-		}
-		time.Sleep(time.Hour)
-		if s.Err() != nil {
-			t.Error(s.Err())
-		}
-		_, _ = theirs.Close(), s.Close()
-	})
-}
-
-// A connection over TCP that was stalled with more than its read buffer waiting goes on, too.
-func TestStalledFarAhead(t *testing.T) {
-	ours, theirs := tcpPair(t)
-	_ = theirs.SetDeadline(time.Now().Add(20 * time.Second))
-	const calls = 2000
-	s := tcp.ServeConn(ours, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
-		time.Sleep(time.Duration(xidOf(r)%7) * 10 * time.Microsecond)
-		r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
-	}), &tcp.Config{MaxRequests: 2, Logger: quiet})
-	var all []byte
-	for xid := range uint32(calls) {
-		all = append(all, goodCall(xid)...)
-	}
-	if _, err := theirs.Write(all); err != nil {
-		t.Fatal(err)
-	}
-	seen := make(map[uint32]bool)
-	for b := make([]byte, len(goodReply(0))); len(seen) < calls; {
-		if _, err := io.ReadFull(theirs, b); err != nil {
-			t.Fatal(err, s.Err())
-		}
-		seen[wordAt(b, 4)] = true
-	}
-	_, _ = theirs.Close(), s.Close()
 }
 
 // An honest client has at least 80 % of its calls in the time while others flood the server with
