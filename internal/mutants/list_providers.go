@@ -26,7 +26,7 @@ var providerMutants = []mutant{
 	{"a fence stops nothing", "rdmaio/providers/internal/stream/fill.go", "		case r.Flags&verbs.SendFence != 0 && q.reads.len() > 0:\n			return stepNone\n", "", rdmatcpTests},
 	{"a Send overtakes the Read before it", "rdmaio/providers/internal/stream/complete.go", "if !r.done || r.barrier > q.resp.head {", "if !r.done {", rdmatcpTests},
 	{"a Write overtakes the Read before it", "rdmaio/providers/internal/stream/check.go", "			return q.await(func() bool { return q.resp.head >= i }, q.dev.cfg.SendTimeout)", "			return true", rdmatcpTests},
-	{"a rate saves up without end", "rdmaio/providers/internal/stream/limits.go", "min(float64(b.rate), b.left+now.Sub(b.last).Seconds()*float64(b.rate))", "b.left + now.Sub(b.last).Seconds()*float64(b.rate)", rdmatcpTests},
+	{"a rate saves up without end", "internal/ratelimit/ratelimit.go", "min(float64(b.Rate), b.left+now.Sub(b.last).Seconds()*float64(b.Rate))", "b.left + now.Sub(b.last).Seconds()*float64(b.Rate)", []string{"internal/ratelimit"}},
 	{"each IPv6 address is a source", "rdmaio/providers/internal/stream/limits.go", "Prefix(64)", "Prefix(128)", rdmatcpTests},
 	{"this host counts as a source", "rdmaio/providers/internal/stream/limits.go", "if !limitLocal && (ip.IsLoopback()", "if limitLocal && (ip.IsLoopback()", rdmatcpTests},
 	{"the latest greeting is cut, not the oldest", "rdmaio/providers/internal/stream/limits.go", "e := g.order.Front()", "e := g.order.Back()", rdmatcpTests},
