@@ -1,0 +1,16 @@
+package main
+
+var callTests = []string{"cmd/rpcrdma", "cmd/internal/dynamic"}
+
+// callMutants are in rpcrdma call and info, and in the values that they use.
+var callMutants = []mutant{
+	{"info asks the hosts that rpcbind names", "cmd/rpcrdma/info.go", "case at.Addr() == server, at.Addr().IsUnspecified()", "case true, at.Addr().IsUnspecified()", callTests},
+	{"info asks all services", "cmd/rpcrdma/info.go", "if asked++; asked > maxServices {", "if asked++; asked > 1<<20 {", callTests},
+	{"texts of rpcbind reach the terminal", "cmd/rpcrdma/infoprint.go", "	if len(s) > most || strings", "	if len(s) > 1<<20 && strings", callTests},
+	{"a failed call cannot have run", "cmd/rpcrdma/call.go", "errors.As(err, &failed) && failed.MayHaveRun\n", "errors.As(err, &failed) && failed == nil\n", callTests},
+	{"eligible arguments stay in the message", "cmd/rpcrdma/payload.go", "if !codec.Reduces(e, s, len(data)) {", "if true {", callTests},
+	{"bytes after the results are taken", "cmd/rpcrdma/call.go", "dynamic.DecodeAll(res.body,", "dynamic.Decode(res.body,", callTests},
+	{"the plaintext of -tls wanted is not reported", "cmd/rpcrdma/remote.go", "conn.Peer().TLS == nil {", "conn.Peer().TLS != nil {", callTests},
+	{"an item has its padding", "cmd/internal/dynamic/procedure.go", "item.End = item.Start + len(c.Bytes)", "item.End = c.Offset + c.Length", callTests},
+	{"items of results are those of arguments", "cmd/internal/dynamic/procedure.go", "return b.Reply || b.Prog", "return b.Prog", callTests},
+}
