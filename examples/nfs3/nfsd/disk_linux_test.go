@@ -18,7 +18,7 @@ func TestFullDisk(t *testing.T) {
 		e.start(t)
 		t.Skip("mounting a small file system: ", err)
 	}
-	t.Cleanup(func() { check(t, syscall.Unmount(e.dir, 0)) }) // the cleanup of newExport comes after it
+	t.Cleanup(func() { check(t, syscall.Unmount(e.dir, 0)) }) // before the cleanup of newExport
 	e.start(t)
 	defer func() {
 		check(t, e.server.Close())

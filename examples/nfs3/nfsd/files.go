@@ -49,7 +49,7 @@ func (s *Server) changeAttr(c *caller, args *nfs3.SetAttrArgs, wcc *nfs3.WccData
 	lock := s.inode(o.ino())
 	lock.Lock()
 	defer lock.Unlock()
-	if o.stat, err = s.lstat(o.path); err != nil { // a WRITE may have come before
+	if err := s.refresh(&o); err != nil {
 		return err
 	}
 	defer s.wcc(o, wcc)()
@@ -220,7 +220,7 @@ func (s *Server) write(c *caller, args *nfs3.WriteArgs, ok *nfs3.WriteResOK) (*o
 	lock := s.inode(o.ino())
 	lock.Lock()
 	defer lock.Unlock()
-	if o.stat, err = s.lstat(o.path); err != nil {
+	if err := s.refresh(&o); err != nil {
 		return nil, err
 	}
 	defer s.wcc(o, &ok.FileWcc)()

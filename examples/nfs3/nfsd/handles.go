@@ -71,6 +71,17 @@ func (s *Server) object(h *nfs3.Handle) (object, error) {
 	return object{}, failed(nfs3.StatusStale)
 }
 
+// refresh gets the attributes of an object again, with the lock of its inode held: another call may
+// have changed them before.
+func (s *Server) refresh(o *object) error {
+	st, err := s.lstat(o.path)
+	if err == nil && (st.ino() != o.ino() || st.dev != o.dev) {
+		err = failed(nfs3.StatusStale)
+	}
+	o.stat = st
+	return err
+}
+
 // directory finds the directory of a handle.
 func (s *Server) directory(h *nfs3.Handle) (object, error) {
 	o, err := s.object(h)

@@ -158,6 +158,25 @@ func TestDamagedTable(t *testing.T) {
 	e.start(t)
 }
 
+// The file of the table does not grow with the number of renames.
+func TestTableSize(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, _ := c.create(t, c.root, "a")
+	for range 3000 {
+		want(t, "RENAME", c.rename(t, c.root, "a", c.root, "b"), nfs3.StatusOK)
+		want(t, "RENAME", c.rename(t, c.root, "b", c.root, "a"), nfs3.StatusOK)
+	}
+	fi, err := os.Stat(filepath.Join(e.cfg.State, "handles"))
+	check(t, err)
+	if fi.Size() > 5000*128 {
+		t.Errorf("%d bytes for 2 files", fi.Size())
+	}
+	e.restart(t)
+	_, code := e.client(t, auth(t, 1000, 1000)).attr(t, file)
+	want(t, "GETATTR", code, nfs3.StatusOK)
+}
+
 // sameFile reports whether attributes are those of a file.
 func sameFile(t *testing.T, fi os.FileInfo, a nfs3.Attr) bool {
 	t.Helper()

@@ -32,6 +32,10 @@ type mount struct{ host, dir string }
 // it.
 func (m mountServer) Mount(r *rpc.Request, args *mount3.DirPath, res *mount3.MountRes) error {
 	s, dir := m.Server, path.Clean("/"+string(*args))
+	if len(dir) > mount3.PathSize {
+		res.Status = mount3.StatusNametoolong
+		return nil
+	}
 	c, err := s.caller(r)
 	if err != nil {
 		return err

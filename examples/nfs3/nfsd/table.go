@@ -19,6 +19,7 @@ import (
 const (
 	maxPlaces = 16   // names of one file that the table keeps
 	maxDepth  = 4096 // directories in a path
+	minLines  = 4096 // of the file before it is written again
 	tableFile = "handles"
 )
 
@@ -31,7 +32,9 @@ type table struct {
 	key     []byte // of the handles
 	root    uint64 // inode number of the export
 	entries map[uint64]*entry
-	log     *os.File
+	name    string
+	log     *os.File // of that name
+	lines   int      // of log
 	lock    *os.File
 }
 
@@ -69,10 +72,8 @@ func openTable(state string, root, gen uint64) (_ *table, err error) {
 		_, _ = rand.Read(t.key)                              // never fails
 		t.entries[root] = &entry{Ino: root, Gen: known(gen)} // of no other export
 	}
-	if t.log, err = os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
-		return nil, err
-	}
-	return t, errors.Join(t.writeAll(), os.Rename(name+".new", name))
+	t.name = name
+	return t, t.rewrite()
 }
 
 // load reads the file of a table. It skips lines that are incomplete, which a crash or a full disk
@@ -113,9 +114,24 @@ func (t *table) load(name string, gen uint64) error {
 	}
 }
 
-// writeAll writes all entries, the export first.
-func (t *table) writeAll() error {
-	w := bufio.NewWriter(t.log)
+// rewrite replaces the file by one with a line for each entry, the export first.
+func (t *table) rewrite() error {
+	log, err := os.OpenFile(t.name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(t.writeAll(log), os.Rename(t.name+".new", t.name)); err != nil {
+		return errors.Join(err, log.Close())
+	}
+	if t.log != nil {
+		err = t.log.Close()
+	}
+	t.log, t.lines = log, len(t.entries)
+	return err
+}
+
+func (t *table) writeAll(log *os.File) error {
+	w := bufio.NewWriter(log)
 	lines := json.NewEncoder(w)
 	first := *t.entries[t.root]
 	first.Key = t.key
@@ -125,7 +141,7 @@ func (t *table) writeAll() error {
 			err = errors.Join(err, lines.Encode(e))
 		}
 	}
-	return errors.Join(err, w.Flush(), t.log.Sync())
+	return errors.Join(err, w.Flush(), log.Sync())
 }
 
 func (t *table) close() error {
@@ -136,8 +152,12 @@ func (t *table) close() error {
 	return errors.Join(err, t.lock.Close())
 }
 
-// record appends an entry to the file.
+// record appends an entry to the file. With twice as many lines as entries, it is written again, so
+// that a client that renames a file all the time fills no disk.
 func (t *table) record(e *entry) error {
+	if t.lines++; t.lines > 2*len(t.entries)+minLines {
+		return t.rewrite()
+	}
 	line, err := json.Marshal(e)
 	if err == nil {
 		_, err = t.log.Write(append(line, '\n'))

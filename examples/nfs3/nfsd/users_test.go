@@ -88,7 +88,7 @@ func TestModeBits(t *testing.T) {
 		t.Errorf("ACCESS of a file with mode 0: %#x", access.OK.Access)
 	}
 
-	// Only the owner changes the mode, and nobody but root gives a file away.
+	// Only the owner changes the mode, and only root gives a file away.
 	set := func(c *client, s nfs3.SetAttr) nfs3.Status { t.Helper(); return c.setattr(t, file, s) }
 	want(t, "chmod by others", set(other, nfs3.SetAttr{Mode: nfs3.SetMode{SetIt: true, Mode: 0o777}}), nfs3.StatusPerm)
 	want(t, "chown by the owner", set(owner, nfs3.SetAttr{UID: nfs3.SetUID{SetIt: true, UID: 2000}}), nfs3.StatusPerm)
