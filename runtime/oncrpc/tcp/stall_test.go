@@ -152,7 +152,7 @@ func TestStalledTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	var calls sync.WaitGroup
-	for xid := range uint32(300) { // some far longer than a TLS record, all together than any buffer
+	for xid := range uint32(300) { // some far longer than a TLS record, all than any buffer
 		calls.Go(func() {
 			if _, err := c.Call(context.Background(), callOf(xid, int(xid%5)*9000)); err != nil {
 				t.Error(err)
