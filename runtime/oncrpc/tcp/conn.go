@@ -248,6 +248,8 @@ func (c *Conn) stopFirst() {
 // readError returns the reason why a connection is lost that could not be read.
 func (c *Conn) readError(err error) error {
 	switch {
+	case errors.Is(err, ErrTimeout), errors.Is(err, ErrPeerClosed): // in a TLS handshake
+		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("%w: a record made no progress for Config.RecordTimeout (%v)", ErrTimeout, c.set.RecordTimeout)
 	case errors.Is(err, io.EOF):
@@ -287,7 +289,7 @@ func (c *Conn) fail(why error) {
 	}
 	c.dropWaiting()
 	switch {
-	case errors.Is(why, oncrpc.ErrClosed), errors.Is(why, ErrPeerClosed):
+	case errors.Is(why, oncrpc.ErrClosed), why == ErrPeerClosed: // not in a TLS handshake
 		c.log.Debug("tcp: connection ended", "reason", why)
 	default:
 		c.log.Warn("tcp: a connection was given up", "reason", why)

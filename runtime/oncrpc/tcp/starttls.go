@@ -204,8 +204,11 @@ func (c *Conn) switchToTLS(xid uint32) error {
 	}
 	stream := t.Server(nc)
 	if err := stream.Handshake(c.ctx, limit); err != nil {
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
 			err = fmt.Errorf("%w: no TLS handshake within Config.TLS.HandshakeTimeout (%v): %w", ErrTimeout, t.HandshakeTimeout, err)
+		case tlsstream.Closed(err):
+			err = fmt.Errorf("%w: %w; Linux does so if it does not accept the server's certificate", ErrPeerClosed, err)
 		}
 		return err
 	}

@@ -524,8 +524,12 @@ func TestTLSHandshakeTimeout(t *testing.T) {
 				}
 			}()
 			<-s.Done()
-			if d := time.Since(start); d != tt.after || !errors.Is(s.Err(), tcp.ErrTimeout) {
-				t.Errorf("%s: ended after %v: %v", name, d, s.Err())
+			limit := "Config.FirstCallTimeout (5s)"
+			if tt.after > 5*time.Second {
+				limit = "Config.TLS.HandshakeTimeout (7s)"
+			}
+			if d := time.Since(start); d != tt.after || !errors.Is(s.Err(), tcp.ErrTimeout) || !strings.Contains(s.Err().Error(), limit) {
+				t.Errorf("%s: ended after %v: %v, want %v for %s", name, d, s.Err(), tt.after, limit)
 			}
 			_, _ = s.Close(), theirs.Close()
 		})

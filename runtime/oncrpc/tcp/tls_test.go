@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -330,6 +331,32 @@ func TestTLSHandshakeFails(t *testing.T) {
 				t.Errorf("mode %v, the server sends %q: %v", mode, answer, err)
 			}
 		}
+	}
+}
+
+// A server's log says that a client left in the handshake, as the kernel's client does without an
+// alert if it refuses the certificate, and not only that it left.
+func TestTLSHandshakeLeft(t *testing.T) {
+	ours, theirs := net.Pipe()
+	log := new(lines)
+	cfg := secured(tlstest.NewAuthority(t), tcp.TLSRequired)
+	cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+	s := tcp.ServeConn(ours, newService(), cfg)
+	defer s.Close()
+	if _, err := theirs.Write(probeCall(77)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(theirs, make([]byte, len(startTLS(77)))); err != nil {
+		t.Fatal(err)
+	}
+	_ = theirs.Close()
+	<-s.Done()
+	if !errors.Is(s.Err(), tcp.ErrPeerClosed) || !strings.Contains(s.Err().Error(), "TLS handshake") {
+		t.Errorf("found %v, want ErrPeerClosed in the TLS handshake", s.Err())
+	}
+	_ = s.Close()
+	if text := log.String(); !strings.Contains(text, "level=WARN") || !strings.Contains(text, "TLS handshake") {
+		t.Errorf("the log is %q, want a warning of the handshake", text)
 	}
 }
 
