@@ -23,11 +23,11 @@ import (
 func tlsCases() []Case {
 	return []Case{
 		{Name: "tls/probe", Timeout: time.Minute, Run: tlsProbes},
-		{Name: "tls/server", Timeout: time.Minute, Run: tlsServer},
-		{Name: "tls/server-mutual", Timeout: time.Minute, Run: tlsServerMutual},
-		{Name: "tls/recovery", Timeout: time.Minute, Run: tlsRecovery},
-		{Name: "tls/client", Timeout: time.Minute, Run: tlsClient},
-		{Name: "tls/client-mutual", Timeout: time.Minute, Run: tlsClientMutual},
+		{Name: "tls/server", Timeout: 2 * time.Minute, Run: tlsServer},
+		{Name: "tls/server-mutual", Timeout: 2 * time.Minute, Run: tlsServerMutual},
+		{Name: "tls/recovery", Timeout: 2 * time.Minute, Run: tlsRecovery},
+		{Name: "tls/client", Timeout: 2 * time.Minute, Run: tlsClient},
+		{Name: "tls/client-mutual", Timeout: 2 * time.Minute, Run: tlsClientMutual},
 		{Name: "tls/client-refused", Timeout: 2 * time.Minute, Run: tlsClientRefused},
 		{Name: "tls/no-tlshd", Timeout: time.Minute, Run: tlsNoDaemon},
 	}
