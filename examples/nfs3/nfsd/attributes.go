@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"syscall"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
@@ -149,7 +150,11 @@ func (s *Server) truncate(c *caller, o object, size nfs3.Size) error {
 		return err
 	}
 	defer f.Close()
-	if err := f.Truncate(int64(size)); err != nil {
+	err = f.Truncate(int64(size))
+	if errors.Is(err, syscall.EINVAL) { // of systems with a limit below the file system's
+		err = failed(nfs3.StatusFbig)
+	}
+	if err != nil {
 		return err
 	}
 	return c.clearSetID(f, &o.attr)
