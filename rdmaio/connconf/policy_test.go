@@ -44,19 +44,19 @@ func seven(t *testing.T) oncrpc.OpaqueAuth {
 func TestPolicy(t *testing.T) {
 	p := newPair(t, &connconf.Config{Allow: onlySeven}, true)
 	c := p.dial()
-	client, server := c.Terms(), p.server.Conns()[0].Terms()
+	client, server := c.Terms(), p.accepted().Terms()
 	ok, err := connconf.Configure(context.Background(), c, nil)
 	var re *oncrpc.ReplyError
 	if ok || !errors.Is(err, oncrpc.ErrAuth) || !errors.As(err, &re) || re.Auth != oncrpc.AuthStatTooWeak {
 		t.Error(ok, err)
 	}
-	if c.Terms() != client || p.server.Conns()[0].Terms() != server {
-		t.Errorf("%+v, %+v; were %+v, %+v", c.Terms(), p.server.Conns()[0].Terms(), client, server)
+	if c.Terms() != client || p.accepted().Terms() != server {
+		t.Errorf("%+v, %+v; were %+v, %+v", c.Terms(), p.accepted().Terms(), client, server)
 	}
 	if ok, err := connconf.Configure(context.Background(), c, &connconf.Config{Cred: seven(t)}); !ok || err != nil {
 		t.Error(ok, err)
 	}
-	if got := p.server.Conns()[0].Terms(); got.InlineRecv != 6144 || c.Terms().InlineSend != 4096 {
+	if got := p.accepted().Terms(); got.InlineRecv != 6144 || c.Terms().InlineSend != 4096 {
 		t.Errorf("%+v, %+v", got, c.Terms())
 	}
 }
@@ -67,7 +67,7 @@ func TestPolicyReplies(t *testing.T) {
 	const denied = "00000007" + "00000001" + "00000001" + "00000001"
 	p := newPair(t, &connconf.Config{Allow: onlySeven}, true)
 	c := p.dial()
-	before := p.server.Conns()[0].Terms()
+	before := p.accepted().Terms()
 	for _, tt := range []struct{ name, call, want string }{
 		{"AUTH_NONE", call + "00000001 00000001 " + none + "00001000 00001000 00000004", denied + "00000005"},
 		{"giants", call + "00000001 00000001 " + none + "ffffffff ffffffff ffffffff", denied + "00000005"},
@@ -78,7 +78,7 @@ func TestPolicyReplies(t *testing.T) {
 		if got := raw(t, c, tt.call); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
-		if got := p.server.Conns()[0].Terms(); got != before {
+		if got := p.accepted().Terms(); got != before {
 			t.Errorf("%s: %+v, was %+v", tt.name, got, before)
 		}
 	}
