@@ -158,7 +158,10 @@ type Config struct {
 	MaxHandlers int
 
 	// ReverseHandler serves the reverse Calls that the server makes on a connection of Dial (RFC
-	// 8167). If nil, they are dropped. Listen does not use it.
+	// 8167). If nil, they are dropped, and their caller waits until its context ends: this side has
+	// granted no credit for them and has no Receive to spare (RFC 8167 §4.3.1, §6). A peer of
+	// version 2 knows that there is no handler and gets ErrReverse at once. Package tcp answers
+	// PROG_UNAVAIL. Listen does not use it.
 	ReverseHandler Handler
 
 	// ReverseCredits is the largest number of reverse Calls that may be outstanding on a

@@ -121,7 +121,7 @@ func (e *PeerError) Error() string {
 	const answered = "rdmaio: peer answered "
 	switch text := peerErrors[e.Code]; {
 	case e.Code == PeerErrVers:
-		return fmt.Sprintf(answered+"ERR_VERS: it supports versions %d to %d, the Call has version %d", e.Low, e.High, e.Version)
+		return fmt.Sprintf(answered+"ERR_VERS: it supports %s, the Call has version %d", versionRange(e.Low, e.High), e.Version)
 	case e.Code == PeerErrChunk && e.Version > 1:
 		return answered + "BAD_XDR: it cannot decode the header of the message"
 	case e.Code == PeerErrChunk:
@@ -132,6 +132,14 @@ func (e *PeerError) Error() string {
 		return answered + fmt.Sprintf(text+"%[4]s", e.Max, e.Index, e.Need, "")
 	}
 	return fmt.Sprintf(answered+"RDMA_ERROR with code %d, which version %d does not define", e.Code, e.Version)
+}
+
+// versionRange returns a range of versions as text.
+func versionRange(low, high uint32) string {
+	if low == high {
+		return fmt.Sprintf("version %d", low)
+	}
+	return fmt.Sprintf("versions %d to %d", low, high)
 }
 
 // SizeError reports that a message or a part of it does not fit where it has to go.

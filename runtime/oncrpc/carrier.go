@@ -11,7 +11,7 @@ import (
 // Errors of carriers, for errors.Is. The text of an error that wraps one of them has the details.
 var (
 	// ErrClosed reports that this side closed the connection, client or server.
-	ErrClosed = errors.New("oncrpc: closed")
+	ErrClosed = errors.New("oncrpc: closed by this side")
 	// ErrReverse reports a Call on an accepted connection that cannot make any, or before
 	// Conn.AllowReverse.
 	ErrReverse = errors.New("oncrpc: no reverse Calls")

@@ -141,7 +141,7 @@ func TestCheckReply(t *testing.T) {
 		{NewReply(9, ProcUnavail), ErrProcUnavail, "procedure"},
 		{NewReply(9, GarbageArgs), ErrGarbageArgs, "arguments"},
 		{NewReply(9, SystemErr), ErrSystem, "system"},
-		{NewRPCMismatch(9), ErrRPCMismatch, "versions 2 to 2"},
+		{NewRPCMismatch(9), ErrRPCMismatch, "has version 2 (RFC"},
 		{NewAuthError(9, AuthStatTooWeak), ErrAuth, "AUTH_TOOWEAK"},
 	} {
 		err := CheckReply(c.msg, 9)

@@ -26,7 +26,7 @@ type Program struct {
 }
 
 // Describe returns the names of a procedure, if known, and its numbers: "NFS3 GETATTR (100003 v3
-// proc 1)" or "program 100003 version 3 procedure 1".
+// proc 1)" or "program 100003 (0x186a3) version 3 procedure 1".
 func (p *Program) Describe(proc uint32) string {
 	name := p.Name
 	if of := p.Procedures[proc]; name != "" && of != "" {
@@ -35,7 +35,7 @@ func (p *Program) Describe(proc uint32) string {
 		name = of
 	}
 	if name == "" {
-		return fmt.Sprintf("program %d version %d procedure %d", p.Number, p.Version, proc)
+		return fmt.Sprintf("program %d (%#x) version %d procedure %d", p.Number, p.Number, p.Version, proc)
 	}
 	return fmt.Sprintf("%s (%d v%d proc %d)", name, p.Number, p.Version, proc)
 }

@@ -14,7 +14,7 @@ func TestDescribe(t *testing.T) {
 		proc uint32
 		want string
 	}{
-		{oncrpc.Program{Number: 100003, Version: 3}, 1, "program 100003 version 3 procedure 1"},
+		{oncrpc.Program{Number: 100003, Version: 3}, 1, "program 100003 (0x186a3) version 3 procedure 1"},
 		{oncrpc.Program{Number: 100003, Version: 3, Name: "NFS3", Procedures: names}, 1, "NFS3 GETATTR (100003 v3 proc 1)"},
 		{oncrpc.Program{Number: 100003, Version: 3, Name: "NFS3", Procedures: names}, 2, "NFS3 (100003 v3 proc 2)"},
 		{oncrpc.Program{Number: 100003, Version: 3, Procedures: names}, 1, "GETATTR (100003 v3 proc 1)"},

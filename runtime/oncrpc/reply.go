@@ -54,12 +54,22 @@ func (e *ReplyError) Is(target error) bool { return e.kind() == target }
 func (e *ReplyError) Error() string {
 	switch kind := e.kind(); kind {
 	case ErrProgMismatch, ErrRPCMismatch:
-		return fmt.Sprintf("%v: the server has versions %d to %d (RFC 5531 §9)", kind, e.Range.Low, e.Range.High)
+		return fmt.Sprintf("%v: the server has %s (RFC 5531 §9)", kind, versions(e.Range.Low, e.Range.High))
+	case ErrSystem:
+		return fmt.Sprintf("%v (RFC 5531 §9): the reason is in the server's log", kind)
 	case ErrAuth:
 		return fmt.Sprintf("%v: %v (RFC 5531 §9)", kind, e.Auth)
 	default:
 		return fmt.Sprintf("%v (RFC 5531 §9)", kind)
 	}
+}
+
+// versions returns a range of versions as text.
+func versions(low, high uint32) string {
+	if low == high {
+		return fmt.Sprintf("version %d", low)
+	}
+	return fmt.Sprintf("versions %d to %d", low, high)
 }
 
 // CheckReply returns nil if m is the successful reply to call xid, which results follow. It

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"sync"
 	"time"
 
@@ -150,10 +151,35 @@ func (c *Client) CallAtMost(ctx context.Context, proc uint32, args, results xdr.
 
 // call is Call with the size of the largest reply.
 func (c *Client) call(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int) error {
-	if len(c.cfg.Interceptors) == 0 {
+	if len(c.cfg.Interceptors) == 0 || checkValues(args, results) != nil { // invoke returns that error
 		return c.invoke(ctx, proc, args, results, opt, most)
 	}
-	return c.around(ctx, 0, &Invocation{&c.program, proc, args, results, opt, most})
+	return c.around(ctx, 0, &Invocation{&c.program, proc, orVoid(args), orVoid(results), opt, most})
+}
+
+// orVoid returns v, or Void for nil.
+func orVoid(v xdr.Value) xdr.Value {
+	if v == nil {
+		return new(oncrpc.Void)
+	}
+	return v
+}
+
+// checkValues returns an error if the arguments or the results of a call are a nil pointer, whose
+// methods would panic.
+func checkValues(args, results xdr.Value) error {
+	for _, v := range [...]struct {
+		what  string
+		value xdr.Value
+	}{{"arguments", args}, {"results", results}} {
+		if v.value == nil {
+			continue
+		}
+		if p := reflect.ValueOf(v.value); p.Kind() == reflect.Pointer && p.IsNil() {
+			return fmt.Errorf("%w: the %s are a nil %T", ErrNilValue, v.what, v.value)
+		}
+	}
+	return nil
 }
 
 // invoke makes one call.
@@ -182,6 +208,9 @@ func (c *Client) invoke(ctx context.Context, proc uint32, args, results xdr.Valu
 
 // do makes the call. If it fails, ran reports whether the procedure may have run.
 func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, results xdr.Value, opt *Options, most int) (ran bool, err error) {
+	if err := checkValues(args, results); err != nil {
+		return false, err
+	}
 	sites, cred, dec := c.sites[proc], &c.cfg.Cred, p.copying
 	p.call.ReplyBuf, p.call.MaxReply = p.reply, most
 	if opt != nil {
@@ -219,7 +248,7 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 		return true, fmt.Errorf("header of the reply: %w", err)
 	}
 	if err := oncrpc.CheckReply(&p.head, xid); err != nil {
-		return errors.Is(err, oncrpc.ErrSystem), err
+		return errors.Is(err, oncrpc.ErrSystem), explain(err, cred)
 	}
 	if err := c.cfg.CheckVerf(cred, &p.head.Body.Reply.Accepted.Verf); err != nil {
 		return true, err
@@ -232,6 +261,16 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 		return true, fmt.Errorf("results: %w", err)
 	}
 	return true, nil
+}
+
+// explain adds to the refusal of a call without a credential where to set one. A carrier of package
+// gss may have added its own.
+func explain(err error, cred *oncrpc.OpaqueAuth) error {
+	var e *oncrpc.ReplyError
+	if cred.Flavor == oncrpc.AuthNone && errors.As(err, &e) && errors.Is(e, oncrpc.ErrAuth) && e.Auth == oncrpc.AuthStatTooWeak {
+		return fmt.Errorf("%w: ClientConfig.Cred is AUTH_NONE: set it, or use package gss with the protection that the server requires", err)
+	}
+	return err
 }
 
 // largestHead is the size of the largest header of a reply, whose verifier has the longest body

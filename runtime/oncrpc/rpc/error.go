@@ -15,6 +15,9 @@ var (
 	// describes the cost. A call that is sent again after that is executed, also with a reply
 	// cache: a procedure that has changed something must not return ErrDrop.
 	ErrDrop = errors.New("rpc: no answer")
+	// ErrNilValue means that the arguments or the results of a call are a nil pointer. nil itself
+	// stands for void.
+	ErrNilValue = errors.New("rpc: pass a pointer to a value, or nil for void")
 	// ErrPadded means that a message was sent as RDMA_MSGP (rdmaio.Config.Legacy). Generated
 	// decoders do not support its padding.
 	ErrPadded = errors.New("rpc: the message was sent as RDMA_MSGP, whose padding generated decoders do not support: turn padding off at the peer")

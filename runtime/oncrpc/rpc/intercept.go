@@ -12,6 +12,12 @@ import (
 // results. The returned error answers the call as an error of the procedure does. An interceptor
 // that does not call next has answered in place of the procedure. It calls next at most once.
 //
+// args and res are pointers to the types of the procedure: the generated ones, types of package
+// oncrpc for XDR's own (*oncrpc.Uint64 and so on), and *oncrpc.Void for none. Procedures of other
+// programs and versions may have the same number, and procedures of one program the same type, so
+// Request.Program and Procedure say which one it is. An interceptor that authorizes by argument must
+// refuse in the default of its type switch: a procedure that is added later is then not open to all.
+//
 // For procedures of HandleAsync, next returns nil when the procedure has been started, and the
 // results are not known. r, args and res must not be used after that, and an error has no effect.
 type ServerInterceptor func(r *Request, args, res xdr.Value, next func() error) error
@@ -49,7 +55,7 @@ type ClientInterceptor func(ctx context.Context, call *Invocation, next func(con
 type Invocation struct {
 	Program       *oncrpc.Program // read only
 	Procedure     uint32
-	Args, Results xdr.Value // nil for void
+	Args, Results xdr.Value // of the types that a ServerInterceptor sees: *oncrpc.Void for none
 	Options       *Options  // or nil
 	most          int       // the size of the largest reply
 }

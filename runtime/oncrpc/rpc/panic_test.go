@@ -125,7 +125,8 @@ func TestPanic(t *testing.T) {
 					conn = w.dial(nil)
 				}
 				c := rpc.NewClient(conn, faultyV1, nil)
-				if err := c.Call(context.Background(), 0, nil, nil, nil); err != nil { // for credits
+				// for credits
+				if err := c.Call(context.Background(), 0, nil, nil, nil); err != nil {
 					t.Fatal(err)
 				}
 				innocent := make(chan error)

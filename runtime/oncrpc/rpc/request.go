@@ -39,6 +39,12 @@ func (r *Request) Peer() oncrpc.Peer { return r.rpc.Conn().Peer() }
 // XID returns the transaction ID of the call.
 func (r *Request) XID() uint32 { return r.head.XID }
 
+// Program returns the numbers of the program and its version. A Handler may serve several, whose
+// procedures have the same numbers.
+func (r *Request) Program() (number, version uint32) {
+	return r.head.Body.Call.Prog, r.head.Body.Call.Vers
+}
+
 // Procedure returns the number of the procedure.
 func (r *Request) Procedure() uint32 { return r.head.Body.Call.Proc }
 
@@ -145,7 +151,7 @@ func (p *pooledRequest) guard(f func() error) (err error) {
 }
 
 // panicked returns the error of a call that panicked with v, or ended its goroutine if v is nil.
-// What it has started may use its memory for ever, so that no later call can.
+// What it has started may still use its memory, so no later call does.
 func (p *pooledRequest) panicked(v any) error {
 	p.spoiled = true
 	return oncrpc.Panicked(v)

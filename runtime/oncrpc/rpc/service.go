@@ -105,8 +105,8 @@ func Handle[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(
 // HandleAsync adds a procedure that is answered when answer is called, during f or after it has
 // returned. The argument of answer is the error that f of Handle would return. r, args and res are
 // valid until then. answer may be called from any goroutine; only its first call has an effect. A
-// procedure that never calls it keeps the connection from closing. If f panics before that, the call
-// is answered with SYSTEM_ERR, and what f has started must not use args any more.
+// procedure that never calls it keeps the connection from closing. If f panics before that, the
+// caller gets SYSTEM_ERR, and what f has started must not use args any more.
 func HandleAsync[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(r *Request, args *A, res *R, answer func(error))) {
 	pool := newPool[A, R]()
 	s.add(proc, func(p *pooledRequest) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -136,11 +137,17 @@ type ClientStats struct {
 }
 
 // NewClient returns a Client for a server at an address of the form that net.Dial has for "tcp". It
-// does not connect before the first Call. cfg may be nil. The caller must Close the Client.
+// does not connect before the first Call. cfg may be nil. The caller must Close the Client. An
+// address without a port is an error, unless ClientConfig.Dial has another form.
 func NewClient(addr string, cfg *ClientConfig) (*Client, error) {
 	set, err := cfg.settled()
 	if err != nil {
 		return nil, err
+	}
+	if cfg == nil || cfg.Dial == nil {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, fmt.Errorf("tcp: the address of a Client must be host:port: %w", err)
+		}
 	}
 	c := &Client{addr: addr, cfg: set, changed: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())

@@ -31,7 +31,7 @@ var (
 // Config configures Dial, NewClient and Listen. A nil *Config has the default in every field.
 type Config struct {
 	// ReverseHandler serves the Calls that the server makes on a connection of a client. If nil,
-	// they are dropped. Listen does not use it.
+	// they are answered with PROG_UNAVAIL (RFC 5531 §9). Listen does not use it.
 	ReverseHandler oncrpc.Handler
 
 	// NonBlocking promises that the handler never blocks and does not end its goroutine. It then

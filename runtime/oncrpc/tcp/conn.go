@@ -74,7 +74,7 @@ var _ oncrpc.Conn = (*Conn)(nil)
 // Stats holds counts of a connection. They only grow.
 type Stats struct {
 	StrayReplies uint64 // replies to no Call, which were dropped; not those to cancelled Calls
-	DroppedCalls uint64 // Calls that came without a handler, or during Shutdown
+	DroppedCalls uint64 // Calls that came during Shutdown
 }
 
 // Dial connects to a server at an address of the form that net.Dial has for "tcp". ctx bounds the

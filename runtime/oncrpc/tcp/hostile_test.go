@@ -158,8 +158,9 @@ func waitFor(t testing.TB, holds func() bool) {
 	}
 }
 
-// Replies to no Call and Calls to a client without a handler are dropped and counted. The reply to
-// a cancelled Call answers no other, and its XID cannot be used until it has come.
+// Replies to no Call are dropped and counted. Calls to a client without a handler get PROG_UNAVAIL,
+// or RPC_MISMATCH if they are of another version of RPC (RFC 5531 §9). The reply to a cancelled Call
+// answers no other, and its XID cannot be used until it has come.
 func TestStrayMessages(t *testing.T) {
 	ours, theirs := net.Pipe()
 	c := tcp.NewConn(ours, nil)
@@ -179,7 +180,22 @@ func TestStrayMessages(t *testing.T) {
 		return &oncrpc.Call{Message: oncrpc.Message{Inline: goodCall(xid)[4:]}}
 	}
 	write(goodReply(1))
-	write(goodCall(2))
+	for _, tt := range []struct {
+		version uint32
+		answer  []uint32
+	}{
+		{2, []uint32{0, 0, 0, 1}}, // PROG_UNAVAIL
+		{3, []uint32{1, 0, 2, 2}}, // RPC_MISMATCH
+	} {
+		b := goodCall(2)
+		binary.BigEndian.PutUint32(b[12:], tt.version)
+		write(b)
+		want := record(append([]uint32{2, 1}, tt.answer...)...)
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(theirs, got); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("RPC version %d: %x, %v, want %x", tt.version, got, err, want)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { read(48); cancel() }()
 	if _, err := c.Call(ctx, call(3)); !errors.Is(err, context.Canceled) {
@@ -198,7 +214,7 @@ func TestStrayMessages(t *testing.T) {
 	if err != nil || !bytes.Equal(reply.Message, record(4, 1, 0, 0, 0, 0, 43)[4:]) {
 		t.Errorf("%v, %v", reply, err)
 	}
-	if st := c.Stats(); st.StrayReplies != 2 || st.DroppedCalls != 1 {
+	if st := c.Stats(); st.StrayReplies != 2 || st.DroppedCalls != 0 {
 		t.Errorf("%+v", st)
 	}
 	go func() { read(48); write(goodReply(3)) }()

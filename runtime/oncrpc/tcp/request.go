@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -39,9 +40,11 @@ var memories = sync.Pool{New: func() any {
 // accept passes the Call in *c.record to the handler, or answers it with a refusal that is not nil.
 // It waits while there are MaxRequests of them.
 func (c *Conn) accept(xid uint32, refusal *oncrpc.ReplyError) error {
-	handler, err := c.admit()
-	if handler == nil || err != nil {
+	if ok, err := c.admit(); !ok {
 		return err
+	}
+	if refusal == nil && c.handler == nil {
+		refusal = unavailable(*c.record)
 	}
 	if err := c.reserve(cap(*c.record) - c.reserved); err != nil {
 		c.forget()
@@ -55,34 +58,43 @@ func (c *Conn) accept(xid uint32, refusal *oncrpc.ReplyError) error {
 		r.Request.Reply(oncrpc.Message{Inline: b}, nil)
 		return nil
 	}
-	r.Serve(handler)
+	r.Serve(c.handler)
 	return nil
 }
 
-// admit counts a Request, and returns the handler for it. The handler is nil if there is none.
-func (c *Conn) admit() (oncrpc.Handler, error) {
+// unavailable returns the refusal of a Call to a side that serves no program.
+func unavailable(call []byte) *oncrpc.ReplyError {
+	if len(call) >= 12 && binary.BigEndian.Uint32(call[8:]) != oncrpc.Version {
+		only := oncrpc.VersionRange{Low: oncrpc.Version, High: oncrpc.Version}
+		return &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.RPCMismatch, Range: only}
+	}
+	return &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail} // RFC 5531 §9
+}
+
+// admit counts a Request, unless none is served any more.
+func (c *Conn) admit() (ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.requests >= c.set.MaxRequests && c.err == nil {
 		if len(c.calls) == 0 {
 			if err := c.stall(); err != nil {
-				return nil, err
+				return false, err
 			}
 		} else if c.requests < 2*c.set.MaxRequests {
 			break
 		} else {
-			return nil, fmt.Errorf("%w: it sent %d Calls beyond Config.MaxRequests (%d) while it was called", ErrLimit, c.set.MaxRequests, c.set.MaxRequests)
+			return false, fmt.Errorf("%w: it sent %d Calls beyond Config.MaxRequests (%d) while it was called", ErrLimit, c.set.MaxRequests, c.set.MaxRequests)
 		}
 	}
 	switch {
 	case c.err != nil:
-		return nil, c.err
-	case c.handler == nil, c.draining:
+		return false, c.err
+	case c.draining:
 		c.stats.DroppedCalls++
-		return nil, nil
+		return false, nil
 	}
 	c.requests++
-	return c.handler, nil
+	return true, nil
 }
 
 // forget ends a Request that admit counted.

@@ -195,7 +195,7 @@ func TestTLSAnswersToProbe(t *testing.T) {
 	}{
 		"AUTH_REJECTEDCRED":        {words(1, 1, 1, 2), true, "AUTH_REJECTEDCRED"},
 		"AUTH_BADCRED":             {words(1, 1, 1, 1), true, "AUTH_BADCRED"},
-		"RPC_MISMATCH":             {words(1, 1, 0, 2, 2), true, "versions 2 to 2"},
+		"RPC_MISMATCH":             {words(1, 1, 0, 2, 2), true, "has version 2 (RFC"},
 		"a plain reply":            {words(1, 0, 0, 0, 0), true, `verifier AUTH_NONE ""`},
 		"PROG_UNAVAIL":             {words(1, 0, 0, 0, 1), true, `verifier AUTH_NONE ""`},
 		"a verifier of AUTH_SHORT": {words(1, 0, 2, 8, star, ttls, 0), true, `verifier AUTH_SHORT "STARTTLS"`},

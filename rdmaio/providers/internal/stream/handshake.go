@@ -1,6 +1,10 @@
 package stream
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"io"
+)
 
 // Need returns the next n bytes of the peer's part of the set-up without consuming them. It waits
 // for them for as long as the connection's deadline allows. It fails if n is more than
@@ -17,7 +21,11 @@ func (c *Conn) Need(n int) ([]byte, error) {
 		k, err := c.conn.Read(c.buf[c.w:])
 		c.w += k
 		if err != nil && c.w-c.r < n {
-			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w", c.w-c.r, err)
+			hint := ""
+			if c.w == c.r && errors.Is(err, io.EOF) {
+				hint = " (does it speak this protocol at this port? A server of ONC RPC over TCP, for example, does not)"
+			}
+			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w%s", c.w-c.r, err, hint)
 		}
 	}
 	return c.buf[c.r : c.r+n], nil
