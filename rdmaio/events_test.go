@@ -252,7 +252,7 @@ func TestEventsNameProcedures(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for _, text := range texts {
-		want := "program 100003 version 3 procedure 0,"
+		want := "program 100003 (0x186a3) version 3 procedure 0,"
 		if strings.HasPrefix(text, "serve") {
 			want = "NFS3 NULL (100003 v3 proc 0),"
 		}

@@ -176,7 +176,7 @@ func TestExtension(t *testing.T) {
 			t.Errorf("a Call beside the extension: %v", err)
 		}
 		_ = conn.Close()
-		c.expect(t, "down oncrpc: closed")
+		c.expect(t, "down oncrpc: closed by this side")
 		_ = s.Close()
 		if got := <-srv.events; !strings.HasPrefix(got, "down ") {
 			t.Errorf("event %q", got)

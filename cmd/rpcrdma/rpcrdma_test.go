@@ -106,9 +106,9 @@ func TestPingStages(t *testing.T) {
 		{"mute", mute.Addr().String(), exitSilent, []string{"connection to", "no answer in time", "a longer -W"}},
 		{"something else", web.Addr().String(), exitFailed, []string{"connection to", `its first bytes are "HTTP`, "another protocol listens"}},
 		{"program", oncrpcServer(t, func(xid uint32) *oncrpc.Header { return oncrpc.NewReply(xid, oncrpc.ProgUnavail) }), exitPeer, []string{"call to", "program unavailable", "-prog and -vers"}},
-		{"version", oncrpcServer(t, func(xid uint32) *oncrpc.Header { return oncrpc.NewProgMismatch(xid, 4, 4) }), exitPeer, []string{"versions 4 to 4"}},
+		{"version", oncrpcServer(t, func(xid uint32) *oncrpc.Header { return oncrpc.NewProgMismatch(xid, 4, 4) }), exitPeer, []string{"has version 4 (RFC"}},
 		{"silence", oncrpcServer(t, nil), exitSilent, []string{"call to", "no answer in time"}},
-		{"transport", wrongVersion(t), exitPeer, []string{"ERR_VERS", "supports versions 2 to 2", "version 1"}},
+		{"transport", wrongVersion(t), exitPeer, []string{"ERR_VERS", "supports version 2,", "version 1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			code, _, stderr := try(context.Background(), "ping", "-c", "1", "-W", "300ms", tt.addr)

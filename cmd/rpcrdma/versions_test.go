@@ -83,9 +83,9 @@ func TestVersionErrors(t *testing.T) {
 		code                    int
 		want                    []string
 	}{
-		{"ping", "2", one, exitPeer, []string{"connection to", "no version in common", "supports versions 1 to 1, this side wants 2", "try: -versions"}},
+		{"ping", "2", one, exitPeer, []string{"connection to", "no version in common", "supports version 1, this side wants 2", "try: -versions"}},
 		{"perf", "2", one, exitPeer, []string{"connection to", "no version in common", "try: -versions"}},
-		{"ping", "1", two, exitPeer, []string{"call to", "ERR_VERS: it supports versions 2 to 2", "try: -versions"}},
+		{"ping", "1", two, exitPeer, []string{"call to", "ERR_VERS: it supports version 2,", "try: -versions"}},
 		{"ping", "2,1", mute, exitSilent, []string{"connection to", "did not answer the version offered", "try: -versions 1"}},
 		{"perf", "2", mute, exitSilent, []string{"connection to", "did not answer the version offered", "try: -versions 1"}},
 	} {

@@ -167,7 +167,11 @@ func (n *negotiation) fallBack(low, high uint32) {
 			return
 		}
 	}
-	n.end(&Error{Reason: ErrNoVersion, Detail: fmt.Sprintf("the peer supports versions %d to %d, this side wants %s", low, high, n.wanted())})
+	theirs := fmt.Sprintf("versions %d to %d", low, high)
+	if low == high {
+		theirs = fmt.Sprintf("version %d", low)
+	}
+	n.end(&Error{Reason: ErrNoVersion, Detail: fmt.Sprintf("the peer supports %s, this side wants %s", theirs, n.wanted())})
 }
 
 // wanted returns the versions of this end as a list.

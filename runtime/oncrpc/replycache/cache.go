@@ -110,9 +110,10 @@ func (cfg *Config) settled(h oncrpc.Handler) Config {
 // that begin with a fixed XID need a Config.Client.
 //
 // A Call whose connection ends before it was executed is dropped, because its client may have sent
-// it again already. If h drops a Call, for this reason or another, it is as if it had not come: the
-// same Calls that wait for its reply are served one after the other, each on its own connection,
-// and h may drop them as well. So h must not drop a Call that it has executed.
+// it again already. If h drops a Call whose connection has ended, the same Calls that wait for its
+// reply are served as if it had not come, each on its own connection. So h must not drop a Call that
+// it has executed. If h drops one whose connection is up, as a replay for example (RFC 2203
+// §5.3.3.1), those that wait are dropped with it.
 //
 // If h panics or ends its goroutine and has not answered the Call, the reply to it is SYSTEM_ERR
 // when it is sent again, because it may have been executed in part.
@@ -334,7 +335,7 @@ type recorder struct {
 func (r *recorder) Reply(m oncrpc.Message, done func(error)) {
 	if !r.answered.Swap(true) {
 		seen := m // a copy, or every m would be on the heap
-		r.cache.executed(r.entry, &seen)
+		r.cache.executed(r.entry, &seen, false)
 	}
 	r.Responder.Reply(m, done)
 }
@@ -344,21 +345,21 @@ func (r *recorder) Reply(m oncrpc.Message, done func(error)) {
 func (r *recorder) ended() {
 	if !r.answered.Swap(true) {
 		b, _ := oncrpc.NewReply(r.entry.key.xid, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
-		r.cache.executed(r.entry, &oncrpc.Message{Inline: b})
+		r.cache.executed(r.entry, &oncrpc.Message{Inline: b}, false)
 	}
 }
 
 // Drop implements oncrpc.Responder.
 func (r *recorder) Drop(done func(error)) {
 	if !r.answered.Swap(true) {
-		r.cache.executed(r.entry, nil)
+		r.cache.executed(r.entry, nil, r.Context().Err() != nil)
 	}
 	r.Responder.Drop(done)
 }
 
 // executed keeps a reply and answers the Calls that waited for it. m is nil if the Call was
-// dropped.
-func (c *Cache) executed(e *cached, m *oncrpc.Message) {
+// dropped, and lost reports whether that was after the end of its connection.
+func (c *Cache) executed(e *cached, m *oncrpc.Message, lost bool) {
 	keep := m != nil && m.Size(nil) <= c.cfg.MaxReply
 	var reply oncrpc.Message
 	if keep {
@@ -390,10 +391,13 @@ func (c *Cache) executed(e *cached, m *oncrpc.Message) {
 		reply = m.Clone() // the handler may use its memory again before they are sent
 	}
 	for _, r := range waiting {
-		if m == nil {
-			go r.Serve(c) // the handler may have locked something
-		} else {
+		switch {
+		case m != nil:
 			r.Reply(reply, nil)
+		case lost:
+			go r.Serve(c) // the handler may have locked something
+		default:
+			r.Drop(nil)
 		}
 	}
 }

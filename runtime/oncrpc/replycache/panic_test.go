@@ -57,8 +57,8 @@ func TestPanicOnce(t *testing.T) {
 	}
 }
 
-// R288: a Call that waits for the reply of the same Call is served when that one is dropped: its
-// own connection may be up, and then nothing else would answer it.
+// R288: a Call that waits for the reply of the same Call is served when that one is dropped
+// after the end of its connection: its own may be up, and then nothing else would answer it.
 func TestDroppedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // of a handler that drops while it has locked it

@@ -151,7 +151,8 @@ func (c *Client) CallAtMost(ctx context.Context, proc uint32, args, results xdr.
 
 // call is Call with the size of the largest reply.
 func (c *Client) call(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int) error {
-	if len(c.cfg.Interceptors) == 0 || checkValues(args, results) != nil { // invoke returns that error
+	// invoke returns the error of checkValues
+	if len(c.cfg.Interceptors) == 0 || checkValues(args, results) != nil {
 		return c.invoke(ctx, proc, args, results, opt, most)
 	}
 	return c.around(ctx, 0, &Invocation{&c.program, proc, orVoid(args), orVoid(results), opt, most})

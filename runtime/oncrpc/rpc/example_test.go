@@ -119,5 +119,5 @@ func ExampleRequest_AuthSys() {
 	}
 	// Output:
 	// user 1000 of garden
-	// refused: rpc: program 536870980 version 1 procedure 2: oncrpc: credential refused: AUTH_TOOWEAK (RFC 5531 §9)
+	// refused: rpc: program 536870980 (0x20000044) version 1 procedure 2: oncrpc: credential refused: AUTH_TOOWEAK (RFC 5531 §9)
 }

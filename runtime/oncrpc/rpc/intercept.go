@@ -15,8 +15,9 @@ import (
 // args and res are pointers to the types of the procedure: the generated ones, types of package
 // oncrpc for XDR's own (*oncrpc.Uint64 and so on), and *oncrpc.Void for none. Procedures of other
 // programs and versions may have the same number, and procedures of one program the same type, so
-// Request.Program and Procedure say which one it is. An interceptor that authorizes by argument must
-// refuse in the default of its type switch: a procedure that is added later is then not open to all.
+// Request.Program and Procedure say which one it is. An interceptor that authorizes by argument
+// must refuse in the default of its type switch: a procedure that is added later is then not open
+// to all.
 //
 // For procedures of HandleAsync, next returns nil when the procedure has been started, and the
 // results are not known. r, args and res must not be used after that, and an error has no effect.

@@ -159,8 +159,8 @@ func waitFor(t testing.TB, holds func() bool) {
 }
 
 // Replies to no Call are dropped and counted. Calls to a client without a handler get PROG_UNAVAIL,
-// or RPC_MISMATCH if they are of another version of RPC (RFC 5531 §9). The reply to a cancelled Call
-// answers no other, and its XID cannot be used until it has come.
+// or RPC_MISMATCH if they are of another version of RPC (RFC 5531 §9). The reply to a cancelled
+// Call answers no other, and its XID cannot be used until it has come.
 func TestStrayMessages(t *testing.T) {
 	ours, theirs := net.Pipe()
 	c := tcp.NewConn(ours, nil)
