@@ -45,7 +45,8 @@ func (t *tlsSettings) startTLS(ctx context.Context, nc net.Conn, addr string, s 
 	// After SetDeadline, which would replace the deadline that ends the attempt.
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
 	stream, err := t.upgrade(ctx, nc, addr, limit, s)
-	if !stop() {
+	// If stop returns true, ctx can have ended all the same: Handshake watches it too.
+	if stop(); ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
