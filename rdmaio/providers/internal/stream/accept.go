@@ -43,7 +43,7 @@ func (d *Device) request(ctx context.Context, conn net.Conn) (*connRequest, erro
 	conn.SetDeadline(limit)
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // after SetDeadline
 	r, err := d.receive(ctx, conn, limit)
-	if !stop() {
+	if stop(); ctx.Err() != nil { // as in connectTLS
 		err = context.Cause(ctx)
 	}
 	if err != nil {

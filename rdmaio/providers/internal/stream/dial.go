@@ -111,7 +111,8 @@ func (d *Device) connectTLS(ctx context.Context, conn net.Conn) error {
 	conn.SetDeadline(limit)
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // after SetDeadline
 	err := handshake(ctx, conn, limit)
-	if !stop() {
+	// If stop returns true, ctx can have ended all the same: handshake watches it too.
+	if stop(); ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	conn.SetDeadline(time.Time{})
