@@ -155,9 +155,19 @@ func (c *Conn) wait(ctx context.Context, s *slot) error {
 	c.driver.Post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e, Control: &engine.Control{Left: s.left}})
 	<-s.done // comes at once: the engine no longer uses the slot
 	if e.Err == nil && e.Reply == nil && e.LongReply == 0 {
-		return ctx.Err()
+		return c.interrupted(ctx.Err(), e.Sent)
 	}
 	return nil
+}
+
+// interrupted returns the error of a Call whose context has ended. It says if the Call waited for a
+// credit that a cancelled Call holds.
+func (c *Conn) interrupted(why error, sent bool) error {
+	if st := c.Stats(); !sent && st.Abandoned > 0 {
+		return fmt.Errorf("%w: it waited for a credit, and cancelled Calls without a reply hold %d of %d (a Client replaces such a connection after ClientConfig.StuckTimeout)",
+			why, st.Abandoned, st.Granted)
+	}
+	return why
 }
 
 // slot returns a free slot, and waits for one if there is none.

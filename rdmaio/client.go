@@ -50,7 +50,8 @@ type ClientConfig struct {
 
 	// StuckTimeout is the time after which a useless connection is replaced. A connection is
 	// useless while a cancelled Call has no reply and either such Calls hold all credits, or
-	// nothing at all arrives from the server. If zero, the default is 10 s. If negative, there is
+	// nothing at all arrives from the server. It is replaced within 1.5 times StuckTimeout. If
+	// zero, the default is 10 s. If negative, there is
 	// no limit. It must be longer than the server takes for any Call: Calls in progress on the
 	// connection are sent again.
 	StuckTimeout time.Duration

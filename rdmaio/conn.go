@@ -247,13 +247,28 @@ func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
 // Close closes the connection and frees it. Calls in progress return ErrClosed. Close waits for
-// them and for the handlers to answer the Requests that they have, and then frees all memory and
-// objects. The error says what could not be freed. Further calls return the same error.
+// them and for the handlers to answer the Requests that they have, whose context it ends. If that
+// takes 10 s, it logs a warning and goes on waiting. Then it frees all memory and objects. The error says what could not be freed. Further calls return the same error.
 //
 // Replies made after Close are discarded, and their done functions get an error. Replies made just
 // before may be lost. Use Server.Shutdown to avoid both. Close must not be called from a Handler or
 // a done function, for which it would wait.
 func (c *Conn) Close() error {
+	defer time.AfterFunc(closeWarning, func() { c.set.warnClose(c.driver.Unanswered(), c.RemoteAddr()) }).Stop()
+	return c.finish()
+}
+
+// closeWarning is the time after which Close logs that it still waits.
+const closeWarning = 10 * time.Second
+
+// warnClose logs that Close still waits for handlers.
+func (s *settings) warnClose(requests int, of string) {
+	s.faults.Warn("rdmaio: Close waits for handlers to answer and to return: Request.Context has ended; a dump of all goroutines shows them",
+		"at", of, "unanswered", requests)
+}
+
+// finish is Close without the warning.
+func (c *Conn) finish() error {
 	c.closing.Do(func() {
 		c.end()
 		<-c.ctx.Done()

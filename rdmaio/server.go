@@ -163,7 +163,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		c.connected(info)
 		s.attend(ctx, c)
 	}
-	err = c.Close()
+	err = c.finish()
 	s.mu.Lock()
 	delete(s.conns, c)
 	if err != nil {
@@ -264,6 +264,13 @@ func (s *Server) Close() error {
 		s.stop(ErrClosed)
 		s.cancel()
 		err := s.ln.Close()
+		defer time.AfterFunc(closeWarning, func() {
+			n := 0
+			for _, c := range s.Conns() {
+				n += c.driver.Unanswered()
+			}
+			s.set.warnClose(n, s.Addr())
+		}).Stop()
 		s.wg.Wait()
 		s.closeErr = errors.Join(append(s.errs, err)...)
 	})

@@ -32,7 +32,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		select {
 		case <-c.Done():
 		case <-ctx.Done():
-			return fmt.Errorf("rdmaio: shutdown of %q: handlers have not answered their Calls on up to %d connections; Close discards the answers: %w", s.Addr(), len(conns)-i, context.Cause(ctx))
+			return fmt.Errorf("rdmaio: shutdown of %q: handlers have not answered their Calls on up to %d connections; Close ends Request.Context, discards the answers and waits for the handlers: %w", s.Addr(), len(conns)-i, context.Cause(ctx))
 		}
 	}
 	if closed := s.Close(); closed != nil {

@@ -19,6 +19,9 @@ func (d *Driver) BeginRequest() bool {
 // EndRequest ends a Request that BeginRequest counted. Only the Owner may call it, from Effects.
 func (d *Driver) EndRequest() { d.busy-- }
 
+// Unanswered returns the number of Requests that BeginRequest counted and that have no answer.
+func (d *Driver) Unanswered() int { return int(d.unanswered.Load()) }
+
 // HadRequest reports whether BeginRequest has ever counted a Request.
 func (d *Driver) HadRequest() bool { return d.begun.Load() }
 

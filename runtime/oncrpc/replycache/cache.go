@@ -111,8 +111,8 @@ func (cfg *Config) settled(h oncrpc.Handler) Config {
 //
 // A Call whose connection ends before it was executed is dropped, because its client may have sent
 // it again already. If h drops a Call whose connection has ended, the same Calls that wait for its
-// reply are served as if it had not come, each on its own connection. So h must not drop a Call that
-// it has executed. If h drops one whose connection is up, as a replay for example (RFC 2203
+// reply are served as if it had not come, each on its own connection. So h must not drop a Call
+// that it has executed. If h drops one whose connection is up, as a replay for example (RFC 2203
 // §5.3.3.1), those that wait are dropped with it.
 //
 // If h panics or ends its goroutine and has not answered the Call, the reply to it is SYSTEM_ERR

@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// An interceptor decides by program and argument which calls are allowed. Files below "public/" may be read by
-// all, and nothing else is allowed: also no procedure that the service gets later.
+// An interceptor decides by program and argument which calls are allowed. Files below "public/" may
+// be read by all, and nothing else is allowed: also no procedure that the service gets later.
 func ExampleServerInterceptor() {
 	refused := oncrpc.Refused(oncrpc.AuthStatRejectedCred)
 	authorize := func(r *rpc.Request, args, _ xdr.Value, next func() error) error {

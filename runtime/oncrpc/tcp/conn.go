@@ -338,10 +338,34 @@ func (c *Conn) answered() bool {
 	return c.replied
 }
 
-// Close closes the connection and waits for the handlers to answer the Requests that they have.
+// Close closes the connection, which ends Request.Context, and waits for the handlers to answer the
+// Requests that they have and to return. If that takes 10 s, it logs a warning and goes on waiting.
 // Calls in progress fail with oncrpc.ErrClosed, and answers that were not sent are discarded. Close
 // must not be called from a handler or a done function, for which it would wait.
 func (c *Conn) Close() error {
+	defer time.AfterFunc(closeWarning, func() { c.set.warnClose(c.unanswered(), c.remote) }).Stop()
+	c.finish()
+	return nil
+}
+
+// closeWarning is the time after which Close logs that it still waits.
+const closeWarning = 10 * time.Second
+
+// warnClose logs that Close still waits for handlers.
+func (s *settings) warnClose(requests int, of string) {
+	s.faults.Warn("tcp: Close waits for handlers to answer and to return: Request.Context has ended; a dump of all goroutines shows them",
+		"at", of, "unanswered", requests)
+}
+
+// unanswered returns the number of Requests that have no answer.
+func (c *Conn) unanswered() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.requests
+}
+
+// finish closes the connection and waits for its handlers.
+func (c *Conn) finish() {
 	c.fail(oncrpc.ErrClosed)
 	c.mu.Lock()
 	for c.requests > 0 {
@@ -349,7 +373,6 @@ func (c *Conn) Close() error {
 	}
 	c.mu.Unlock()
 	c.wg.Wait()
-	return nil
 }
 
 // drain ends the connection when its Requests are answered and the answers written. No further

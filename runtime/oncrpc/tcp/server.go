@@ -183,7 +183,7 @@ func sourceOf(addr net.Addr) (source netip.Prefix, local bool) {
 func (s *Server) attend(c *Conn, source netip.Prefix) {
 	defer s.wg.Done()
 	<-c.Done()
-	_ = c.Close() // waits for its handlers
+	c.finish()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
@@ -230,6 +230,13 @@ func (s *Server) Close() error {
 	for _, c := range s.Conns() {
 		c.fail(oncrpc.ErrClosed)
 	}
+	defer time.AfterFunc(closeWarning, func() {
+		n := 0
+		for _, c := range s.Conns() {
+			n += c.unanswered()
+		}
+		s.set.warnClose(n, s.Addr())
+	}).Stop()
 	s.wg.Wait()
 	return err
 }
@@ -255,7 +262,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("tcp: shutdown of %q: handlers have not answered their Calls on up to %d connections; Close discards the answers: %w", s.Addr(), len(s.Conns()), context.Cause(ctx))
+		return fmt.Errorf("tcp: shutdown of %q: handlers have not answered their Calls on up to %d connections; Close ends Request.Context, discards the answers and waits for the handlers: %w", s.Addr(), len(s.Conns()), context.Cause(ctx))
 	}
 }
 
