@@ -15,7 +15,6 @@ import (
 type stat struct {
 	attr nfs3.Attr
 	dev  uint64
-	gen  uint64 // where the system has it in the attributes: see Server.generation
 }
 
 func (st *stat) ino() uint64 { return uint64(st.attr.FileID) }

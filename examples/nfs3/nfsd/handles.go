@@ -64,7 +64,7 @@ func (s *Server) object(h *nfs3.Handle) (object, error) {
 		case err != nil:
 			return object{}, err
 		}
-		if now := s.generation(path, st); st.dev == s.dev && st.ino() == ino && (now == 0 || now == gen) {
+		if now := s.generation(path); st.dev == s.dev && st.ino() == ino && (now == 0 || now == gen) {
 			return object{path, st}, nil
 		}
 	}
@@ -105,6 +105,6 @@ func (s *Server) child(dir object, name string) (object, error) {
 // handle returns the handle of a child of dir.
 func (s *Server) handle(dir, o object, name string) (nfs3.Handle, error) {
 	links := o.attr.Type != nfs3.FileTypeDir && o.attr.Nlink > 1
-	gen, err := s.table.add(o.ino(), s.generation(o.path, o.stat), links, dir.ino(), name)
+	gen, err := s.table.add(o.ino(), s.generation(o.path), links, dir.ino(), name)
 	return s.table.seal(o.ino(), gen), err
 }

@@ -114,7 +114,7 @@ func New(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.dev = st.dev
-	if s.table, err = openTable(cfg.State, st.ino(), s.generation(".", st)); err != nil {
+	if s.table, err = openTable(cfg.State, st.ino(), s.generation(".")); err != nil {
 		return nil, err
 	}
 	s.newVerf()

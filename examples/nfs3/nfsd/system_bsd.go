@@ -20,7 +20,7 @@ func statOf(fi fs.FileInfo) (stat, error) {
 		return stat{}, failed(nfs3.StatusServerfault)
 	}
 	dev := uint64(st.Dev)
-	return stat{dev: dev, gen: uint64(st.Birthtimespec.Nano()), attr: nfs3.Attr{
+	return stat{dev: dev, attr: nfs3.Attr{
 		Type: types[fi.Mode().Type()], Mode: modeOf(fi.Mode()), Nlink: uint32(st.Nlink),
 		UID: nfs3.UID(st.Uid), GID: nfs3.GID(st.Gid), Size: nfs3.Size(st.Size), Used: nfs3.Size(st.Blocks) * 512,
 		FSID: dev, FileID: nfs3.FileID(st.Ino),
@@ -30,7 +30,17 @@ func statOf(fi fs.FileInfo) (stat, error) {
 
 // generation returns a number for a file that no later file with the same inode number has: the
 // time when the file was made.
-func (s *Server) generation(_ string, st stat) uint64 { return st.gen }
+func (s *Server) generation(path string) uint64 {
+	fi, err := s.root.Lstat(path)
+	if err != nil {
+		return 0
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(st.Birthtimespec.Nano())
+}
 
 // space returns the space of the file system.
 func (s *Server) space() (nfs3.FSStatResOK, error) {

@@ -44,7 +44,7 @@ var nameToHandleAt = map[string]uintptr{
 // the file system has none. The handles of the kernel have such a number; their form is the file
 // system's own, so this is a hash of one. The path is not used otherwise: where a local program
 // exchanges a directory for a link, the number is of another file, and the handle is stale.
-func (s *Server) generation(path string, _ stat) uint64 {
+func (s *Server) generation(path string) uint64 {
 	name, err := syscall.BytePtrFromString(path)
 	call, ok := nameToHandleAt[runtime.GOARCH]
 	if err != nil || !ok {
