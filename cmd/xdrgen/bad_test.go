@@ -120,6 +120,7 @@ func TestRulesCovered(t *testing.T) {
 		"not-text":          "TestNotText",
 		"include-too-deep":  "TestIncludeDepth in sema",
 		"sidecar-of-folder": "TestFolderBind in sema",
+		"sidecar-not-read":  "TestFolderBind in sema",
 		"import-package":    "TestImportPackage",
 		"import-views":      "TestViewsOfImport in gogen",
 		"bad-origin-map":    "TestOriginMap in sema",

@@ -98,7 +98,7 @@ in real files and has only one reading.
 const helpGen = `Write the Go package of one unit.
 
 Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-views] [-tests] [-rpc] FILE.x...
-       xdrgen gen -names [-format text|json] [-I dir] [-D name=value] [-bind FILE] [-rename NAME=GoName] FILE.x...
+       xdrgen gen -names [-format text|json] [-I dir] [-D name=value] [-bind FILE] [-rename NAME=GoName] [-rpc] FILE.x...
 
 Examples:
   xdrgen gen -o . -package proto proto.x
@@ -120,7 +120,8 @@ there are errors, it writes nothing.
   -o DIR             output folder
   -package NAME      Go package name; the default is the name of the output folder
   -import-root PATH  import path of the included units: PATH/UNIT, unless the sidecar of UNIT has a package line
-  -rename NAME=GO    Go name for NAME, STRUCT.FIELD, UNION.ARM, ENUM.MEMBER or PROGRAM.VERSION.PROCEDURE,
+  -rename NAME=GO    Go name for NAME, STRUCT.FIELD, UNION.ARM, ENUM.MEMBER, PROGRAM.VERSION or
+                     PROGRAM.VERSION.PROCEDURE,
                      like the line "rename NAME GO" in the sidecar
   -with NAMES        optional methods of the Go types, separated by commas, added to those of the
                      default (string) and of the sidecar; none removes all before it:
@@ -133,10 +134,13 @@ there are errors, it writes nothing.
                      scans of lists; like the line "views" in the sidecar
   -tests             also write NAME_xdr_test.go: fuzz, truncation, agreement and allocation tests
   -rpc               also write the folder NAMErpc, a package with a client and a server for each version
-                     of the programs (RFC 5531 §12), like the line "rpc" in the sidecar
+                     of the programs (RFC 5531 §12), like the line "rpc" in the sidecar. Their names begin
+                     with the version's, but in the lowest version of the first program only if the sidecar
+                     renames it, and not to Version or Version1, the name of the constant alone
   -names             print a table of all XDR names and their Go names, and write no files. The column
                      why has rule, rename (by the sidecar or the flag) or collision (the name by the
-                     rules is taken; words or an underscore tell them apart)
+                     rules is taken; words or an underscore tell them apart). With -rpc, or the line "rpc"
+                     in the sidecar, also the client and the server of each version
   -format FORMAT     of the table of -names: text, json (see xdrgen help formats)
 `
 
@@ -223,8 +227,11 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
   once     PROGRAM.VERSION.PROC      executing the procedure twice for one call does harm. If a version
                                      has such lines, its other procedures are taken to be idempotent
   reply    PROGRAM.VERSION.PROC field.path
-                                     the argument that bounds, in bytes, the data and lists of the
-                                     results that have no bound in the XDR, such as count of a READ
+                                     the argument that bounds the results' data and lists without a bound
+                                     in the XDR, such as count of a READ. It counts bytes of XDR; generated
+                                     clients add the largest size of the rest of the results. A number of
+                                     entries does not fit: give the list a bound in the XDR, or set
+                                     ClientConfig.MaxReply of package rpc
   views                              checks without decoding, views of checked bytes, and scans of lists
 `
 

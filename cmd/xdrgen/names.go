@@ -35,7 +35,7 @@ func (g *genCmd) printNames(env environment) int {
 	if r.Unit != nil {
 		r.Diags = append(r.Diags, gogen.Refused(r.Unit, r.Bind)...)
 		diag.Sort(r.Diags, r.Files)
-		if err := writeNames(env.stdout, gogen.Names(r.Unit, r.Bind), g.Format); err != nil {
+		if err := writeNames(env.stdout, gogen.Names(r.Unit, r.Bind, g.RPC || r.Bind.RPC), g.Format); err != nil {
 			return failed(env, err)
 		}
 	}
@@ -82,7 +82,9 @@ func recordedNames(file string, names []ir.Rename) error {
 		if err != nil || n.V != 1 || n.Type != "name" || n.Name == "" || !token.IsIdentifier(n.Go) {
 			return fmt.Errorf("%s:%d: found %s, expected a line that xdrgen gen -names -format json wrote", file, line, diag.Quote(strings.TrimSpace(l)))
 		}
-		recorded[n.Name] = n.Go
+		if n.Kind != gogen.KindClient && n.Kind != gogen.KindServer {
+			recorded[n.Name] = n.Go
+		}
 	}
 	if line == 0 {
 		return fmt.Errorf("%s is empty: write it with xdrgen gen -names -format json", file)

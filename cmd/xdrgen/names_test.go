@@ -54,6 +54,31 @@ procedure   PROG.VERS.GET       ProcFetch   rename     t.x:4
 	}
 }
 
+// TestGenNamesStubs checks the names of clients and servers: those of the lowest version of the
+// first program have no prefix unless it is renamed. A rename to Version1 names the constant alone.
+func TestGenNamesStubs(t *testing.T) {
+	const x = "program LG { version LG_V1 { void A(void) = 1; } = 1; version LG_V2 { void A(void) = 1; } = 2; } = 9;\n"
+	t.Chdir(writeFiles(t, map[string]string{"t.x": x}))
+	for _, c := range []struct{ flags, want string }{
+		{"-rpc", "client LG.LG_V1 Client rule, server LG.LG_V1 Server rule, client LG.LG_V2 LgV2Client rule, server LG.LG_V2 LgV2Server rule"},
+		{"-rpc -rename LG.LG_V1=V1 -rename LG_V2=V2", "client LG.LG_V1 V1Client rename, server LG.LG_V1 V1Server rename, client LG.LG_V2 V2Client rename, server LG.LG_V2 V2Server rename"},
+		{"-rpc -rename LG.LG_V1=Version1", "client LG.LG_V1 Client rule, server LG.LG_V1 Server rule, client LG.LG_V2 LgV2Client rule, server LG.LG_V2 LgV2Server rule"},
+		{"-rpc -rename LG.LG_V2=New", "client LG.LG_V1 Client rule, server LG.LG_V1 Server rule, client LG.LG_V2 NewClient_ rename, server LG.LG_V2 NewServer_ rename"},
+		{"", ""},
+	} {
+		stdout, stderr, code := runCommand(t, append(append([]string{"gen", "-names"}, strings.Fields(c.flags)...), "t.x")...)
+		var got []string
+		for l := range strings.Lines(stdout) {
+			if w := strings.Fields(l); w[0] == "client" || w[0] == "server" {
+				got = append(got, strings.Join(w[:4], " "))
+			}
+		}
+		if code != exitClean || strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: exit code %d, %s%s", c.flags, code, stdout, stderr)
+		}
+	}
+}
+
 // TestCompatOldNames compares a unit with names that an earlier xdrgen recorded.
 func TestCompatOldNames(t *testing.T) {
 	const x = "struct CREATE_SESSION4args { int csa_flags; };\n"

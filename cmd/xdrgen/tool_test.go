@@ -132,6 +132,17 @@ func TestReadmeClone(t *testing.T) {
 			t.Fatalf("%v, expected %q in\n%s", err, want, out)
 		}
 	}
+	files, err := os.ReadDir(dir + "/mymodule")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, f := range files {
+		left = append(left, f.Name())
+	}
+	if got := strings.Join(left, " "); got != "go.mod go.sum main.go store store.x" {
+		t.Errorf("the commands leave in the user's module: %s", got)
+	}
 }
 
 // TestUserModule uses the compiler in another module: go get -tool, then go tool xdrgen and

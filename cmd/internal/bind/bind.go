@@ -21,7 +21,7 @@
 //	with     NAME...                    optional methods of the Go types; none drops the previous
 //	rpc                                 also a package with clients and servers of the programs
 //	once     PROGRAM.VERSION.PROC       executing the procedure twice for one call does harm
-//	reply    PROGRAM.VERSION.PROC field.path    this argument bounds the reply's data, in bytes
+//	reply    PROGRAM.VERSION.PROC field.path    the most bytes (not entries) of data in the reply
 //	views                               checks without decoding, views and scans
 //
 // SPACE is header-type, flag, property, characteristic, error or operation.

@@ -128,7 +128,7 @@ func TestBad(t *testing.T) {
 		"views\nviews":                           "2:1 bind-duplicate: second views; ",
 		"with none\nwith string":                 "2:1 bind-duplicate: second with; ",
 		"with string strnig":                     "1:13 bind-syntax: \"strnig\" is not an optional method; did you mean string?",
-		"with string,json":                       "1:6 bind-syntax: \"string,json\" is not an optional method; use one of none, string, clone, equal, stream, json",
+		"with string,json":                       "1:6 bind-syntax: \"string,json\" is not an optional method; separate the names with spaces: with string json",
 		"rpc on":                                 "1:1 bind-syntax: found 2 words, expected rpc; ",
 		"rpc\nrpc":                               "2:1 bind-duplicate: second rpc; ",
 		"once":                                   "1:1 bind-syntax: found 1 words, expected once PROGRAM.VERSION.PROC; ",

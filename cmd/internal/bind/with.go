@@ -22,6 +22,11 @@ func (p *parser) with(w []Word) {
 		if near, ok := diag.Nearest(name.Text, ir.MethodWords()); ok {
 			d = d.Helpf("did you mean %s?", near)
 		}
+		if strings.Contains(name.Text, ",") {
+			d = d.Helpf("separate the names with spaces: with %s", strings.Join(strings.FieldsFunc(name.Text, isComma), " "))
+		}
 		p.report(d)
 	}
 }
+
+func isComma(r rune) bool { return r == ',' }

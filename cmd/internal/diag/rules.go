@@ -110,6 +110,7 @@ const (
 	BindPath
 	BindAmbiguous
 	BindOfFolder
+	BindNotRead
 
 	GoName
 
@@ -206,13 +207,14 @@ var rules = [numRules]Info{
 	LanguageName:     {"XDR0729", "declared-by-language", Warning, "RFC 4506 §4.4", "remove it: the language declares FALSE = 0, TRUE = 1 and bool"},
 	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
-	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the syntax of a sidecar"},
-	BindUnknownWord: {"XDR0802", "bind-unknown-word", Error, "", "use package, prefix, rename, import, type, define, open, code, message, number, payload, ddp, with or views"},
+	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen help sidecar for its syntax"},
+	BindUnknownWord: {"XDR0802", "bind-unknown-word", Error, "", "use one of the statements that xdrgen help sidecar lists"},
 	BindUnknownName: {"XDR0803", "bind-unknown-name", Error, "", "use a name that the unit declares"},
 	BindDuplicate:   {"XDR0804", "bind-duplicate", Error, "", "remove one of the two"},
 	BindCode:        {"XDR0805", "bind-code", Error, "", "name a constant from 0 to 4294967295 and a type of the unit"},
 	BindPath:        {"XDR0806", "bind-path", Error, "RFC 8166 §6.1", "list the fields from the argument or result down to an opaque, string or array"},
 	BindOfFolder:    {"XDR0808", "sidecar-of-folder", Warning, "", "give all files of the folder, or the sidecar with -bind"},
+	BindNotRead:     {"XDR0809", "sidecar-not-read", Warning, "", "rename it after the .x file, or give it with -bind"},
 	BindAmbiguous:   {"XDR0807", "bind-ambiguous", Error, "RFC 8166 §6.1", "use a separate type in each of the two places"},
 
 	GoName: {"XDR0901", "go-name-clash", Error, "", "add a rename to the sidecar"},

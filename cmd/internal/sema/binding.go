@@ -63,6 +63,41 @@ func (c *compiler) folderBind(u *unit) error {
 	return nil
 }
 
+// strayBind warns of a sidecar beside the files that has the name of none of them, if the unit has
+// no sidecar: it is probably meant for the unit. A folder with other files is only searched for a
+// name that differs in case.
+func (c *compiler) strayBind(u *unit) {
+	file := c.o.Files[0]
+	if c.o.BindFile != "" || u.bind.File != "" || file == stdinFile {
+		return
+	}
+	want, of := strings.TrimSuffix(filepath.Base(file), ".x")+".bind", filepath.Base(file)
+	if len(c.o.Files) > 1 {
+		want, of = u.name+".bind", "all files of a folder"
+	}
+	entries, err := c.readDir(u.dir)
+	if err != nil {
+		return
+	}
+	whole, stray := c.wholeFolder(u), ""
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".bind")
+		if !ok || e.IsDir() || e.Name() == u.name+".bind" || c.isFile(filepath.Join(u.dir, name+".x")) {
+			continue
+		}
+		if same := strings.EqualFold(e.Name(), want); same || whole && stray == "" {
+			stray = e.Name()
+			if same {
+				break
+			}
+		}
+	}
+	if stray != "" {
+		c.report(diag.New(diag.BindNotRead, source.Span{File: u.files[0].Source}, "%s is not read; the sidecar of %s is %s", stray, of, want).
+			Helpf("rename it to %s, or give it with the flag -bind %s", want, filepath.ToSlash(filepath.Join(filepath.Dir(file), stray))))
+	}
+}
+
 // readBind reads the first of some files that exists.
 func (c *compiler) readBind(u *unit, places ...string) error {
 	for _, name := range places {

@@ -95,24 +95,52 @@ func ambiguous(b *ir.DDPBinding, other string) diag.Diagnostic {
 func (c *compiler) bindProc(u *unit, b *ir.ProcName) (*ir.Proc, bool) {
 	s := u.scope[b.Program]
 	if s == nil || s.decl.Kind != ir.Program {
-		c.report(diag.New(diag.BindUnknownName, b.Pos, "found no program %s", b.Program))
+		c.report(c.orOneOf(diag.New(diag.BindUnknownName, b.Pos, "found no program %s", b.Program), b.Program, programNames(u)))
 		return nil, false
 	}
+	var versions []string
 	for _, v := range s.decl.Program.Versions {
+		versions = append(versions, v.Name)
 		if v.Name != b.Version {
 			continue
 		}
+		var procs []string
 		for _, p := range v.Procs {
+			procs = append(procs, p.Name)
 			if p.Name == b.Proc {
 				b.Prog, b.Vers, b.Number = s.decl.Program.Number, v.Number, p.Number
 				return p, true
 			}
 		}
-		c.report(diag.New(diag.BindUnknownName, b.Pos, "version %s has no procedure %s", b.Version, b.Proc).With(v.Pos, "declared here"))
+		d := diag.New(diag.BindUnknownName, b.Pos, "version %s has no procedure %s", b.Version, b.Proc).With(v.Pos, "declared here")
+		c.report(c.orOneOf(d, b.Proc, procs))
 		return nil, false
 	}
-	c.report(diag.New(diag.BindUnknownName, b.Pos, "program %s has no version %s", b.Program, b.Version).With(s.span, "declared here"))
+	d := diag.New(diag.BindUnknownName, b.Pos, "program %s has no version %s", b.Program, b.Version).With(s.span, "declared here")
+	c.report(c.orOneOf(d, b.Version, versions))
 	return nil, false
+}
+
+// orOneOf adds to a finding the most similar of the names that are right there, or else the names
+// themselves.
+func (c *compiler) orOneOf(d diag.Diagnostic, name string, names []string) diag.Diagnostic {
+	if !c.maySuggest() || len(names) == 0 {
+		return d
+	}
+	if near, ok := nearest(name, names); ok {
+		return d.Helpf("did you mean %s?", near)
+	}
+	return d.Helpf("use one of %s", strings.Join(names[:min(len(names), 12)], ", "))
+}
+
+// programNames returns the names of the unit's programs.
+func programNames(u *unit) (names []string) {
+	for _, d := range u.decls {
+		if d.Kind == ir.Program {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 // walkDDP follows a path and stores the item in b. If a type on the path contains itself, walkDDP
@@ -121,7 +149,7 @@ func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *
 	for i, name := range path {
 		d := inside(t)
 		if d == nil {
-			c.report(diag.New(diag.BindPath, b.Pos, "%s has no fields: %s", strings.Join(b.Path[:len(b.Path)-len(path)+i], "."), describe(t.Underlying())))
+			c.report(diag.New(diag.BindPath, b.Pos, "%s has no fields: %s", walked(b, len(b.Path)-len(path)+i), describe(t.Underlying())))
 			return nil, false
 		}
 		fields := fieldsOf(d)
@@ -148,6 +176,17 @@ func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *
 	c.report(diag.New(diag.BindPath, b.Pos, "field %s of %s is %s, expected opaque, string or array with a count", b.Field.Name, b.Owner.Name, describe(t.Underlying())).
 		With(b.Field.Pos, "declared here"))
 	return nil, false
+}
+
+// walked names the place of a path after n of its names.
+func walked(b *ir.DDPBinding, n int) string {
+	switch {
+	case n > 0:
+		return strings.Join(b.Path[:n], ".")
+	case b.Reply:
+		return "the result of " + b.Proc
+	}
+	return "the argument of " + b.Proc
 }
 
 // inside returns the struct or union of a type: the type itself, or the element of optional data,
@@ -198,11 +237,14 @@ func findField(fields []*ir.Field, name string) *ir.Field {
 }
 
 func fieldNames(fields []*ir.Field) string {
-	var names []string
-	for _, f := range fields[:min(len(fields), 12)] {
+	return strings.Join(listNames(fields[:min(len(fields), 12)]), ", ")
+}
+
+func listNames(fields []*ir.Field) (names []string) {
+	for _, f := range fields {
 		names = append(names, f.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // search collects up to two paths to owner.

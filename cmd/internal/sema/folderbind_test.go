@@ -26,6 +26,12 @@ func TestFolderBind(t *testing.T) {
 		"named by the flag":         {map[string]string{"kv/k.x": k, "kv/m.x": m, "kv/kv.bind": "prefix k\n"}, "kv/k.x", "kv/kv.bind", "kv.bind", ""},
 		"no sidecar":                {map[string]string{"kv/k.x": k, "kv/m.x": m}, "kv/k.x", "", "", ""},
 		"imports of the folder's":   {map[string]string{"kv/k.x": "struct k { m a; };\n", "o/m.x": m, "kv/kv.bind": "import o/m.x\n"}, "kv/k.x", "", "kv.bind", ""},
+		"the wrong name":            {map[string]string{"kv/k.x": k, "kv/store.bind": "prefix k\n"}, "kv/k.x", "", "", "sidecar-not-read"},
+		"the wrong case":            {map[string]string{"kv/k.x": k, "kv/m.x": m, "kv/K.bind": "prefix k\n"}, "kv/k.x", "", "", "sidecar-not-read"},
+		"the wrong name of both":    {map[string]string{"kv/k.x": k, "kv/m.x": m, "kv/store.bind": "prefix k\n"}, "kv/k.x kv/m.x", "", "", "sidecar-not-read"},
+		"of a file elsewhere":       {map[string]string{"kv/k.x": k, "kv/m.x": m, "kv/store.bind": "prefix k\n"}, "kv/k.x", "", "", ""},
+		"one beside its own":        {map[string]string{"kv/k.x": k, "kv/k.bind": "prefix k\n", "kv/store.bind": "prefix k\n"}, "kv/k.x", "", "k.bind", ""},
+		"the wrong name by flag":    {map[string]string{"kv/k.x": k, "kv/store.bind": "prefix k\n"}, "kv/k.x", "kv/store.bind", "store.bind", ""},
 		"another file's, not asked": {map[string]string{"kv/k.x": k, "kv/m.x": m, "kv/m.bind": "prefix m\n"}, "kv/k.x", "", "", ""},
 	} {
 		dir := write(t, c.files)

@@ -108,6 +108,7 @@ func (c *compiler) loadRoot() (*unit, error) {
 	if err := c.folderBind(u); err != nil {
 		return nil, err
 	}
+	c.strayBind(u)
 	for _, name := range c.o.Imports {
 		flag := synthetic("<-import>", name)
 		flag.Name = filepath.ToSlash(filepath.Join(filepath.Dir(c.o.Files[0]), flag.Name))

@@ -206,29 +206,37 @@ func TestBindBad(t *testing.T) {
 	const text = `
 struct a { int n; opaque data<>; };
 typedef opaque raw<>;
-program P { version V { raw f(a) = 1; void g(int, a) = 2; } = 1; } = 300000;
+program P { version V { raw f(a) = 1; void g(int, a) = 2; raw list(void) = 3; raw get_all(a) = 4; void text(string s<>) = 5; } = 1; } = 300000;
 `
-	for _, c := range []struct{ line, rule, message string }{
-		{"ddp Q.V.f args data", "bind-unknown-name", "found no program Q"},
-		{"ddp P.W.f args data", "bind-unknown-name", "program P has no version W"},
-		{"ddp P.V.h args data", "bind-unknown-name", "version V has no procedure h"},
-		{"ddp P.V.g result data", "bind-path", "void"},
-		{"ddp P.V.g args data", "bind-path", "begin the path with one of arg1, arg2"},
-		{"ddp P.V.f args data.more", "bind-path", "data has no fields: opaque"},
-		{"ddp P.V.f args n", "bind-path", "field n of a is int"},
-		{"code property NONE void", "bind-unknown-name", "found no constant NONE"},
-		{"once P.V.h", "bind-unknown-name", "version V has no procedure h"},
-		{"reply P.V.g n", "bind-path", "the results of g have a fixed size"},
-		{"reply P.V.f m", "bind-path", "struct a has no argument m"},
-		{"reply P.V.f n", "bind-path", "n is int, expected unsigned int"},
-		{"reply P.V.f data", "bind-path", "data is opaque, expected unsigned int"},
-		{"reply P.V.f n.m", "bind-path", "n has no fields: int"},
-		{"open a", "bind-unknown-name", "no enum a"},
-		{"prefix zz", "bind-unknown-name", "begins with zz"},
+	for _, c := range []struct{ line, rule, message, help string }{
+		{"ddp Q.V.f args data", "bind-unknown-name", "found no program Q", "use one of P"},
+		{"ddp P.W.f args data", "bind-unknown-name", "program P has no version W", "use one of V"},
+		{"ddp P.V.h args data", "bind-unknown-name", "version V has no procedure h", "use one of f, g, list, get_all, text"},
+		{"ddp P.V.g result data", "bind-path", "void", ""},
+		{"ddp P.V.g args data", "bind-path", "begin the path with one of arg1, arg2", ""},
+		{"ddp P.V.f args data.more", "bind-path", "data has no fields: opaque", ""},
+		{"ddp P.V.f args n", "bind-path", "field n of a is int", ""},
+		{"code property NONE void", "bind-unknown-name", "found no constant NONE", ""},
+		{"once P.V.h", "bind-unknown-name", "version V has no procedure h", "use one of f, g, list, get_all, text"},
+		{"reply P.V.g n", "bind-path", "the results of g have a fixed size", "remove the line"},
+		{"reply P.V.f m", "bind-path", "struct a has no argument m", "use one of n, data"},
+		{"reply P.V.f n", "bind-path", "n is int, expected unsigned int", "name an unsigned int or unsigned hyper among the arguments"},
+		{"reply P.V.f data", "bind-path", "data is opaque, expected unsigned int", "name an unsigned int or unsigned hyper among the arguments"},
+		{"reply P.V.f n.m", "bind-path", "n has no fields: int", "name an unsigned int or unsigned hyper among the arguments"},
+		{"open a", "bind-unknown-name", "no enum a", ""},
+		{"prefix zz", "bind-unknown-name", "begins with zz", ""},
+		{"ddp P.V.text args x", "bind-path", "the argument of text has no fields: string", ""},
+		{"ddp P.V.f result x", "bind-path", "the result of f has no fields: opaque", ""},
+		{"once P.V.get_al", "bind-unknown-name", "version V has no procedure get_al", "did you mean get_all?"},
+		{"reply P.V.Get_all n", "bind-unknown-name", "version V has no procedure Get_all", "did you mean get_all?"},
+		{"reply P.V.list n", "bind-path", "procedure list has no argument n", "remove the line"},
+		{"ddp P.v.f args data", "bind-unknown-name", "program P has no version v", "did you mean V?"},
 	} {
 		r := compileFiles(t, Options{}, map[string]string{"u/u.x": text, "u/u.bind": c.line + "\n"}, "u/u.x")
 		if len(r.Diags) != 1 || r.Diags[0].Rule.Info().Name != c.rule || !strings.Contains(r.Diags[0].Message, c.message) {
 			t.Errorf("%s: %v %+v", c.line, rules(r), r.Diags)
+		} else if help := r.Diags[0].Help; !strings.Contains(help, c.help) {
+			t.Errorf("%s: help %q, want %q", c.line, help, c.help)
 		}
 		if r.Unit != nil || !diag.HasErrors(r.Diags) {
 			t.Errorf("%s: found a unit, expected none because of errors", c.line)

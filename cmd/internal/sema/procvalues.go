@@ -74,10 +74,12 @@ func (c *compiler) resolveProcs(u *unit) {
 // limit follows the path of a line "reply" to a number among the arguments.
 func (c *compiler) limit(p *ir.Proc, b *ir.ReplyBound) (path []*ir.Field) {
 	fault := func(at source.Span, format string, args ...any) {
-		c.report(diag.New(diag.BindPath, b.Pos, format, args...).With(at, "declared here"))
+		c.report(diag.New(diag.BindPath, b.Pos, format, args...).With(at, "declared here").
+			Helpf("name an unsigned int or unsigned hyper among the arguments that holds the most bytes of the results' data"))
 	}
 	if p.Result == nil || p.Result.Size.Fixed() {
-		fault(p.Pos, "the results of %s have a fixed size: no argument bounds them", p.Name)
+		c.report(diag.New(diag.BindPath, b.Pos, "the results of %s have a fixed size: no argument bounds them", p.Name).
+			With(p.Pos, "declared here").Helpf("remove the line"))
 		return nil
 	}
 	fields, owner := p.Args, "procedure "+p.Name
@@ -89,7 +91,11 @@ func (c *compiler) limit(p *ir.Proc, b *ir.ReplyBound) (path []*ir.Field) {
 	for i, name := range b.Path {
 		f := findField(fields, name)
 		if f == nil {
-			fault(p.Pos, "%s has no argument %s", owner, name)
+			d := diag.New(diag.BindPath, b.Pos, "%s has no argument %s", owner, name).With(p.Pos, "declared here")
+			if len(fields) == 0 {
+				d = d.Helpf("remove the line")
+			}
+			c.report(c.orOneOf(d, name, listNames(fields)))
 			return nil
 		}
 		path = append(path, f)

@@ -22,21 +22,28 @@ const (
 	WhyCollision = "collision" // the name by the rules is taken
 )
 
+// The kinds of names in the package of the stubs, with the XDR name of the version.
+const (
+	KindClient = "client"
+	KindServer = "server"
+)
+
 // GoNames returns the names that a unit's package has for the declarations of the unit.
 func GoNames(u *ir.Unit, b *ir.Bind) []ir.Rename {
 	var out []ir.Rename
-	for _, n := range Names(u, b) {
+	for _, n := range Names(u, b, false) {
 		out = append(out, ir.Rename{Pos: n.Pos, XDR: n.XDR, GoName: n.Go})
 	}
 	return out
 }
 
 // Names returns the names that a unit's package has for the declarations of the unit, in their
-// order, with the reasons.
-func Names(u *ir.Unit, b *ir.Bind) []Name {
+// order, with the reasons. If stubs is set, the client type and the server interface of each
+// version follow it.
+func Names(u *ir.Unit, b *ir.Bind, stubs bool) []Name {
 	n := newNames()
 	n.add(u.Decls, b, false)
-	t := nameTable{n: n}
+	t := nameTable{n: n, stubs: stubs}
 	for _, d := range u.Decls {
 		if d.Kind == ir.Typedef && plan.Transparent(d) || d.List != nil && len(d.List.Elem) == 1 {
 			continue // not in the package
@@ -48,8 +55,9 @@ func Names(u *ir.Unit, b *ir.Bind) []Name {
 
 // nameTable collects the names of a unit.
 type nameTable struct {
-	n   *names
-	out []Name
+	n     *names
+	stubs bool
+	out   []Name
 }
 
 // add adds the name of part, a declaration or a part of one.
@@ -84,6 +92,10 @@ func (t *nameTable) decl(d *ir.Decl) {
 	}
 	for _, v := range d.Program.Versions {
 		t.add(v, "version", d.Name+"."+v.Name, n.vers[v], v.Pos)
+		if s := n.stub[v]; t.stubs {
+			t.add(s, KindClient, d.Name+"."+v.Name, s.client, v.Pos)
+			t.add(s, KindServer, d.Name+"."+v.Name, s.server, v.Pos)
+		}
 		for _, p := range v.Procs {
 			t.add(p, "procedure", d.Name+"."+v.Name+"."+p.Name, n.proc[p], p.Pos)
 		}

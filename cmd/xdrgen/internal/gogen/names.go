@@ -21,6 +21,7 @@ type names struct {
 	vers   map[*ir.Version]string
 	proc   map[*ir.Proc]string
 	method map[*ir.Proc]string // of stubs
+	stub   map[*ir.Version]*stubNames
 	view   map[*ir.Decl]string
 	used   map[string]bool // of the scope added last: the unit's own
 	why    map[any]string  // for a declaration or a part of one that the rules alone do not name
@@ -31,7 +32,8 @@ func newNames() *names {
 		decl: map[*ir.Decl]string{}, member: map[*ir.Member]string{},
 		field: map[*ir.Field]string{}, view: map[*ir.Decl]string{},
 		vers: map[*ir.Version]string{}, proc: map[*ir.Proc]string{}, method: map[*ir.Proc]string{},
-		why: map[any]string{},
+		stub: map[*ir.Version]*stubNames{},
+		why:  map[any]string{},
 	}
 }
 
@@ -119,6 +121,7 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 		}
 	}
 	n.addProcs(&r, decls)
+	n.addStubs(&r, decls)
 	n.used = map[string]bool{}
 	for name := range r.used {
 		n.used[name] = true

@@ -243,7 +243,7 @@ func TestRenames(t *testing.T) {
 		t.Error(refused[0].Message)
 	}
 	var got []string
-	for _, n := range Names(u, b) {
+	for _, n := range Names(u, b, false) {
 		got = append(got, n.Kind+" "+n.XDR+" "+n.Go)
 		if n.Why != WhyRename {
 			t.Errorf("%s: %s", n.XDR, n.Why)
@@ -266,7 +266,7 @@ func TestReasons(t *testing.T) {
 		"snap": "Snap rule", "snap.SNAP_X_A": "SnapXA collision", "snap.SNAP_X_B": "SnapXB collision", "snap_a": "SnapA rule", "snap_a.c": "C rule",
 		"P": "P rule", "P.V": "PV rule", "P.P_V": "PPV collision", "P.V.GET": "ProcGet rule", "P.P_V.GET": "PPVGet rule", "Q": "Q rule", "Q.V": "QV rule", "Q.V.GET": "QVGet collision",
 	}
-	for _, n := range Names(u, b) {
+	for _, n := range Names(u, b, false) {
 		if got := n.Go + " " + n.Why; got != want[n.XDR] {
 			t.Errorf("%s: %s, want %s", n.XDR, got, want[n.XDR])
 		}

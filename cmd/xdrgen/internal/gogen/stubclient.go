@@ -10,13 +10,13 @@ import (
 // client writes the type that calls the procedures of the version.
 func (x *stub) client() *jen.File {
 	file := x.piece()
-	file.Commentf("// %s calls %s.\n// Its methods may be called concurrently. Their errors are of type *rpc.Error.", x.clientName, x.title())
-	file.Type().Id(x.clientName).Struct(jen.Id("rpc").Op("*").Qual(rpcPath, "Client"))
-	file.Commentf("// New%s returns a client over a carrier, which it does not close. cfg may be nil.", x.clientName)
-	file.Func().Id("New"+x.clientName).Params(
+	file.Commentf("// %s calls %s.\n// Its methods may be called concurrently. Their errors are of type *rpc.Error.", x.called.client, x.title())
+	file.Type().Id(x.called.client).Struct(jen.Id("rpc").Op("*").Qual(rpcPath, "Client"))
+	file.Commentf("// %s returns a client over a carrier, which it does not close. cfg may be nil.", x.called.newClient)
+	file.Func().Id(x.called.newClient).Params(
 		jen.Id("over").Qual(oncrpcPath, "Carrier"), jen.Id("cfg").Op("*").Qual(rpcPath, "ClientConfig"),
-	).Op("*").Id(x.clientName).Block(
-		jen.Return(jen.Op("&").Id(x.clientName).Values(jen.Qual(rpcPath, "NewClient").Call(jen.Id("over"), jen.Id(x.programName).Call(), jen.Id("cfg")))))
+	).Op("*").Id(x.called.client).Block(
+		jen.Return(jen.Op("&").Id(x.called.client).Values(jen.Qual(rpcPath, "NewClient").Call(jen.Id("over"), jen.Id(x.called.program).Call(), jen.Id("cfg")))))
 	for _, p := range x.vers.Procs {
 		x.call(file, p)
 	}
@@ -35,7 +35,7 @@ func (x *stub) call(file *jen.File, p *ir.Proc) {
 		forward = append(forward, jen.Id("args"))
 	}
 	method := func(name string, params ...jen.Code) *jen.Statement {
-		return file.Func().Params(jen.Id("c").Op("*").Id(x.clientName)).Id(name).Params(params...)
+		return file.Func().Params(jen.Id("c").Op("*").Id(x.called.client)).Id(name).Params(params...)
 	}
 	file.Add(procDoc(name+" calls procedure "+p.Name+".", p))
 	if res.void {

@@ -19,44 +19,29 @@ const (
 // of the types.
 type stubs struct {
 	*gen
-	pkg  string
-	used map[string]bool // Go names at package level
+	pkg string
 }
 
 // stubFile writes <package>rpc/<package>rpc_xdr.go.
 func (g *gen) stubFile() *assembly {
-	s := &stubs{gen: g, pkg: g.pkg + "rpc", used: map[string]bool{}}
+	s := &stubs{gen: g, pkg: g.pkg + "rpc"}
 	made := &assembly{name: s.pkg + "/" + s.pkg + "_xdr.go", head: g.newHead(s.pkg)}
 	made.head.PackageComment("Package " + s.pkg + " has clients and servers for the programs of " + g.sourceNames() + ".")
 	made.head.PackageComment("Package [" + rpcPath + "] describes calls, their errors and")
 	made.head.PackageComment("the ownership of memory.")
-	first := true
 	for _, d := range g.unit.Decls {
 		if d.Kind != ir.Program {
 			continue
 		}
-		for i, v := range byNumber(d.Program.Versions) {
-			x := &stub{stubs: s, prog: d, vers: v}
-			if !first || i > 0 {
-				x.prefix = g.names.vers[v]
-			}
-			x.name()
+		for _, v := range byNumber(d.Program.Versions) {
+			x := &stub{stubs: s, prog: d, vers: v, called: g.names.stub[v]}
+			x.nameMethods()
 			for _, write := range []func() *jen.File{x.program, x.client, x.server} {
 				made.add(g.formatter, write())
 			}
 		}
-		first = false
 	}
 	return made
-}
-
-// fresh makes a name that is not used yet at package level.
-func (s *stubs) fresh(name string) string {
-	for s.used[name] {
-		name += "_"
-	}
-	s.used[name] = true
-	return name
 }
 
 // piece begins a piece of the file.
@@ -86,18 +71,14 @@ func (s *stubs) types(name string) *jen.Statement { return jen.Qual(s.importPath
 // stub is the client and the server of one version of a program.
 type stub struct {
 	*stubs
-	prog   *ir.Decl
-	vers   *ir.Version
-	prefix string // of names: empty for the lowest version of the first program
-
-	programName, clientName, serverName string
-	methods                             map[*ir.Proc]string
+	prog    *ir.Decl
+	called  *stubNames
+	vers    *ir.Version
+	methods map[*ir.Proc]string
 }
 
-// name chooses the names at package level and those of the methods. A later version of the
-// program, or a later program, changes none of them (ADR 0045).
-func (x *stub) name() {
-	x.programName, x.clientName, x.serverName = x.fresh(x.prefix+"Program"), x.fresh(x.prefix+"Client"), x.fresh(x.prefix+"Server")
+// nameMethods chooses the names of the methods.
+func (x *stub) nameMethods() {
 	x.methods = map[*ir.Proc]string{}
 	used := map[string]bool{}
 	for _, p := range x.vers.Procs {
@@ -130,8 +111,8 @@ func (x *stub) program() *jen.File {
 	fields = append(fields,
 		jen.Id("Name").Op(":").Lit(x.vers.Name),
 		jen.Id("Procedures").Op(":").Map(jen.Uint32()).String().Values(multi(names)...))
-	file.Commentf("// %s describes %s.", x.programName, x.title())
-	file.Func().Id(x.programName).Params().Qual(oncrpcPath, "Program").Block(
+	file.Commentf("// %s describes %s.", x.called.program, x.title())
+	file.Func().Id(x.called.program).Params().Qual(oncrpcPath, "Program").Block(
 		jen.Return(jen.Qual(oncrpcPath, "Program").Values(multi(fields)...)))
 	return file
 }

@@ -20,15 +20,14 @@ func (x *stub) server() *jen.File {
 	}
 	file.Commentf("// %s serves %s.\n"+
 		"// A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.\n"+
-		"// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.", x.serverName, x.title())
-	file.Type().Id(x.serverName).Interface(methods...)
-	service := x.fresh("New" + x.prefix + "Service")
-	file.Commentf("// %s returns a service whose procedures are the methods of s.", service)
-	body := append([]jen.Code{jen.Id("service").Op(":=").Qual(rpcPath, "NewService").Call(jen.Id(x.programName).Call())}, handles...)
+		"// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.", x.called.server, x.title())
+	file.Type().Id(x.called.server).Interface(methods...)
+	file.Commentf("// %s returns a service whose procedures are the methods of s.", x.called.newService)
+	body := append([]jen.Code{jen.Id("service").Op(":=").Qual(rpcPath, "NewService").Call(jen.Id(x.called.program).Call())}, handles...)
 	if again := x.idempotent(); len(again) > 0 {
 		body = append(body, jen.Id("service").Dot("Idempotent").Call(again...))
 	}
-	file.Func().Id(service).Params(jen.Id("s").Id(x.serverName)).Op("*").Qual(rpcPath, "Service").Block(
+	file.Func().Id(x.called.newService).Params(jen.Id("s").Id(x.called.server)).Op("*").Qual(rpcPath, "Service").Block(
 		append(body, jen.Return(jen.Id("service")))...)
 	return file
 }
