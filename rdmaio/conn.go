@@ -248,7 +248,8 @@ func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
 // Close closes the connection and frees it. Calls in progress return ErrClosed. Close waits for
 // them and for the handlers to answer the Requests that they have, whose context it ends. If that
-// takes 10 s, it logs a warning and goes on waiting. Then it frees all memory and objects. The error says what could not be freed. Further calls return the same error.
+// takes 10 s, it logs a warning and goes on waiting. Then it frees all memory and objects. The
+// error says what could not be freed. Further calls return the same error.
 //
 // Replies made after Close are discarded, and their done functions get an error. Replies made just
 // before may be lost. Use Server.Shutdown to avoid both. Close must not be called from a Handler or
