@@ -133,6 +133,14 @@ func cases() []lintCase {
 			[]string{"1:9 program-number"},
 			"program P { version V { void P_NULL(void) = 0; } = 1; } = 100003;\n",
 		},
+		{
+			"results without a bound over RDMA",
+			"struct r { opaque data<>; }; /* xdrgen:ignore unbounded-data a case */ struct a { unsigned int n; };\n" +
+				"program P { version V { void P_NULL(void) = 0; r P_ALL(void) = 1; r P_READ(a) = 2; int P_N(void) = 3; } = 1; } = 0x20000001;\n---\nrpc\nreply P.V.P_READ n\n",
+			[]string{"2:50 unbounded-results"},
+			"struct r { opaque data<>; }; /* xdrgen:ignore unbounded-data a case */\n" +
+				"program P { version V { void P_NULL(void) = 0; r P_ALL(void) = 1; } = 1; } = 0x20000001;\n",
+		},
 
 		{"ignored on the same line", "struct m {\n opaque data<>; /* xdrgen:ignore unbounded-data bounded by the record */\n};\n" + program, nil, ""},
 		{"ignored on the line above", "struct m {\n /* xdrgen:ignore unbounded-data bounded by\n  * the record */\n\n opaque data<>;\n};\n" + program, nil, ""},

@@ -65,6 +65,7 @@ const (
 
 	NullProcedure
 	ProgramNumber
+	UnboundedResults
 
 	BadIgnore
 	StaleIgnore
@@ -97,6 +98,8 @@ var rules = [numRules]Info{
 
 	NullProcedure: {"XDL0401", "null-procedure", Warning, "RFC 5531 §12.1", "clients and monitors call procedure 0, without argument and result, to test whether a server answers", "add void NAME_NULL(void) = 0;"},
 	ProgramNumber: {"XDL0402", "program-number", Warning, "RFC 5531 §8.3", "the number is 0, transient or reserved, so other programs may use it too", "use a number from 0x20000000 to 0x3fffffff within one site, or ask IANA for one"},
+
+	UnboundedResults: {"XDL0403", "unbounded-results", Warning, "RFC 8166 §4.5.3", "a client over RDMA offers memory for the reply before the call: 512 KiB without a bound, and a larger reply fails there, though not over TCP", "bound the data in the XDR, or name the argument that bounds it with reply in the sidecar"},
 
 	BadIgnore:   {"XDL0901", "bad-ignore", Warning, "", "readers cannot tell which rule is suppressed, or why", "write xdrgen:ignore rule-name reason"},
 	StaleIgnore: {"XDL0902", "stale-ignore", Warning, "", "the comment suppresses nothing, and would hide a later finding", "remove the comment"},

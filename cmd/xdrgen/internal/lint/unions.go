@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
@@ -146,6 +147,10 @@ func (l *linter) programs(d *ir.Decl) {
 		for _, p := range v.Procs {
 			if p.Number == 0 {
 				null = p
+			}
+			// Generated types have XDRMaxSize, by which clients offer memory, up to 2 GiB.
+			if l.bind.RPC && p.Result != nil && (p.Result.Size.Unbounded || p.Result.Size.Max > math.MaxInt32) && len(p.Limit) == 0 {
+				l.report(UnboundedResults, d, finding(UnboundedResults, p.Pos, "the results of %s.%s have no bound: over RDMA they may have 512 KiB", v.Name, p.Name))
 			}
 		}
 		switch {
