@@ -59,7 +59,7 @@ var rpcMutants = []mutant{
 	// Package rpc.
 	{"a verifier is not checked", "runtime/oncrpc/rpc/client.go", "	if err := c.cfg.CheckVerf(", "	if err := c.cfg.CheckVerf(cred, &oncrpc.OpaqueAuth{}); false {\n		return true, err\n	} else if err := oncrpc.CheckVerf(", rpcTests},
 	{"results of the call before stay", "runtime/oncrpc/rpc/service.go", "	var none R\n	v.res = none\n", "", rpcTests},
-	{"a refused call may have run", "runtime/oncrpc/rpc/client.go", "return errors.Is(err, oncrpc.ErrSystem), err", "return true, err", rpcTests},
+	{"a refused call may have run", "runtime/oncrpc/rpc/client.go", "return errors.Is(err, oncrpc.ErrSystem), explain(err, cred)", "return true, explain(err, cred)", rpcTests},
 	{"a call that was not sent may have run", "runtime/oncrpc/rpc/client.go", "return !errors.As(err, &ce) || ce.MayHaveRun, err", "return !errors.As(err, &ce) || ce != nil, err", rpcTests},
 	{"procedure 0 needs a right", "runtime/oncrpc/rpc/request.go", "	case p.Procedure() != 0:", "	default:", rpcTests},
 	{"a call can be answered twice", "runtime/oncrpc/rpc/service.go", "			if !answered.Swap(true) {", "			if answered.Swap(true); true {", rpcTests},
