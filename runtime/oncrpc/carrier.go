@@ -48,8 +48,8 @@ type Conn interface {
 	Peer() Peer
 	RemoteAddr() string
 
-	// Done returns a channel that is closed when the connection is down. Err then returns the
-	// reason, and nil before.
+	// Done returns a channel that is closed when the connection is down, always the same one and of
+	// no other connection. Err then returns the reason, and nil before.
 	Done() <-chan struct{}
 	Err() error
 }

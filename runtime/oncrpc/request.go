@@ -58,10 +58,11 @@ type Request struct {
 
 // Responder is the side of a Request that a carrier implements.
 type Responder interface {
-	// Conn returns the connection that the Call came on. Calls to the peer can be made on it.
+	// Conn returns the connection that the Call came on. Calls to the peer can be made on it. It
+	// identifies the connection by its Done, so a Responder put before another one keeps it.
 	Conn() Conn
 
-	// Context returns a context that ends when the connection does.
+	// Context returns a context that ends when the connection does. It may be of this Call alone.
 	Context() context.Context
 
 	// Room returns the size limits of the answer, in bytes: of each of the results that the caller

@@ -2,16 +2,21 @@ package gss_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss/gsstest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
@@ -179,5 +184,77 @@ func TestRenew(t *testing.T) {
 				calls = 0
 			}
 		})
+	}
+}
+
+// A call that comes twice on one connection, with another sequence number, is executed once and
+// answered twice, without a delay (RFC 2203 §5.3.3.1; R288).
+func TestResendOnOneConnection(t *testing.T) {
+	for _, service := range services {
+		t.Run(service.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var runs atomic.Int64
+				cache := replycache.New(oncrpc.HandlerFunc(func(r *oncrpc.Request) { runs.Add(1); echo(r) }), nil)
+				realm := gsstest.NewRealm(2)
+				h := gss.NewHandler(cache, realm.Acceptor(), nil)
+				p := newPeer(t, h, realm, "192.0.2.1:700")
+				p.connect("alice")
+				ours, theirs := net.Pipe()
+				s := tcp.ServeConn(theirs, h, &tcp.Config{Logger: quiet})
+				for seq := uint32(1); seq <= 2; seq++ {
+					p.xid = 1000
+					args := map[gss.Service]func(uint32, []byte) []byte{
+						gss.None: func(_ uint32, args []byte) []byte { return args }, gss.Integrity: p.integ, gss.Privacy: p.priv,
+					}[service](seq, words(nil, 42))
+					if got := refusal(t, overPipe(t, ours, p.call(1, seq, service, args))); got != "ok" {
+						t.Errorf("number %d: %s", seq, got)
+					}
+				}
+				_, _ = ours.Close(), s.Close()
+				if st := cache.Stats(); runs.Load() != 1 || st.Hits != 1 || st.Delayed != 0 {
+					t.Errorf("executed %d times, %+v", runs.Load(), st)
+				}
+			})
+		})
+	}
+}
+
+// overPipe sends a message as a record of one fragment, and returns the reply (RFC 5531 §11).
+func overPipe(t *testing.T, conn net.Conn, message []byte) []byte {
+	t.Helper()
+	const last = 1 << 31
+	if _, err := conn.Write(append(binary.BigEndian.AppendUint32(nil, last|uint32(len(message))), message...)); err != nil {
+		t.Fatal(err)
+	}
+	var mark [4]byte
+	if _, err := io.ReadFull(conn, mark[:]); err != nil {
+		t.Fatal(err)
+	}
+	reply := make([]byte, binary.BigEndian.Uint32(mark[:])&^last)
+	if _, err := io.ReadFull(conn, reply); err != nil {
+		t.Fatal(err)
+	}
+	return reply
+}
+
+// A call whose context expires while it is executed gets RPCSEC_GSS_CTXPROBLEM, because its reply
+// cannot have a verifier. The client sends it again in a new context on the same connection, and
+// gets the reply of the first execution (RFC 2203 §5.3.3.4.1; R288).
+func TestExpiredDuringCall(t *testing.T) {
+	for name, connect := range carriers {
+		for _, service := range services {
+			t.Run(name+"/"+service.String(), func(t *testing.T) {
+				f, realm := newFile(), gsstest.NewRealm(2)
+				f.wrote = realm.Expire
+				h := gss.NewHandler(f.handler(), realm.Acceptor(), nil)
+				c := secure(t, connect(t, h, nil), realm.Initiator("alice", "s"), service)
+				if err := write(t, c, make([]byte, 100)); err != nil {
+					t.Fatal(err)
+				}
+				if n := f.writes.Load(); n != 1 {
+					t.Errorf("executed %d times", n)
+				}
+			})
+		}
 	}
 }

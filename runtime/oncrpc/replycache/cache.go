@@ -2,7 +2,6 @@ package replycache
 
 import (
 	"container/list"
-	"context"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -173,10 +172,10 @@ type callKey struct {
 type cached struct {
 	key     callKey
 	source  *replySource
-	from    context.Context // of the connection that brought it last
-	done    *list.Element   // in source.order; nil: in progress
-	at      time.Time       // when it was done
-	reply   oncrpc.Message  // with memory of its own
+	from    oncrpc.Conn    // that brought it last
+	done    *list.Element  // in source.order; nil: in progress
+	at      time.Time      // when it was done
+	reply   oncrpc.Message // with memory of its own
 	waiting []*oncrpc.Request
 }
 
@@ -214,9 +213,9 @@ func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, until time.
 	now := time.Now()
 	c.mu.Lock()
 	c.sweep(now)
-	e, others := c.find(key, r.Context())
+	e, others := c.find(key, r.Conn())
 	switch {
-	case r.Context().Err() != nil:
+	case r.Conn().Err() != nil:
 		c.mu.Unlock()
 		r.Drop(nil)
 	case e != nil && e.done == nil:
@@ -235,7 +234,7 @@ func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, until time.
 		c.mu.Unlock()
 		go c.hold(r, key, source, others, until)
 	default:
-		e = c.add(key, source, r.Context())
+		e = c.add(key, source, r.Conn())
 		c.mu.Unlock()
 		rec := &recorder{Responder: r.Responder, cache: c, entry: e}
 		r.Responder = rec
@@ -251,11 +250,12 @@ func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, until time.
 }
 
 // find returns the entry from which a Call of a connection is answered. If there is none, it
-// returns the other connections, still up, on which the same Call came. mu is locked.
-func (c *Cache) find(key callKey, from context.Context) (found *cached, others []context.Context) {
+// returns the other connections, still up, on which the same Call came. A connection is known by
+// its channel Done: a Responder may have a context for each Call. mu is locked.
+func (c *Cache) find(key callKey, from oncrpc.Conn) (found *cached, others []oncrpc.Conn) {
 	for _, e := range c.entries[key] {
 		switch {
-		case e.from == from:
+		case e.from.Done() == from.Done():
 			return e, nil
 		case c.cfg.Client != nil || e.from.Err() != nil:
 			found = e
@@ -276,28 +276,30 @@ const maxHeldFor = 8
 // hold waits until one of the connections in others is down, until a time at most, and then serves
 // the Call. A client that has lost several connections may have called on all of them, and the
 // reply may now belong to another one that the server takes to be up. Then serve holds it again.
-func (c *Cache) hold(r *oncrpc.Request, key callKey, source string, others []context.Context, until time.Time) {
-	gone := make(chan struct{}, 1)
+func (c *Cache) hold(r *oncrpc.Request, key callKey, source string, others []oncrpc.Conn, until time.Time) {
+	gone, over := make(chan struct{}, len(others)), make(chan struct{})
 	for _, from := range others {
-		defer context.AfterFunc(from, func() {
+		go func() {
 			select {
-			case gone <- struct{}{}:
-			default:
+			case <-from.Done():
+				gone <- struct{}{}
+			case <-over:
 			}
-		})()
+		}()
 	}
 	grace := time.NewTimer(time.Until(until))
 	defer grace.Stop()
 	select {
 	case <-gone:
 	case <-grace.C:
-	case <-r.Context().Done():
+	case <-r.Conn().Done():
 	}
+	close(over)
 	r.Serve(oncrpc.HandlerFunc(func(r *oncrpc.Request) { c.serve(r, key, source, until) }))
 }
 
 // add makes an entry for a Call that is about to be executed. mu is locked.
-func (c *Cache) add(key callKey, name string, from context.Context) *cached {
+func (c *Cache) add(key callKey, name string, from oncrpc.Conn) *cached {
 	s := c.sources[name]
 	if s == nil {
 		s = &replySource{name: name}
@@ -352,7 +354,7 @@ func (r *recorder) ended() {
 // Drop implements oncrpc.Responder.
 func (r *recorder) Drop(done func(error)) {
 	if !r.answered.Swap(true) {
-		r.cache.executed(r.entry, nil, r.Context().Err() != nil)
+		r.cache.executed(r.entry, nil, r.Conn().Err() != nil)
 	}
 	r.Responder.Drop(done)
 }

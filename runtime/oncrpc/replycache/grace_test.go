@@ -16,7 +16,9 @@ type conn struct {
 	ctx context.Context
 }
 
-func (*conn) RemoteAddr() string { return "192.0.2.1:1000" }
+func (*conn) RemoteAddr() string      { return "192.0.2.1:1000" }
+func (c *conn) Done() <-chan struct{} { return c.ctx.Done() }
+func (c *conn) Err() error            { return c.ctx.Err() }
 
 // responder is the Responder of a Call that a test makes up.
 type responder struct {
