@@ -31,8 +31,10 @@ type Carrier struct {
 
 	mu      sync.Mutex
 	current *association
+	ended   []*association // without sequence numbers, for Close
 	making  *making
 	closed  bool
+	closing bool // Close waits for the context in the making
 }
 
 // making is the work of a call that makes a context for all.
@@ -48,9 +50,10 @@ type association struct {
 	handle        []byte
 	prog, vers    uint32 // for RPCSEC_GSS_DESTROY
 	numbers       *numbers
-	users         int
-	retired       bool
-	knownToServer bool // it has to be destroyed there
+	users         int           // calls that have acquired it
+	unused        chan struct{} // closed when there are none, if Close waits for that
+	held          bool          // by the Carrier, until Close destroys it at the server
+	knownToServer bool
 }
 
 // NewCarrier returns a Carrier over c that authenticates with mech. It sends nothing before the
@@ -105,7 +108,7 @@ func (c *Carrier) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, e
 		if problem {
 			refreshes++
 		}
-		c.release(ctx, a)
+		c.release(a)
 		switch {
 		case again:
 		case err == nil && problem && x.mayHaveRun:
@@ -169,64 +172,112 @@ func (c *Carrier) make(ctx context.Context, m *making, prog, vers uint32) (*asso
 	c.making, m.err = nil, err
 	close(m.done)
 	if err == nil {
-		if a.users = 1; c.closed {
-			a.retired = true
-		} else {
-			c.current = a
+		a.users = 1
+		if !c.closed || c.closing {
+			a.held, c.current = true, a
 		}
 	}
 	c.mu.Unlock()
 	return a, err
 }
 
-// retire ends the use of a context for further calls.
+// retire ends the use of a context for further calls. If the server knows it, Close destroys it.
 func (c *Carrier) retire(a *association, knownToServer bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a.retired = true
 	a.knownToServer = a.knownToServer && knownToServer
-	if c.current == a {
-		c.current = nil
+	if c.current != a {
+		return
+	}
+	c.current = nil
+	if a.held = knownToServer; knownToServer {
+		c.ended = append(c.ended, a)
 	}
 }
 
-// release ends the use of a context by a call. The last user of a retired one destroys it.
-func (c *Carrier) release(ctx context.Context, a *association) {
+// release ends the use of a context by a call. The last user deletes it on this side, unless the
+// Carrier holds it. A call does not destroy it at the server: it would wait for another reply.
+func (c *Carrier) release(a *association) {
 	c.mu.Lock()
 	a.users--
-	last := a.users == 0 && a.retired
+	if a.users == 0 && a.unused != nil {
+		close(a.unused)
+	}
+	last := a.users == 0 && !a.held
 	c.mu.Unlock()
 	if last {
-		_ = c.destroy(ctx, a) // RFC 2203 §5.4: it does not matter if that fails
+		a.mech.Delete()
 	}
 }
 
-// Close deletes the context, here and by a call at the server, for which ctx sets the time
-// (RFC 2203 §5.4). Further calls fail with oncrpc.ErrClosed. Calls in progress go on, and the last
-// of them deletes the context. The error is the reason why the server may still have the context.
-// It deletes unused ones after a time.
+// Close waits for the calls in progress, and deletes the context here and by a call at the server
+// (RFC 2203 §5.4). ctx sets the time for both. Further calls fail with oncrpc.ErrClosed. If ctx ends
+// first, the calls in progress go on, and the last of them deletes the context on this side. The
+// error is the reason why the server may still have the context. It deletes unused ones after a
+// time.
 func (c *Carrier) Close(ctx context.Context) error {
 	c.mu.Lock()
-	a := c.current
-	c.closed, c.current = true, nil
-	last := false
-	if a != nil {
-		a.retired = true
-		last = a.users == 0
-	}
-	c.mu.Unlock()
-	if last {
-		return c.destroy(ctx, a)
-	}
-	return nil
-}
-
-// destroy deletes a context without users, here and at the server.
-func (c *Carrier) destroy(ctx context.Context, a *association) error {
-	defer a.mech.Delete()
-	if !a.knownToServer {
+	if c.closed {
+		c.mu.Unlock()
 		return nil
 	}
+	c.closed, c.closing = true, true
+	m := c.making
+	c.mu.Unlock()
+	var errs []error
+	if m != nil {
+		select {
+		case <-m.done:
+		case <-ctx.Done():
+			errs = append(errs, inUse(ctx))
+		}
+	}
+	c.mu.Lock()
+	c.closing = false
+	ended := c.ended
+	if c.current != nil {
+		ended = append(ended, c.current)
+	}
+	c.current, c.ended = nil, nil
+	for _, a := range ended {
+		if a.unused = make(chan struct{}); a.users == 0 {
+			close(a.unused)
+		}
+	}
+	c.mu.Unlock()
+	for _, a := range ended {
+		errs = append(errs, c.finish(ctx, a))
+	}
+	return errors.Join(errs...)
+}
+
+// inUse is the error for a context that Close does not destroy.
+func inUse(ctx context.Context) error {
+	return fmt.Errorf("gss: no RPCSEC_GSS_DESTROY while calls are in progress: %w", ctx.Err())
+}
+
+// finish destroys a context that the Carrier holds, when no call uses it.
+func (c *Carrier) finish(ctx context.Context, a *association) (err error) {
+	select {
+	case <-a.unused:
+		if a.knownToServer { // no call can change it any more
+			err = c.destroy(ctx, a)
+		}
+	case <-ctx.Done():
+		err = inUse(ctx)
+	}
+	c.mu.Lock()
+	a.held = false
+	last := a.users == 0
+	c.mu.Unlock()
+	if last {
+		a.mech.Delete()
+	}
+	return err
+}
+
+// destroy deletes a context without users at the server.
+func (c *Carrier) destroy(ctx context.Context, a *association) error {
 	var start [callStart]byte
 	for i, w := range []uint32{c.carrier.XID(), uint32(oncrpc.MsgCall), oncrpc.Version, a.prog, a.vers, 0} {
 		binary.BigEndian.PutUint32(start[4*i:], w)

@@ -92,8 +92,8 @@ func TestSlowCall(t *testing.T) {
 	})
 }
 
-// When the sequence numbers are used up, a new context takes over, and the old one is destroyed
-// (RFC 2203 §5.3.1, §5.3.3.3).
+// When the sequence numbers are used up, a new context takes over (RFC 2203 §5.3.1, §5.3.3.3).
+// Close destroys all of them (§5.4).
 func TestLastSequenceNumber(t *testing.T) {
 	realm := gsstest.NewRealm(2)
 	h := gss.NewHandler(rpc.NewHandler(nil, serviceOf(nil)), realm.Acceptor(), nil)
@@ -108,8 +108,14 @@ func TestLastSequenceNumber(t *testing.T) {
 			c.SetNext(gss.MaxSeq - 3)
 		}
 	}
-	if s := h.Stats(); s.Contexts != 1 || s.Replays != 0 || realm.Live() != 2 {
+	if s := h.Stats(); s.Contexts != 4 || s.Replays != 0 || realm.Live() != 8 {
 		t.Errorf("%+v, %d contexts", s, realm.Live())
+	}
+	if err := c.Close(soon(t)); err != nil {
+		t.Error(err)
+	}
+	if s := h.Stats(); s.Contexts != 0 || realm.Live() != 0 {
+		t.Errorf("after Close: %+v, %d contexts", s, realm.Live())
 	}
 }
 
