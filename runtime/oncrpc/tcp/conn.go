@@ -254,7 +254,7 @@ func (c *Conn) readError(err error) error {
 		return fmt.Errorf("%w: a record made no progress for Config.RecordTimeout (%v)", ErrTimeout, c.set.RecordTimeout)
 	case errors.Is(err, io.EOF):
 		return ErrPeerClosed
-	case c.secured && tlsstream.IsAlert(err):
+	case c.out.tls != nil && tlsstream.IsAlert(err): // nil over a *tls.Conn of the caller, too
 		// A server refuses a client's certificate after the client's handshake.
 		return c.out.tls.Explain(err)
 	}

@@ -109,6 +109,34 @@ func TestCarrierTLSStream(t *testing.T) {
 	})
 }
 
+// The ends of a stream that is a *tls.Conn survive an alert of the peer (RFC 8446 §6.2): that of a
+// client that refuses the server's certificate, and that of a server that requires one.
+func TestTLSStreamAlert(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	wantAlert := func(c *tcp.Conn) {
+		t.Helper()
+		<-c.Done()
+		if err := c.Err(); err == nil || !strings.Contains(err.Error(), "remote error: tls: ") {
+			t.Errorf("ended by %v, want an alert", err)
+		}
+	}
+	ours, theirs := net.Pipe()
+	s := tcp.ServeConn(tls.Server(ours, a.Config()), newService(), &tcp.Config{Logger: quiet})
+	if err := tls.Client(theirs, &tls.Config{ServerName: "nobody.example"}).Handshake(); err == nil {
+		t.Error("a certificate of no authority was accepted")
+	}
+	wantAlert(s)
+	_, _ = theirs.Close(), s.Close()
+
+	strict, client := a.Config(), a.Config()
+	strict.ClientAuth, client.Certificates, client.ServerName = tls.RequireAnyClientCert, nil, "server.example"
+	ours, theirs = net.Pipe()
+	go func() { _ = tls.Server(theirs, strict).Handshake() }()
+	c := tcp.NewConn(tls.Client(ours, client), &tcp.Config{Logger: quiet})
+	wantAlert(c)
+	_, _ = theirs.Close(), c.Close()
+}
+
 // Each mode of a client meets each mode of a server (RFC 9289 §4.1, §6.1).
 func TestTLSModes(t *testing.T) {
 	a := tlstest.NewAuthority(t)
