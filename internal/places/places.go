@@ -1,7 +1,10 @@
 // Package places limits how many handlers of a server run at a time.
 package places
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Places are the places at which the handlers of a server run: Most for all connections, and one
 // more for each connection. So handlers that wait for some clients, for as long as those like, do
@@ -85,6 +88,10 @@ func (p *Places[R]) RemoveAll(q *Queue[R]) []*R {
 	defer p.mu.Unlock()
 	all := q.waiting
 	q.waiting = nil
+	if q.listed { // else Places would keep the connection's memory until a shared place is free
+		q.listed = false
+		p.waiting = slices.DeleteFunc(p.waiting, func(o *Queue[R]) bool { return o == q })
+	}
 	return all
 }
 

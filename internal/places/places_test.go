@@ -1,8 +1,10 @@
 package places_test
 
 import (
+	"runtime"
 	"slices"
 	"testing"
+	"weak"
 
 	"github.com/rpcrdma/rpcrdma/internal/places"
 )
@@ -61,4 +63,30 @@ func TestNoLimit(t *testing.T) {
 			t.Errorf("Request %d waits", i)
 		}
 	}
+}
+
+// After RemoveAll nothing refers to the Queue, and so to its connection, although no shared place
+// becomes free.
+func TestRemoveAllForgets(t *testing.T) {
+	p := places.Places[int]{Most: 1}
+	var holder places.Queue[int]
+	a, b := new(int), new(int)
+	p.Assign(&holder, a)
+	p.Assign(&holder, b)
+	gone := func() weak.Pointer[places.Queue[int]] {
+		q := new(places.Queue[int])
+		p.Assign(q, a)
+		if p.Assign(q, b) != places.None || len(p.RemoveAll(q)) != 1 {
+			t.Error("no Request waits")
+		}
+		return weak.Make(q)
+	}()
+	runtime.GC()
+	if gone.Value() != nil {
+		t.Error("the Queue is still in use")
+	}
+	if next := p.Next(places.Shared, &holder); next != nil {
+		t.Errorf("next is %v, want none", next)
+	}
+	runtime.KeepAlive(&p)
 }
