@@ -177,6 +177,43 @@ func TestSlowPeers(t *testing.T) {
 	}
 }
 
+// Each 64 KiB of a record must come within RecordTimeout, in however many fragments (RFC 5531 §11).
+func TestSlowFragments(t *testing.T) {
+	const limit = 30 * time.Second
+	fragment := func(n int) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(n)), make([]byte, n)...) }
+	for name, tt := range map[string]struct {
+		first, each []byte
+		ends        bool
+	}{
+		"too slow":       {fragment(1 << 20), fragment(1), true},
+		"slow":           {fragment(1), fragment(40_000), true}, // 40,000 bytes in 29 s
+		"not quite fast": {fragment(1), fragment(64<<10 - 16), true},
+		"fast enough":    {fragment(1), fragment(64 << 10), false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			s := tcp.ServeConn(ours, newService(), &tcp.Config{RecordTimeout: limit, Logger: quiet})
+			go func() { _, _ = io.Copy(io.Discard, theirs) }()
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				_, err := theirs.Write(append(goodCall(1), tt.first...))
+				for ; err == nil; _, err = theirs.Write(tt.each) {
+					time.Sleep(limit - time.Second)
+				}
+			})
+			select {
+			case <-s.Done():
+			case <-time.After(20 * limit):
+			}
+			if ended := errors.Is(s.Err(), tcp.ErrTimeout); ended != tt.ends {
+				t.Errorf("%s: ended by RecordTimeout: %v, want %v", name, ended, tt.ends)
+			}
+			_, _ = s.Close(), theirs.Close()
+			wg.Wait()
+		})
+	}
+}
+
 // With MaxRequests unanswered the server reads no more, until one is answered. While it calls the
 // client it goes on, up to twice as many.
 func TestMaxRequests(t *testing.T) {

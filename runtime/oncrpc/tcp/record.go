@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 )
@@ -44,6 +45,7 @@ type records struct {
 	grow func(n int) error
 
 	armed bool // a deadline is set
+	due   int  // bytes that must come until then, marks included
 }
 
 // next reads a record into the empty slice buf and returns it. It replaces buf by larger memory
@@ -63,6 +65,7 @@ func (rd *records) next(buf []byte) ([]byte, error) {
 		}
 		word := binary.BigEndian.Uint32(mark)
 		_, _ = rd.r.Discard(markSize) // it is buffered
+		rd.due -= markSize
 		n := int(word &^ lastFragment)
 		switch {
 		case n > rd.maxSize-len(buf):
@@ -89,10 +92,13 @@ func (rd *records) fragment(buf []byte, n int) ([]byte, error) {
 			}
 		}
 		part := min(n, cap(buf)-len(buf), progress)
-		rd.arm(part)
+		if rd.arm(part); rd.armed {
+			part = min(part, rd.due)
+		}
 		at := len(buf)
 		got, err := io.ReadFull(rd.r, buf[at:at+part])
 		buf = buf[:at+got]
+		rd.due -= got
 		if n -= got; err != nil {
 			return buf, fmt.Errorf("fragment, %d bytes before its end: %w", n, noEOF(err))
 		}
@@ -111,7 +117,7 @@ func (rd *records) more() error {
 
 // larger returns memory for buf and n more bytes, or for a part of them.
 func (rd *records) larger(buf []byte, n int) ([]byte, error) {
-	to := memoryFor(min(len(buf)+n, max(firstSize, growth*len(buf))))
+	to := memoryFor(min(len(buf)+n, max(firstSize, growth*min(len(buf), math.MaxInt/growth))))
 	if err := rd.grow(cap(to) - cap(buf)); err != nil {
 		keep(to)
 		return buf, err
@@ -139,10 +145,11 @@ func keep(b []byte) {
 	}
 }
 
-// arm limits the time for the next n bytes unless they are here.
+// arm limits the time for the next n bytes unless they are here. While there is a limit, it is
+// renewed for each progress bytes, so that short fragments do not put it off.
 func (rd *records) arm(n int) {
-	if rd.timeout > 0 && rd.r.Buffered() < n {
-		rd.armed = true
+	if rd.timeout > 0 && (rd.armed && rd.due <= 0 || !rd.armed && rd.r.Buffered() < n) {
+		rd.armed, rd.due = true, progress
 		rd.deadline(time.Now().Add(rd.timeout))
 	}
 }

@@ -89,6 +89,18 @@ func TestRecordMemory(t *testing.T) {
 	}
 }
 
+// A record beyond 64 MiB takes its memory in few steps, also with ints of 32 bits.
+func TestLongRecord(t *testing.T) {
+	const size = 72 << 20
+	steps := 0
+	stream := io.MultiReader(bytes.NewReader(appendMark(nil, size)), bytes.NewReader(make([]byte, size)))
+	rd, _ := reading(stream, 1<<31-1, 1)
+	rd.grow = func(int) error { steps++; return nil }
+	if rec, err := rd.next(nil); len(rec) != size || err != nil || steps > 8 {
+		t.Errorf("%d bytes of %d in %d steps: %v", len(rec), size, steps, err)
+	}
+}
+
 // Reading any stream gives an error, or records that are no longer than the limit and the stream.
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte{0x80, 0, 0, 4, 1, 2, 3, 4})
