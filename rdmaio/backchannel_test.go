@@ -192,3 +192,32 @@ func TestClientKeepsConnection(t *testing.T) {
 		}
 	})
 }
+
+// R279: a server that answers the Call of ClientConfig.Connected and then closes each connection
+// does not make a Client with a reverse handler connect without a pause.
+func TestClientKeepsNoUseless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rdmaiotest.New(t)
+		server := w.Serve(&file{t: t}, nil)
+		c := newClient(w, &rdmaio.ClientConfig{
+			Conn: &rdmaio.Config{ReverseHandler: &file{t: t}}, MinBackoff: time.Second, MaxBackoff: 8 * time.Second,
+			Connected: func(ctx context.Context, c *rdmaio.Conn) error {
+				_, err := c.Call(ctx, nullCall(c.XID(), 40))
+				go func() {
+					for _, conn := range server.Conns() {
+						_ = conn.Close()
+					}
+				}()
+				return err
+			},
+		})
+		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+		defer stop()
+		_, _ = c.Call(ctx, nullCall(c.XID(), 40))
+		before := c.Stats().Connects
+		time.Sleep(time.Minute)
+		if n := c.Stats().Connects - before; n < 5 || n > 30 {
+			t.Errorf("%d connections in a minute without a Call", n)
+		}
+	})
+}

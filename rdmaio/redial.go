@@ -83,16 +83,20 @@ func (c *Client) run() {
 			continue
 		}
 		conn, err := c.dial()
+		start := time.Now()
 		useful := err == nil && c.watch(conn)
+		short := c.keeps() && time.Since(start) < max(c.pause, c.cfg.MinBackoff)
 		turned := c.versions.takeFresh() && !c.turned
 		switch c.turned = turned; {
-		case useful:
+		case useful && !short:
 			c.pause = 0
 		case turned: // with another version, at once
 		case err != nil:
 			c.backOff(err, 1)
 		default:
-			err = errUseless
+			if err = errUseless; useful {
+				err = errShort // it is replaced although no Call waits
+			}
 			if why := conn.Err(); why != nil {
 				err = fmt.Errorf("%w: %w", err, why)
 			}
@@ -101,8 +105,11 @@ func (c *Client) run() {
 	}
 }
 
-// errUseless is the reason for a pause after a connection that was made.
-var errUseless = errors.New("rdmaio: the connection before this one ended without a reply")
+// Reasons for a pause after a connection that was made.
+var (
+	errUseless = errors.New("rdmaio: the connection before this one ended without a reply")
+	errShort   = errors.New("rdmaio: the connection before this one ended soon")
+)
 
 // backOff sets the time of the next attempt and wakes the Calls that wait. failures adds to
 // DialFailures.
@@ -164,7 +171,7 @@ func (c *Client) dial() (*Conn, error) {
 }
 
 // watch lets Calls use a connection until it ends, is stuck or is idle. It reports whether the
-// connection brought a reply.
+// connection brought a reply, or was idle.
 func (c *Client) watch(conn *Conn) bool {
 	c.mu.Lock()
 	c.conn, c.failed, c.users, c.used = conn, nil, 0, time.Now()
@@ -183,7 +190,8 @@ func (c *Client) watch(conn *Conn) bool {
 		defer look.Stop()
 	}
 	var stuck stall
-	for ended := false; !ended; {
+	useful, ended := false, false
+	for !ended {
 		select {
 		case <-look.C:
 			if s := conn.Stats(); stuck.look(&s, conn.set.calls) {
@@ -196,6 +204,7 @@ func (c *Client) watch(conn *Conn) bool {
 		case <-idle.C:
 			left := c.closeIdle()
 			ended = left == 0
+			useful = ended
 			idle.Reset(left)
 		}
 	}
@@ -208,7 +217,7 @@ func (c *Client) watch(conn *Conn) bool {
 	}
 	c.mu.Unlock()
 	c.learnFrom(conn, conn.Err())
-	useful := conn.Stats().Replies > 0
+	useful = useful || conn.Stats().Replies > 0
 	c.wg.Add(1)
 	go func() { // Close waits for handlers of reverse Calls, which may take long
 		defer c.wg.Done()

@@ -161,6 +161,61 @@ func TestClientIdle(t *testing.T) {
 	})
 }
 
+// The end of an idle connection is no failure, also of one that brought no reply: the next Call
+// connects at once.
+func TestClientIdleWithoutReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := servePipes(t, newService(), nil)
+		c, err := tcp.NewClient("", &tcp.ClientConfig{
+			IdleTimeout: time.Minute, DialFailures: -1, MinBackoff: time.Hour, MaxBackoff: time.Hour, Dial: ln.connect,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(context.Background(), time.Second)
+		defer stop()
+		unanswered := oncrpc.Message{Inline: record(1, 0, 2, 400001, 3, 2, 0, 0, 0, 0)[4:]}
+		_, err = c.Call(ctx, &oncrpc.Call{Message: unanswered})
+		wantError(t, err, context.DeadlineExceeded, true)
+		time.Sleep(2 * time.Minute)
+		double(t, c)
+		if st := c.Stats(); st.IdleCloses != 1 || st.Connects != 2 {
+			t.Errorf("%+v", st)
+		}
+		_, _ = c.Close(), s.Close()
+	})
+}
+
+// R279: a server that answers the Call of ClientConfig.Connected and then closes each connection
+// does not make a Client with a ReverseHandler connect without a pause.
+func TestClientKeepsNoUseless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := servePipes(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			conn := r.Conn().(*tcp.Conn)
+			r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, func(error) { go conn.Close() })
+		}), nil)
+		c, err := tcp.NewClient("", &tcp.ClientConfig{
+			Conn: &tcp.Config{ReverseHandler: newService()}, Dial: ln.connect, MinBackoff: time.Second, MaxBackoff: 8 * time.Second,
+			Connected: func(ctx context.Context, c *tcp.Conn) error {
+				_, err := c.Call(ctx, callOf(c.XID(), 0))
+				return err
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+		defer stop()
+		_, _ = c.Call(ctx, callOf(c.XID(), 0))
+		before := c.Stats().Connects
+		time.Sleep(time.Minute)
+		if n := c.Stats().Connects - before; n < 5 || n > 30 {
+			t.Errorf("%d connections in a minute without a Call", n)
+		}
+		_, _ = c.Close(), s.Close()
+	})
+}
+
 // R279, R292: with a ReverseHandler a connection is kept although there are no Calls, and replaced
 // when it is lost, for the server to call. The client announces itself in Connected.
 func TestClientKeepsConnection(t *testing.T) {

@@ -77,13 +77,19 @@ func (c *Client) run() {
 			continue
 		}
 		conn, err := c.dial()
-		switch {
-		case err != nil:
+		if err != nil {
 			c.backOff(err, 1)
-		case c.watch(conn):
-			c.pause = 0
-		default:
+			continue
+		}
+		start := time.Now()
+		useful := c.watch(conn)
+		switch d := time.Since(start); {
+		case !useful:
 			c.backOff(fmt.Errorf("tcp: the connection before this one ended without a reply: %w", conn.Err()), 0)
+		case c.keeps() && d < max(c.pause, c.cfg.MinBackoff): // it is replaced although no Call waits
+			c.backOff(fmt.Errorf("tcp: the connection before this one ended after %v: %w", d, conn.Err()), 0)
+		default:
+			c.pause = 0
 		}
 	}
 }
@@ -144,7 +150,7 @@ func (c *Client) dial() (*Conn, error) {
 }
 
 // watch lets Calls use a connection until it ends or is idle. It reports whether the connection
-// brought a reply.
+// brought a reply, or was up to the end.
 func (c *Client) watch(conn *Conn) (useful bool) {
 	c.mu.Lock()
 	c.conn, c.failed, c.users, c.used = conn, nil, 0, time.Now()
@@ -177,7 +183,7 @@ func (c *Client) watch(conn *Conn) (useful bool) {
 		}
 	}
 	c.mu.Unlock()
-	useful = conn.answered()
+	useful = conn.answered() || conn.Err() == nil
 	c.wg.Go(func() { _ = conn.Close() }) // which waits for its handlers
 	return useful
 }
