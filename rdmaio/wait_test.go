@@ -41,6 +41,7 @@ func TestWaitsAreExplained(t *testing.T) {
 		if err := <-closed; err != nil {
 			t.Error(err)
 		}
+		synctest.Wait() // the log has been written
 		if got := log.String(); strings.Count(got, "Close waits") != 1 || !strings.Contains(got, "unanswered=1") {
 			t.Errorf("logged: %s", got)
 		}
