@@ -211,9 +211,9 @@ func (c *Carrier) release(a *association) {
 }
 
 // Close waits for the calls in progress, and deletes the context here and by a call at the server
-// (RFC 2203 §5.4). ctx sets the time for both. Further calls fail with oncrpc.ErrClosed. If ctx ends
-// first, the calls in progress go on, and the last of them deletes the context on this side. The
-// error is the reason why the server may still have the context. It deletes unused ones after a
+// (RFC 2203 §5.4). ctx sets the time for both. Further calls fail with oncrpc.ErrClosed. If ctx
+// ends first, the calls in progress go on, and the last of them deletes the context on this side.
+// The error is the reason why the server may still have the context. It deletes unused ones after a
 // time.
 func (c *Carrier) Close(ctx context.Context) error {
 	c.mu.Lock()
