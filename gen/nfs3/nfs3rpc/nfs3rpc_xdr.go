@@ -145,6 +145,9 @@ func (c *Client) Read(ctx context.Context, args *nfs3.ReadArgs) (*nfs3.ReadRes, 
 
 // ReadInto is Read with the caller's memory for the result. opt may be nil.
 func (c *Client) ReadInto(ctx context.Context, args *nfs3.ReadArgs, res *nfs3.ReadRes, opt *rpc.Options) error {
+	if args == nil {
+		return c.rpc.Call(ctx, nfs3.ProcRead, args, res, opt)
+	}
 	return c.rpc.CallAtMost(ctx, nfs3.ProcRead, args, res, opt, uint64(args.Count)+107)
 }
 
@@ -285,6 +288,9 @@ func (c *Client) ReadDir(ctx context.Context, args *nfs3.ReadDirArgs) (*nfs3.Rea
 
 // ReadDirInto is ReadDir with the caller's memory for the result. opt may be nil.
 func (c *Client) ReadDirInto(ctx context.Context, args *nfs3.ReadDirArgs, res *nfs3.ReadDirRes, opt *rpc.Options) error {
+	if args == nil {
+		return c.rpc.Call(ctx, nfs3.ProcReadDir, args, res, opt)
+	}
 	return c.rpc.CallAtMost(ctx, nfs3.ProcReadDir, args, res, opt, uint64(args.Count)+111)
 }
 
@@ -299,6 +305,9 @@ func (c *Client) ReadDirPlus(ctx context.Context, args *nfs3.ReadDirPlusArgs) (*
 
 // ReadDirPlusInto is ReadDirPlus with the caller's memory for the result. opt may be nil.
 func (c *Client) ReadDirPlusInto(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes, opt *rpc.Options) error {
+	if args == nil {
+		return c.rpc.Call(ctx, nfs3.ProcReadDirPlus, args, res, opt)
+	}
 	return c.rpc.CallAtMost(ctx, nfs3.ProcReadDirPlus, args, res, opt, uint64(args.MaxCount)+111)
 }
 

@@ -96,8 +96,7 @@
 //   - an *oncrpc.ReplyError if the server refused the call;
 //   - an *oncrpc.CallError if the carrier failed;
 //   - an *xdr.Error if the arguments cannot be encoded or the results cannot be decoded;
-//   - ErrNilValue if one of them is a nil pointer. A generated method whose reply is bounded by an
-//     argument (the line reply) needs its argument for that, and panics;
+//   - ErrNilValue if one of them is a nil pointer;
 //   - oncrpc.ErrVerf if the verifier of the reply is not accepted.
 //
 // # Replies that a Handler makes

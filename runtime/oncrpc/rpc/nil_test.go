@@ -28,6 +28,8 @@ func TestNilValue(t *testing.T) {
 		files := storerpc.NewClient(conn, cfg)
 		for what, call := range map[string]func() error{
 			"arguments are a nil *store.WriteArgs": func() error { _, err := files.Write(context.Background(), nil); return err },
+			// READ is bounded by an argument (the line reply of the sidecar).
+			"arguments are a nil *store.ReadArgs": func() error { _, err := files.Read(context.Background(), nil); return err },
 			"results are a nil *store.ReadRes": func() error {
 				return files.ReadInto(context.Background(), new(store.ReadArgs), nil, nil)
 			},

@@ -57,12 +57,21 @@ func (x *stub) call(file *jen.File, p *ir.Proc) {
 	if res.boxed {
 		target = jen.Parens(jen.Op("*").Add(res.box())).Call(jen.Id("res"))
 	}
-	method(name+"Into", append(params, jen.Id("res").Op("*").Add(res.typ()), jen.Id("opt").Op("*").Qual(rpcPath, "Options"))...).Error().Block(
-		jen.Return(x.invoke(p, args, target, jen.Id("opt"))))
+	method(name+"Into", append(params, jen.Id("res").Op("*").Add(res.typ()), jen.Id("opt").Op("*").Qual(rpcPath, "Options"))...).Error().BlockFunc(func(body *jen.Group) {
+		if len(p.Limit) == 0 {
+			body.Return(x.invoke(p, args, target, jen.Id("opt")))
+			return
+		}
+		if !args.small { // Call returns the error for a nil pointer
+			body.If(jen.Id("args").Op("==").Nil()).Block(jen.Return(x.invoke(p, args, target, jen.Id("opt"))))
+		}
+		body.Return(x.invoke(p, args, target, jen.Id("opt"), x.atMost(p, args)))
+	})
 }
 
-// invoke is the call of a procedure by package rpc.
-func (x *stub) invoke(p *ir.Proc, args stubValue, res, opt jen.Code) *jen.Statement {
+// invoke is the call of a procedure by package rpc, with the largest size of its results if there is
+// one.
+func (x *stub) invoke(p *ir.Proc, args stubValue, res, opt jen.Code, most ...jen.Code) *jen.Statement {
 	in := jen.Id("args")
 	switch {
 	case args.void:
@@ -72,11 +81,11 @@ func (x *stub) invoke(p *ir.Proc, args stubValue, res, opt jen.Code) *jen.Statem
 	case args.small:
 		in = jen.Op("&").Id("args")
 	}
-	method, more := "Call", []jen.Code{jen.Id("ctx"), x.types(x.names.proc[p]), in, res, opt}
-	if len(p.Limit) > 0 {
-		method, more = "CallAtMost", append(more, x.atMost(p, args))
+	method := "Call"
+	if len(most) > 0 {
+		method = "CallAtMost"
 	}
-	return jen.Id("c").Dot("rpc").Dot(method).Call(more...)
+	return jen.Id("c").Dot("rpc").Dot(method).Call(append([]jen.Code{jen.Id("ctx"), x.types(x.names.proc[p]), in, res, opt}, most...)...)
 }
 
 // padding is the most that data of a given size gets (RFC 4506 §3).

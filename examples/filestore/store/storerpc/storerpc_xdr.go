@@ -70,6 +70,9 @@ func (c *Client) Read(ctx context.Context, args *store.ReadArgs) (*store.ReadRes
 
 // ReadInto is Read with the caller's memory for the result. opt may be nil.
 func (c *Client) ReadInto(ctx context.Context, args *store.ReadArgs, res *store.ReadRes, opt *rpc.Options) error {
+	if args == nil {
+		return c.rpc.Call(ctx, store.ProcRead, args, res, opt)
+	}
 	return c.rpc.CallAtMost(ctx, store.ProcRead, args, res, opt, uint64(args.Count)+1048591)
 }
 
