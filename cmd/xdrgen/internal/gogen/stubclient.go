@@ -62,15 +62,16 @@ func (x *stub) call(file *jen.File, p *ir.Proc) {
 			body.Return(x.invoke(p, args, target, jen.Id("opt")))
 			return
 		}
-		if !args.small { // Call returns the error for a nil pointer
+		if !args.small {
+			// Call returns the error for a nil pointer.
 			body.If(jen.Id("args").Op("==").Nil()).Block(jen.Return(x.invoke(p, args, target, jen.Id("opt"))))
 		}
 		body.Return(x.invoke(p, args, target, jen.Id("opt"), x.atMost(p, args)))
 	})
 }
 
-// invoke is the call of a procedure by package rpc, with the largest size of its results if there is
-// one.
+// invoke is the call of a procedure by package rpc. most is the largest size of the results, if an
+// argument bounds it.
 func (x *stub) invoke(p *ir.Proc, args stubValue, res, opt jen.Code, most ...jen.Code) *jen.Statement {
 	in := jen.Id("args")
 	switch {
