@@ -11,6 +11,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/internal/jsontext"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
@@ -110,7 +111,7 @@ func printIndented(env environment, text []byte) error {
 	if err := json.Indent(&out, text, "", "  "); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(env.stdout, "%s\n", out.Bytes())
+	_, err := fmt.Fprintf(env.stdout, "%s\n", jsontext.Printable(out.Bytes()))
 	return err
 }
 

@@ -137,6 +137,20 @@ func TestCall(t *testing.T) {
 	}
 }
 
+// A server's strings do not reach the terminal as they are: they could change its state, or show
+// other text than there is (RFC 8259 §7 has escapes for them).
+func TestCallHostileText(t *testing.T) {
+	b, addr, _ := servingNotes(t)
+	const hostile = "a\x7f\u009b31m\u202e\x1b[2J"
+	b.texts[hostile] = nil
+	for _, more := range [][]string{nil, {"-json"}} {
+		code, out, _ := call("", append(more, notesFile, addr, "NOTES.NOTES_V1.NOTES_LIST")...)
+		if code != exitDone || !strings.Contains(out, `"a\u007f\u009b31m\u202e\u001b[2J"`) {
+			t.Errorf("exit %d, %+q", code, out)
+		}
+	}
+}
+
 // The sidecar makes the text of a note eligible: a long one goes as a read chunk (RFC 8166 §3.4).
 // A reply that is longer than the inline threshold comes back too.
 func TestCallChunks(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/hist"
+	"github.com/rpcrdma/rpcrdma/internal/jsontext"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -198,7 +199,7 @@ func printJSON(env environment, typ string, fields map[string]any) {
 	if err != nil {
 		panic(err) // impossible: the fields are numbers and strings
 	}
-	fmt.Fprintf(env.stdout, "%s\n", line)
+	fmt.Fprintf(env.stdout, "%s\n", jsontext.Printable(line))
 }
 
 // rounded returns d rounded to four digits.

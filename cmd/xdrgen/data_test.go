@@ -287,3 +287,15 @@ func TestDiff(t *testing.T) {
 		t.Errorf("bad: exit code %d, %s", code, stderr)
 	}
 }
+
+// Strings of a message do not reach the terminal as they are (RFC 8259 §7 has escapes for them).
+func TestJSONHostileText(t *testing.T) {
+	unit, _ := dataFiles(t)
+	const item = "00000000 000000000000 0000 00000006 7f c29b e280ae 0000 0000000000000000"
+	for _, args := range [][]string{{"json", "-type", "item", "-hex", item, unit}, {"dump", "-type", "item", "-format", "json", "-hex", item, unit}} {
+		stdout, stderr, code := runWith(t, "", args...)
+		if code != exitClean || !strings.Contains(stdout, `"\u007f\u009b\u202e"`) {
+			t.Errorf("%s: exit %d, %+q%s", args[0], code, stdout, stderr)
+		}
+	}
+}

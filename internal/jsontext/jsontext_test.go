@@ -3,6 +3,8 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -177,6 +179,26 @@ func FuzzAppendString(f *testing.F) {
 			t.Fatalf("%s does not lead back to %q: %v", got[1:], s, err)
 		}
 	})
+}
+
+// Texts of a peer have no character that a terminal obeys, and keep their value (RFC 8259 §7).
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n  \"é 😀 \u3000\": [1,\t2]\r\n}":  "{\n  \"é 😀 \u3000\": [1,\t2]\r\n}",
+		"\"a\x7f\u009b31mred\u009b0m\"":      `"a\u007f\u009b31mred\u009b0m"`,
+		"\"\u202eevil\u2066\u200b\ufeff\"":   `"\u202eevil\u2066\u200b\ufeff"`,
+		"\"tag \U000e0041, private \ue000\"": `"tag \udb40\udc41, private \ue000"`,
+		"\"\u2028\\n\"":                      `"\u2028\n"`,
+	} {
+		got := Printable([]byte(text))
+		if string(got) != want {
+			t.Errorf("%+q: got %+q, want %+q", text, got, want)
+		}
+		var before, after any
+		if err := errors.Join(json.Unmarshal([]byte(text), &before), json.Unmarshal(got, &after)); err != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("%+q: %v, another value: %v", text, err, after)
+		}
+	}
 }
 
 func TestPosition(t *testing.T) {

@@ -2,7 +2,10 @@ package jsontext
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -70,6 +73,30 @@ func AppendString(b, s []byte) []byte {
 	}
 	return append(append(b, s[start:]...), '"')
 }
+
+// Printable returns a JSON text with escapes for the characters in its strings that a terminal obeys
+// and does not show: controls, and formats such as the direction of text. The value is the same.
+// text is UTF-8, and stays as it is if it has none of them.
+func Printable(text []byte) []byte {
+	if !bytes.ContainsFunc(text, obeyed) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+16)
+	for _, r := range string(text) {
+		if !obeyed(r) {
+			out = utf8.AppendRune(out, r)
+		} else if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		} else {
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+// obeyed reports whether a terminal need not show a character. Of the controls below U+0020, JSON
+// has only white space, between values.
+func obeyed(r rune) bool { return r > ' ' && !unicode.IsGraphic(r) }
 
 // appendEscape appends the escape of a character.
 func appendEscape(b, char []byte) []byte {
