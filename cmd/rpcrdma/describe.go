@@ -27,7 +27,7 @@ func describe(b []byte, size int, p *parts) string {
 		s := fmt.Sprintf("xid 0x%08x version %d credit word 0x%08x type %d",
 			binary.BigEndian.Uint32(b), v, binary.BigEndian.Uint32(b[8:]), binary.BigEndian.Uint32(b[12:]))
 		if low, high, ok := versionError(b, size); ok {
-			return fmt.Sprintf("%s: ERR_VERS, versions %d to %d", s, low, high)
+			return fmt.Sprintf("%s: ERR_VERS, %s", s, versionsText(low, high))
 		}
 		return s + ": not decoded, expected version 1 or 2"
 	}
@@ -46,6 +46,14 @@ func versionError(b []byte, size int) (low, high uint32, ok bool) {
 		return 0, 0, false
 	}
 	return word(5), word(6), true
+}
+
+// versionsText returns a range of versions as text.
+func versionsText(low, high uint32) string {
+	if low == high {
+		return fmt.Sprintf("version %d", low)
+	}
+	return fmt.Sprintf("versions %d to %d", low, high)
 }
 
 // describe1 returns a message of version 1.
@@ -68,7 +76,7 @@ func describe1(b []byte) string {
 	case rpcrdma1.ProcError:
 		fmt.Fprintf(&s, " %v", m.Body.Error.Err)
 		if m.Body.Error.Err == rpcrdma1.ErrVers {
-			fmt.Fprintf(&s, ", versions %d to %d", m.Body.Error.Vrange.Low, m.Body.Error.Vrange.High)
+			fmt.Fprintf(&s, ", %s", versionsText(m.Body.Error.Vrange.Low, m.Body.Error.Vrange.High))
 		}
 	}
 	return s.String()

@@ -35,7 +35,7 @@ func describe2(b []byte, size int, p *parts) string {
 	m.xid, m.htype = binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[12:])
 	fmt.Fprintf(m, "xid 0x%08x version 2 ", m.xid)
 	if low, high, ok := versionError(b, size); ok { // its credit word has the form of version 1
-		fmt.Fprintf(m, "credits %d RDMA2_ERROR ERR_VERS in the form of version 1, versions %d to %d", binary.BigEndian.Uint32(b[8:]), low, high)
+		fmt.Fprintf(m, "credits %d RDMA2_ERROR ERR_VERS in the form of version 1, %s", binary.BigEndian.Uint32(b[8:]), versionsText(low, high))
 		return m.String()
 	}
 	credit := binary.BigEndian.Uint32(b[8:]) // §4.3.1

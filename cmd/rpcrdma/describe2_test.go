@@ -52,7 +52,7 @@ func TestDescribe2(t *testing.T) {
 		{start + "00000004 00000001 00000005", said + "RDMA2_ERROR RESPONSE, not decoded: "},
 		{ // A1: the form of version 1, in which a server without version 2 refuses it
 			"0000002a 00000002 00000020 00000004 00000001 00000001 00000001",
-			"xid 0x0000002a version 2 credits 32 RDMA2_ERROR ERR_VERS in the form of version 1, versions 1 to 1",
+			"xid 0x0000002a version 2 credits 32 RDMA2_ERROR ERR_VERS in the form of version 1, version 1",
 		},
 		{
 			start + "00000005 00000000 00000008 00000001 00000004 00001000 00000002 00000004 00002000 00000003 00000004 00100000 " +

@@ -41,7 +41,7 @@ func flags(n uint32) (s string) {
 func error2(e *rpcrdma2.Error) string {
 	switch e.Err {
 	case rpcrdma2.ErrVers:
-		return fmt.Sprintf("ERR_VERS, versions %d to %d", e.Versions.Low, e.Versions.High)
+		return "ERR_VERS, " + versionsText(e.Versions.Low, e.Versions.High)
 	case rpcrdma2.ErrBadXDR:
 		return "BAD_XDR"
 	case rpcrdma2.ErrInvalHtype:

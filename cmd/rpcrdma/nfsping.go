@@ -233,7 +233,7 @@ func (p *nfspinger) refused(v *probe) {
 // refusalText returns the reason for which a server does not serve a program or version.
 func refusalText(r *oncrpc.ReplyError) string {
 	if r.Is(oncrpc.ErrProgMismatch) {
-		return fmt.Sprintf("%v: the server has versions %d to %d", r.Accept, r.Range.Low, r.Range.High)
+		return fmt.Sprintf("%v: the server has %s", r.Accept, versionsText(r.Range.Low, r.Range.High))
 	}
 	return fmt.Sprintf("%v: the server does not have the program", r.Accept)
 }

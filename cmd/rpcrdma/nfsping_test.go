@@ -66,8 +66,8 @@ func TestNFSPing(t *testing.T) {
 		{
 			"only version 3", "-c 3 -i 1ms", old, exitDone,
 			[]string{
-				"version=3 seq=3", "version=4 PROG_MISMATCH: the server has versions 3 to 3",
-				"version 3: 3 calls, 3 replies", "version 4: PROG_MISMATCH: the server has versions 3 to 3",
+				"version=3 seq=3", "version=4 PROG_MISMATCH: the server has version 3",
+				"version 3: 3 calls, 3 replies", "version 4: PROG_MISMATCH: the server has version 3",
 			},
 			"seq=2 PROG",
 		},

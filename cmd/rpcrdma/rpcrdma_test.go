@@ -649,7 +649,7 @@ func lastLine(text string) string {
 // Descriptions of messages in the ladder, encoded by hand (RFC 8166 §4).
 func TestDescribe(t *testing.T) {
 	for _, tt := range []struct{ hex, want string }{
-		{"0000002a 00000001 00000020 00000004 00000001 00000002 00000002", "xid 0x0000002a version 1 credits 32 RDMA_ERROR ERR_VERS, versions 2 to 2"},
+		{"0000002a 00000001 00000020 00000004 00000001 00000002 00000002", "xid 0x0000002a version 1 credits 32 RDMA_ERROR ERR_VERS, version 2"},
 		{"0000002a 00000001 00000020 00000004 00000002", "xid 0x0000002a version 1 credits 32 RDMA_ERROR ERR_CHUNK"},
 		{"0000002a 00000001 00000020 00000003", "xid 0x0000002a version 1 credits 32 RDMA_DONE"},
 		{
