@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
-	"github.com/rpcrdma/rpcrdma/internal/jsontext"
 )
 
 // dumpItem is one line of JSON output.
@@ -92,7 +91,7 @@ func (d *dumper) json(root *dynamic.Value, fault *dynamic.Error) {
 		}
 		switch r.Role {
 		case dynamic.Data:
-			item.Value = jsontext.Printable(dynamic.AppendJSON(nil, r.Value))
+			item.Value = dynamic.PrintableJSON(r.Value)
 			if m := r.Value.Member; m != nil {
 				number := int64(m.Value)
 				item.Number = &number

@@ -11,7 +11,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
-	"github.com/rpcrdma/rpcrdma/internal/jsontext"
 )
 
 // jsonCmd is the command "json".
@@ -54,7 +53,7 @@ func (c *jsonCmd) run(env environment) int {
 		printFault(env, fault, of.name)
 		return exitFindings
 	}
-	out, err := c.wrap(of.name, jsontext.Printable(dynamic.AppendJSON(nil, root)))
+	out, err := c.wrap(of.name, dynamic.PrintableJSON(root))
 	if err == nil {
 		_, err = env.stdout.Write(out)
 	}

@@ -74,9 +74,9 @@ func AppendString(b, s []byte) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// Printable returns a JSON text with escapes for the characters in its strings that a terminal obeys
-// and does not show: controls, and formats such as the direction of text. The value is the same.
-// text is UTF-8, and stays as it is if it has none of them.
+// Printable returns a JSON text with escapes for the characters in its strings that a terminal
+// obeys and does not show: controls, and formats such as the direction of text. The value is the
+// same. text is UTF-8, and is returned itself if it has none of them.
 func Printable(text []byte) []byte {
 	if !bytes.ContainsFunc(text, obeyed) {
 		return text

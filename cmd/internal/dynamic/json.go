@@ -67,6 +67,9 @@ func AppendJSON(b []byte, v *Value) []byte {
 	return append(b, '}')
 }
 
+// PrintableJSON returns the JSON of a value for a terminal: see jsontext.Printable.
+func PrintableJSON(v *Value) []byte { return jsontext.Printable(AppendJSON(nil, v)) }
+
 func comma(b []byte, i int) []byte {
 	if i > 0 {
 		return append(b, ',')
