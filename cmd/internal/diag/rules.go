@@ -212,7 +212,7 @@ var rules = [numRules]Info{
 	BindUnknownName: {"XDR0803", "bind-unknown-name", Error, "", "use a name that the unit declares"},
 	BindDuplicate:   {"XDR0804", "bind-duplicate", Error, "", "remove one of the two"},
 	BindCode:        {"XDR0805", "bind-code", Error, "", "name a constant from 0 to 4294967295 and a type of the unit"},
-	BindPath:        {"XDR0806", "bind-path", Error, "RFC 8166 §6.1", "list the fields from the argument or result down to an opaque, string or array"},
+	BindPath:        {"XDR0806", "bind-path", Error, "", "list the fields from the argument or result down to an opaque, string or array (RFC 8166 §6.1)"},
 	BindOfFolder:    {"XDR0808", "sidecar-of-folder", Warning, "", "give all files of the folder, or the sidecar with -bind"},
 	BindNotRead:     {"XDR0809", "sidecar-not-read", Warning, "", "rename it after the .x file, or give it with -bind"},
 	BindAmbiguous:   {"XDR0807", "bind-ambiguous", Error, "RFC 8166 §6.1", "use a separate type in each of the two places"},
