@@ -63,9 +63,16 @@ type Config struct {
 	MaxFragments int
 
 	// MaxMemory is the memory in bytes that the Requests of all connections of a server take,
-	// including those that have not arrived completely. If zero, the default is 256 MiB. If
-	// negative, there is no limit. A connection takes at most as much as remains after it, so n
-	// greedy connections leave 1/(n+1). Beyond that it stops reading, for RecordTimeout at most.
+	// including those that have not arrived completely, and the replies that are not written. If
+	// zero, the default is 256 MiB. If negative, there is no limit. A connection takes at most as
+	// much as remains after it, so n greedy connections leave 1/(n+1). Beyond that it stops
+	// reading, for RecordTimeout at most.
+	//
+	// A connection with more than 4 MiB of replies that are not written, or more than remains of
+	// MaxMemory, starts no further handler until some are written, and stops reading unless Calls
+	// of this side are in progress. Replies of handlers that run already are accepted, whatever
+	// their size, and can exceed MaxMemory: MaxHandlers and MaxRequests bound their number. They
+	// leave half of MaxMemory to the Requests of others.
 	MaxMemory int
 
 	// RecordTimeout is the longest time for each 64 KiB of a record that has begun. If zero, the

@@ -65,6 +65,7 @@ type Conn struct {
 	calls     map[uint32]*pending
 	abandoned xidSet
 	requests  int  // not answered
+	unsent    int  // bytes of replies that are not written
 	replied   bool // a reply has come
 	stats     Stats
 }
@@ -199,7 +200,7 @@ func (c *Conn) read() {
 			break
 		}
 	}
-	c.shared.budget.release(c.reserved)
+	c.shared.budget.release(c.reserved, 0)
 	c.reserved = 0
 }
 
@@ -233,7 +234,7 @@ func (c *Conn) dispatch(rec []byte) error {
 		keep(rec)
 		c.record = memories.Get().(*[]byte)
 	}
-	c.shared.budget.release(c.reserved)
+	c.shared.budget.release(c.reserved, 0)
 	c.reserved = 0
 	return nil
 }

@@ -2,17 +2,21 @@ package tcp_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // sysCall returns a Call of a procedure with an AUTH_SYS credential that has groups.
@@ -162,5 +166,108 @@ func TestXIDsAgain(t *testing.T) {
 	_, _ = c.Write(slices.Concat(waiting, goodCall(7), waiting, goodCall(7)))
 	for range 2 {
 		expect(t, "the same XID", c, goodReply(7))
+	}
+}
+
+// largeReply answers each Call with 1 MiB and counts the replies.
+func largeReply(n *atomic.Int64) oncrpc.Handler {
+	return oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		n.Add(1)
+		reply := goodReply(xidOf(r))[4:]
+		item := xdr.Item{Position: uint64(len(reply)), Inline: len(reply), Data: make([]byte, 1<<20)}
+		r.Reply(oncrpc.Message{Inline: reply, Items: []xdr.Item{item}}, nil)
+	})
+}
+
+// calls returns n Calls.
+func calls(n uint32) (all []byte) {
+	for xid := range n {
+		all = append(all, goodCall(xid)...)
+	}
+	return all
+}
+
+// Peers that do not read replies get no further ones made. The replies count against
+// Config.MaxMemory, other clients are served, and Config.SendTimeout ends the connections (RFC 5531
+// §11).
+func TestRepliesUnread(t *testing.T) {
+	// Replies of a connection, of 1 MiB: those of two handlers can exceed 4 MiB.
+	for nonBlocking, most := range map[bool]int64{true: 4, false: 6} {
+		for _, greedy := range []int64{1, 10} {
+			synctest.Test(t, func(t *testing.T) {
+				var made atomic.Int64
+				s, ln := servePipes(t, largeReply(&made), &tcp.Config{
+					NonBlocking: nonBlocking, MaxHandlers: 1, MaxMemory: 8 << 20, SendTimeout: 10 * time.Second, Logger: quiet,
+				})
+				var attackers sync.WaitGroup
+				for range greedy {
+					c := ln.dial()
+					attackers.Go(func() {
+						_, _ = c.Write(calls(64))
+						<-time.After(time.Minute)
+						_ = c.Close()
+					})
+				}
+				synctest.Wait()
+				n := made.Load()
+				if n < greedy || n > greedy*most {
+					t.Errorf("%d replies for %d peers that read none, at most %d each", n, greedy, most)
+				}
+				if found := s.Stats().Memory; int64(found) < n<<20 {
+					t.Errorf("Stats has %d bytes, with %d replies of 1 MiB", found, n)
+				}
+				honest := tcp.NewConn(ln.dial(), nil)
+				for xid := range uint32(20) {
+					if _, err := honest.Call(t.Context(), callOf(xid, 0)); err != nil {
+						t.Error(err)
+					}
+				}
+				attackers.Wait()
+				if st := s.Stats(); st.Conns != 1 || st.Memory != 0 {
+					t.Errorf("when SendTimeout is over: %+v", st)
+				}
+				_, _ = honest.Close(), s.Close()
+			})
+		}
+	}
+}
+
+// A peer that reads late gets all replies. Meanwhile this side can call it: the connection goes on
+// reading for the reply.
+func TestRepliesReadLate(t *testing.T) {
+	for _, nonBlocking := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var made atomic.Int64
+			ours, theirs := net.Pipe()
+			s := tcp.ServeConn(ours, largeReply(&made), &tcp.Config{NonBlocking: nonBlocking, SendTimeout: -1, Logger: quiet})
+			s.AllowReverse()
+			go func() { _, _ = theirs.Write(calls(40)) }()
+			synctest.Wait()
+			if n := made.Load(); nonBlocking && n > 4 {
+				t.Errorf("%d replies of 1 MiB before the first is read", n)
+			}
+			answered := make(chan error, 1)
+			go func() {
+				_, err := s.Call(context.Background(), callOf(1000, 0))
+				answered <- err
+			}()
+			b := make([]byte, len(goodReply(0))+1<<20)
+			for range 41 { // with the Call
+				if _, err := io.ReadFull(theirs, b[:8]); err != nil {
+					t.Fatal(err, s.Err())
+				}
+				rest := b[8 : 4+wordAt(b, 0)&^(1<<31)]
+				if _, err := io.ReadFull(theirs, rest); err != nil {
+					t.Fatal(err, s.Err())
+				}
+				if wordAt(b, 4) == 1000 {
+					go func() { _, _ = theirs.Write(goodReply(1000)) }()
+				}
+			}
+			if err := <-answered; err != nil {
+				t.Error(err)
+			}
+			_, _ = theirs.Close(), s.Close()
+		})
 	}
 }

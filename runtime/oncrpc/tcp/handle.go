@@ -36,7 +36,11 @@ func work(at places.Place, r *request) {
 	}()
 	for r != nil {
 		c := r.conn
-		c.handle(r, r.handler)
+		if c.awaitRoom() {
+			c.handle(r, r.handler)
+		} else {
+			r.Request.Drop(nil) // by way of all Responders
+		}
 		r = handled(at, c)
 	}
 }

@@ -52,21 +52,49 @@ func (c *Conn) reserve(n int) error {
 	}
 }
 
+// maxUnsent is the number of bytes of replies from which on a connection serves no further Request
+// until some are written.
+const maxUnsent = 4 << 20
+
+// full reports whether so many bytes of replies are not written that the connection must serve no
+// further Request: more than maxUnsent, or than remains of the server's budget. It is not full
+// without any. c.mu is locked.
+func (c *Conn) full() bool {
+	return c.unsent > 0 && (c.unsent > maxUnsent || c.unsent > c.shared.budget.remaining())
+}
+
+// awaitRoom waits while the connection is full. It returns false if the connection ends meanwhile.
+func (c *Conn) awaitRoom() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.full() {
+		if c.err == nil {
+			c.wake.Wait()
+		}
+		if c.err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // budget bounds the memory of all connections of a server.
 type budget struct {
 	most int
 
-	mu    sync.Mutex
-	used  int
-	freed chan struct{} // closed and replaced when some is given back; nil: no reader waits
+	mu      sync.Mutex
+	used    int           // by Requests
+	replies int           // bytes of replies that are not written
+	freed   chan struct{} // closed and replaced when some is given back; nil: no reader waits
 }
 
 // take takes n bytes for a connection that has own bytes, unless it would then have more than
-// remain. If so, it returns a channel that is closed when there may be more.
+// remain. If so, it returns a channel that is closed when there may be more. Replies leave half of
+// the budget, so that peers that do not read them do not keep out the Requests of others.
 func (b *budget) take(n, own int) (freed <-chan struct{}, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if own+n <= b.most-b.used-n {
+	if own+n <= b.most-b.used-min(b.replies, b.most/2)-n {
 		b.used += n
 		return nil, true
 	}
@@ -76,14 +104,29 @@ func (b *budget) take(n, own int) (freed <-chan struct{}, ok bool) {
 	return b.freed, false
 }
 
-// release gives back n bytes.
-func (b *budget) release(n int) {
-	if n == 0 {
+// add counts a reply of n bytes.
+func (b *budget) add(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.replies += n
+}
+
+// remaining returns the number of bytes that are not taken, which is negative if replies take more.
+func (b *budget) remaining() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.most - b.used - b.replies
+}
+
+// release gives back n bytes of a Request, and those of its reply.
+func (b *budget) release(n, reply int) {
+	if n == 0 && reply == 0 {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
+	b.replies -= reply
 	if b.freed != nil {
 		close(b.freed)
 		b.freed = nil

@@ -86,7 +86,7 @@ func (c *Client) run() {
 		switch d := time.Since(start); {
 		case !useful:
 			c.backOff(fmt.Errorf("tcp: the connection before this one ended without a reply: %w", conn.Err()), 0)
-		case c.keeps() && d < max(c.pause, c.cfg.MinBackoff): // it is replaced although no Call waits
+		case c.keeps() && d < max(c.pause, c.cfg.MinBackoff): // it is replaced without a Call, too
 			c.backOff(fmt.Errorf("tcp: the connection before this one ended after %v: %w", d, conn.Err()), 0)
 		default:
 			c.pause = 0

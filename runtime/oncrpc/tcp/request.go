@@ -20,6 +20,7 @@ type request struct {
 	out      message
 	memory   *[]byte // of Message
 	reserved int     // bytes of it in the server's budget
+	reply    int     // bytes of the reply in the server's budget
 	answered atomic.Bool
 	done     func(error)
 	failed   error // why another answer than the handler's is sent
@@ -38,7 +39,7 @@ var memories = sync.Pool{New: func() any {
 }}
 
 // accept passes the Call in *c.record to the handler, or answers it with a refusal that is not nil.
-// It waits while there are MaxRequests of them.
+// It waits while there are MaxRequests of them, or too many bytes of replies.
 func (c *Conn) accept(xid uint32, refusal *oncrpc.ReplyError) error {
 	if ok, err := c.admit(); !ok {
 		return err
@@ -75,7 +76,7 @@ func unavailable(call []byte) *oncrpc.ReplyError {
 func (c *Conn) admit() (ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.requests >= c.set.MaxRequests && c.err == nil {
+	for (c.requests >= c.set.MaxRequests || c.full()) && c.err == nil {
 		if len(c.calls) == 0 {
 			if err := c.stall(); err != nil {
 				return false, err
@@ -132,7 +133,10 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 	}
 	r.out.Message = m
 	c := r.conn
+	r.reply = m.Size(nil)
+	c.shared.budget.add(r.reply)
 	c.mu.Lock()
+	c.unsent += r.reply
 	why := c.err
 	if why == nil {
 		c.enqueue(&r.out)
@@ -187,9 +191,10 @@ func (c *Conn) release(r *request, err error) {
 	} else {
 		keep(*memory)
 	}
-	c.shared.budget.release(r.reserved)
 	r.memory, r.Message, r.out.Message = nil, nil, oncrpc.Message{}
 	c.mu.Lock()
+	c.shared.budget.release(r.reserved, r.reply)
+	c.unsent -= r.reply
 	c.requests--
 	c.resume()
 	c.mu.Unlock()

@@ -37,7 +37,7 @@ type ServerStats struct {
 	Accepted uint64 // connections that were served
 	Rejected uint64 // connections that were closed at once, for Config.MaxConns or MaxPerSource
 	Conns    int    // connections that are up
-	Memory   int    // bytes that Requests take (Config.MaxMemory)
+	Memory   int    // bytes that Requests and replies take (Config.MaxMemory)
 }
 
 // Listen starts a server at an address of the form that net.Listen has for "tcp". ctx bounds the
@@ -210,7 +210,7 @@ func (s *Server) Stats() ServerStats {
 	st.Conns = len(s.conns)
 	s.mu.Unlock()
 	s.shared.budget.mu.Lock()
-	st.Memory = s.shared.budget.used
+	st.Memory = s.shared.budget.used + s.shared.budget.replies
 	s.shared.budget.mu.Unlock()
 	return st
 }
