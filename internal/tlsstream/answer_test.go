@@ -28,3 +28,30 @@ func TestAnswerToSilentPeer(t *testing.T) {
 		}
 	})
 }
+
+// While a batch is flushed to a peer that does not read, the answers to its KeyUpdates take bounded
+// memory (RFC 8446 §4.6.3).
+func TestAnswersWhileFlushing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		c := &Conn{sock: socket{Conn: ours, settled: true}}
+		c.sock.hold()
+		_, _ = c.sock.Write([]byte("batch"))
+		flushed := make(chan error, 1)
+		go func() { flushed <- c.Flush() }()
+		synctest.Wait()
+		sent := 0
+		for err := error(nil); err == nil && sent < 1<<20; {
+			var n int
+			n, err = c.sock.Write(make([]byte, 27))
+			sent += n
+		}
+		if sent < mostAnswers/2 || sent > mostAnswers {
+			t.Errorf("%d bytes of answers are held, at most %d", sent, mostAnswers)
+		}
+		_ = theirs.Close()
+		if err := <-flushed; err == nil {
+			t.Error("flushed to no peer")
+		}
+	})
+}

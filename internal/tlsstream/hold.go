@@ -1,6 +1,7 @@
 package tlsstream
 
 import (
+	"errors"
 	"sync"
 	"time"
 )
@@ -16,7 +17,16 @@ type held struct {
 	on   bool
 	buf  *[]byte // of heldBuffers, while on is set
 	done int     // bytes of buf that were written
+
+	flushing bool // only the reader calls Write
+	answers  int  // bytes of its answers meanwhile
 }
+
+// mostAnswers is the largest number of bytes that the reader answers while records are flushed.
+const mostAnswers = 16 << 10
+
+// errAnswers makes crypto/tls fail at the next write, and so ends the connection.
+var errAnswers = errors.New("the peer asks for further TLS keys and does not read the answers")
 
 // heldBuffers are the buffers that no connection has borrowed. A batch needs little more than its
 // own size.
@@ -28,7 +38,7 @@ func (c *Conn) Hold() { c.sock.hold() }
 func (h *held) hold() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.on, h.done, h.buf = true, 0, heldBuffers.Get().(*[]byte)
+	h.on, h.done, h.answers, h.buf = true, 0, 0, heldBuffers.Get().(*[]byte)
 	*h.buf = (*h.buf)[:0]
 }
 
@@ -37,6 +47,12 @@ func (h *held) hold() {
 func (s *socket) Write(b []byte) (int, error) {
 	s.held.mu.Lock()
 	if on := s.held.on; on {
+		if s.held.flushing {
+			if s.held.answers += len(b); s.held.answers > mostAnswers {
+				s.held.mu.Unlock()
+				return 0, errAnswers
+			}
+		}
 		*s.held.buf = append(*s.held.buf, b...)
 		s.held.mu.Unlock()
 		return len(b), nil
@@ -54,10 +70,18 @@ func (s *socket) Write(b []byte) (int, error) {
 // answerTime is the longest time that the answer to a KeyUpdate may take.
 const answerTime = 5 * time.Second
 
+func (h *held) setFlushing(on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.flushing = on
+}
+
 // Flush writes the records that are held, up to the write deadline. After an error of the deadline
 // it can be called again.
 func (c *Conn) Flush() error {
 	h := &c.sock.held
+	h.setFlushing(true)
+	defer h.setFlushing(false)
 	for {
 		h.mu.Lock()
 		rest := (*h.buf)[h.done:]

@@ -200,7 +200,10 @@ func (c *Conn) setWriteDeadline() {
 	case !c.farewell.IsZero():
 		_ = c.out.nc.SetWriteDeadline(c.farewell)
 		return
-	case c.hurry, limit == 0:
+	case c.hurry:
+		_ = c.out.nc.SetWriteDeadline(longAgo) // an answer of TLS may have removed it
+		return
+	case limit == 0:
 		return
 	}
 	if now := time.Now(); c.out.deadline.Sub(now) < limit-limit/4 {
@@ -209,11 +212,14 @@ func (c *Conn) setWriteDeadline() {
 	}
 }
 
+// longAgo is a deadline that ends a write at once.
+var longAgo = time.Unix(1, 0)
+
 // interrupt ends the write in progress, because a Call of its batch was cancelled. c.mu is locked.
 func (c *Conn) interrupt() {
 	if !c.hurry {
 		c.hurry = true
-		_ = c.out.nc.SetWriteDeadline(time.Unix(1, 0)) // long ago
+		_ = c.out.nc.SetWriteDeadline(longAgo)
 	}
 }
 
