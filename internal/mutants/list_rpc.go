@@ -42,7 +42,7 @@ var rpcMutants = []mutant{
 	// The carrier over TCP.
 	{"a record in fragments has no limit", "runtime/oncrpc/tcp/record.go", "n > rd.maxSize-len(buf):", "n > rd.maxSize:", tcpTests},
 	{"empty fragments without end", "runtime/oncrpc/tcp/record.go", "case fragments > rd.maxFragments:", "case false:", tcpTests},
-	{"memory of a mark", "runtime/oncrpc/tcp/record.go", "memoryFor(min(len(buf)+n, max(firstSize, growth*len(buf))))", "memoryFor(len(buf) + n)", tcpTests},
+	{"memory of a mark", "runtime/oncrpc/tcp/record.go", "memoryFor(min(len(buf)+n, max(firstSize, growth*min(len(buf), math.MaxInt/growth))))", "memoryFor(len(buf) + n + 0*math.MaxInt8)", tcpTests},
 	{"a cancelled Call is sent", "runtime/oncrpc/tcp/call.go", "		c.queue.remove(&p.out)\n", "", tcpTests},
 	{"a Call that was sent has not run", "runtime/oncrpc/tcp/call.go", "	case writing, sent:\n		p.sent = true", "	case writing, sent:\n		p.sent = false", tcpTests},
 	{"a late reply answers another Call", "runtime/oncrpc/tcp/call.go", "c.calls[xid] != nil || c.abandoned.has(xid)", "c.calls[xid] != nil", tcpTests},
