@@ -253,6 +253,7 @@ func TestClientKeepsConnection(t *testing.T) {
 			_ = conn.Close()
 		}
 		double(t, back) // waits for the client
+		synctest.Wait() // Connected has returned
 		if st := c.Stats(); st != (tcp.ClientStats{Connects: 2, Lost: 1, DialFailures: 1}) {
 			t.Errorf("not replaced: %+v", st)
 		}
