@@ -111,7 +111,7 @@ func TestFloods(t *testing.T) {
 					for i := g; i < many/2; i += 4 {
 						conn, err := net.Dial("tcp", addr)
 						if err != nil {
-							continue // the system has had enough of us for now
+							continue // the system refuses connections for now
 						}
 						if i%2 == 0 {
 							_ = conn.(*net.TCPConn).SetLinger(0) // a reset

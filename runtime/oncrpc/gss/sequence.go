@@ -118,7 +118,7 @@ func (n *numbers) release(u *number) {
 	}
 }
 
-// final returns a number for the last call of a context, which has no other in progress.
+// final returns a number for the last call of a context. No other call may be in progress.
 func (n *numbers) final() uint32 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

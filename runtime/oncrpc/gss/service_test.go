@@ -58,7 +58,7 @@ func soon(t testing.TB) context.Context {
 	return ctx
 }
 
-// secure returns a Carrier over c, which is closed at the end of the test.
+// secure returns a Carrier over c. The test closes it at its end.
 func secure(t testing.TB, c oncrpc.Carrier, mech gss.Initiator, service gss.Service) *gss.Carrier {
 	t.Helper()
 	s, err := gss.NewCarrier(c, mech, &gss.CarrierConfig{Service: service})

@@ -43,8 +43,8 @@ func request(c *conn) (*oncrpc.Request, <-chan bool) {
 }
 
 // R288, T131: a client that loses several connections in a row, faster than the server notices, has
-// its Call executed once: when the first connection is down, the reply belongs to one of the
-// others, which is up for the server and so holds back the last one.
+// its Call executed once. When the first connection is down, the reply belongs to another one.
+// The server takes that one to be up, so it holds back the Call on the last connection.
 func TestSeveralLosses(t *testing.T) {
 	for range 20 { // the Calls held back go on in any order
 		synctest.Test(t, func(t *testing.T) {

@@ -54,7 +54,7 @@ func TestFloods(t *testing.T) {
 			for range 50 {
 				next, err := net.Dial("tcp", addr)
 				if err != nil {
-					continue // the system has had enough of us for now
+					continue // the system refuses connections for now
 				}
 				_ = next.SetDeadline(time.Now().Add(20 * time.Second))
 				_, _ = next.Write(stream)
@@ -162,7 +162,7 @@ func TestGroups(t *testing.T) {
 func TestXIDsAgain(t *testing.T) {
 	s := listen(t, newService(), nil)
 	c := raw(t, s.Addr())
-	waiting := record(7, 0, 2, 400001, 3, 2, 0, 0, 0, 0) // which is never answered
+	waiting := record(7, 0, 2, 400001, 3, 2, 0, 0, 0, 0) // the handler never answers it
 	_, _ = c.Write(slices.Concat(waiting, goodCall(7), waiting, goodCall(7)))
 	for range 2 {
 		expect(t, "the same XID", c, goodReply(7))

@@ -111,7 +111,7 @@ func (b *budget) add(n int) {
 	b.replies += n
 }
 
-// remaining returns the number of bytes that are not taken, which is negative if replies take more.
+// remaining returns the number of bytes that are not taken. It is negative if replies take more.
 func (b *budget) remaining() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -109,7 +109,7 @@ func (rd *records) fragment(buf []byte, n int) ([]byte, error) {
 // full reports whether the read buffer is full.
 func (rd *records) full() bool { return rd.r.Buffered() == rd.r.Size() }
 
-// more reads once into the read buffer, which is not full.
+// more reads once into the read buffer. The buffer must not be full.
 func (rd *records) more() error {
 	_, err := rd.r.Peek(rd.r.Buffered() + 1)
 	return err
