@@ -10,6 +10,8 @@
 //	d    the listing of dirplus.x with 128 entries (21,228 bytes)
 //	e    an NFS version 4.0 COMPOUND call of eight operations (RFC 7531, 224 bytes)
 //	f    a signed transaction of envelope.x with eight operations (1,244 bytes)
+//	g    an NFS version 4.2 COMPOUND call that opens a file, with SEQUENCE (RFC 7863, 196 bytes)
+//	h    an NFS version 4.2 reply of SEQUENCE, PUTFH, READ of 4 KiB and GETATTR (4,272 bytes)
 package codec
 
 import (
@@ -53,7 +55,7 @@ type Codec struct {
 	Visit func(b []byte) (int, error)
 }
 
-// Message is a sample and its encoding by package hand, or for messages e and f, which that
+// Message is a sample and its encoding by package hand, or for messages e to h, which that
 // package does not have, by generated code.
 type Message struct {
 	Name string
@@ -74,6 +76,8 @@ func Messages() ([]Message, error) {
 		{"d", sample.D().Append},
 		{"e", sample.Compound().AppendBinary},
 		{"f", sample.Envelope().AppendBinary},
+		{"g", sample.OpenCall().AppendBinary},
+		{"h", sample.ReadReply().AppendBinary},
 	} {
 		wire, err := m.bytes(nil)
 		if err != nil {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/bench/codec/sample"
+	"github.com/rpcrdma/rpcrdma/gen/nfs42"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
@@ -112,5 +114,25 @@ func TestOutsideSameBytes(t *testing.T) {
 				t.Error("no error for an unknown message")
 			}
 		})
+	}
+}
+
+// TestMinorVersions reads a COMPOUND of NFS version 4.0, from the codec of RFC 7531, by the codec
+// of RFC 7863, and expects the same bytes back: 4.0 is a subset of 4.2.
+func TestMinorVersions(t *testing.T) {
+	wire, err := sample.Compound().AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v nfs42.CompoundArgs
+	if err := v.UnmarshalBinary(wire); err != nil {
+		t.Fatal(err)
+	}
+	again, err := v.AppendBinary(nil)
+	if err != nil || !bytes.Equal(again, wire) {
+		t.Errorf("%x, %v\nwant %x", again, err, wire)
+	}
+	if open := v.ArgArray[2].Open; open == nil || string(open.Claim.File) != "results-2026-11.csv" {
+		t.Errorf("the third operation is %v", v.ArgArray[2])
 	}
 }

@@ -41,20 +41,27 @@ func buildGoxdr(dir, modFile string) (string, error) {
 	}
 	// C has some definitions from its headers, which goxdr needs in the source. It also needs
 	// the kind of an enumerator, or its Go does not compile.
-	nfs4 := "typedef int int32_t;\ntypedef unsigned int uint32_t;\ntypedef hyper int64_t;\ntypedef unsigned hyper uint64_t;\nconst RPCSEC_GSS = 6;\n" +
-		regexp.MustCompile(`\(unsigned (argop|resop)\)`).ReplaceAllString(readFile(filepath.Join(dir, "nfs4.x")), "(nfs_cb_opnum4 $1)")
-	for name, text := range map[string]string{"go.mod": mod, "go.sum": sum, "nfs4.x": nfs4, "bench.go": readFile(filepath.Join(dir, "bench.go.txt"))} {
+	const types = "typedef int int32_t;\ntypedef unsigned int uint32_t;\ntypedef hyper int64_t;\ntypedef unsigned hyper uint64_t;\nconst RPCSEC_GSS = 6;\n"
+	number := regexp.MustCompile(`\(unsigned (argop|resop)\)`)
+	nfs4 := types + number.ReplaceAllString(readFile(filepath.Join(dir, "nfs4.x")), "(nfs_cb_opnum4 $1)")
+	nfs42, err := session(types + "const AUTH_NONE = 0;\nconst AUTH_SYS = 1;\n" +
+		"struct authsys_parms { unsigned stamp; string machinename<255>; unsigned uid; unsigned gid; unsigned gids<16>; };\n")
+	if err != nil {
+		return "", err
+	}
+	nfs42 = regexp.MustCompile("(?m)^%.*").ReplaceAll(number.ReplaceAll(nfs42, []byte("(nfs_cb_opnum4 $1)")), nil)
+	for name, text := range map[string]string{"go.mod": mod, "go.sum": sum, "nfs4.x": nfs4, "nfs42.x": string(nfs42), "bench.go": readFile(filepath.Join(dir, "bench.go.txt"))} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return "", err
 		}
 	}
 	var commands []string
-	for _, unit := range []string{"rpcrdma1", "dirplus", "nfs4", "envelope"} {
+	for _, unit := range []string{"rpcrdma1", "dirplus", "nfs4", "nfs42", "envelope"} {
 		if err := os.Mkdir(filepath.Join(dir, unit), 0o700); err != nil {
 			return "", err
 		}
 		commands = append(commands, fmt.Sprintf("go tool goxdr -p %s -o %[1]s/%[1]s.go %[1]s.x", unit))
 	}
-	err := inFolder(dir, append(commands, "go build -mod=mod -trimpath -o bench .")...)
+	err = inFolder(dir, append(commands, "go build -mod=mod -trimpath -o bench .")...)
 	return filepath.Join(dir, "bench"), err
 }

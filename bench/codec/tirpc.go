@@ -2,10 +2,12 @@ package codec
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 //go:embed dirplus.x nfs4.x envelope.x tirpc/rpcrdma1.x tirpc/bench.c goxdr/bench.go.txt
@@ -35,13 +37,37 @@ func buildTirpc(dir string) (string, error) {
 	if err := copyOut(dir, append([]string{"tirpc/bench.c"}, interfaces...)...); err != nil {
 		return "", err
 	}
+	// libtirpc has the types of rpc/auth_sys.h under the names of rpc/auth_unix.h.
+	nfs42, err := session("")
+	if err == nil {
+		err = errors.Join(os.Mkdir(filepath.Join(dir, "rpc"), 0o700),
+			os.WriteFile(filepath.Join(dir, "rpc/auth_sys.h"), []byte("#define xdr_authsys_parms xdr_authunix_parms\n"), 0o600),
+			os.WriteFile(filepath.Join(dir, "nfs42.x"), nfs42, 0o600))
+	}
+	if err != nil {
+		return "", err
+	}
 	var commands []string
 	compile := "gcc -O2 -w -I/usr/include/tirpc -I. bench.c"
-	for _, unit := range []string{"rpcrdma1", "dirplus", "nfs4", "envelope"} {
+	for _, unit := range []string{"rpcrdma1", "dirplus", "nfs42", "envelope"} {
 		commands = append(commands, fmt.Sprintf("rpcgen -h -o %s.h %[1]s.x", unit), fmt.Sprintf("rpcgen -c -o %s_xdr.c %[1]s.x", unit))
 		compile += " " + unit + "_xdr.c"
 	}
 	return filepath.Join(dir, "bench"), inFolder(dir, append(commands, compile+" -ltirpc -o bench")...)
+}
+
+// session returns the XDR of messages g and h, spec/x/nfs42/nfs42.x of the repository, after head.
+// The error is ErrNotHere outside of this module.
+func session(head string) ([]byte, error) {
+	mod, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "../spec/x/nfs42/nfs42.x"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: run it in the folder of the benchmark module: %w", ErrNotHere, err)
+	}
+	return append([]byte(head), text...), nil
 }
 
 // copyOut writes embedded files into a folder.

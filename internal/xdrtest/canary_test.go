@@ -212,3 +212,32 @@ func TestRetained(t *testing.T) {
 		t.Errorf("retained %d bytes, want %d", got, want)
 	}
 }
+
+// TestKeptArm checks what diff ignores: the memory of an arm that an earlier input selected, if it
+// is empty and the expected value has none.
+func TestKeptArm(t *testing.T) {
+	type arm struct {
+		N    int
+		Data []byte
+		Sub  *arm
+	}
+	type union struct{ Arm *arm }
+	for _, tt := range []struct {
+		want, got union
+		differ    bool
+	}{
+		{union{}, union{}, false},
+		{union{}, union{&arm{}}, false},
+		{union{}, union{&arm{Data: make([]byte, 0, 9), Sub: &arm{}}}, false},
+		{union{&arm{}}, union{}, true},
+		{union{}, union{&arm{N: 1}}, true},
+		{union{}, union{&arm{Data: []byte{0}}}, true},
+		{union{}, union{&arm{Sub: &arm{N: 1}}}, true},
+		{union{&arm{N: 1}}, union{&arm{N: 1, Sub: &arm{}}}, false},
+		{union{&arm{N: 1}}, union{&arm{N: 2}}, true},
+	} {
+		if got := diff(&tt.want, &tt.got); (got != "") != tt.differ {
+			t.Errorf("%+v, %+v: %q", tt.want.Arm, tt.got.Arm, got)
+		}
+	}
+}

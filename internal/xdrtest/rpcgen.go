@@ -42,6 +42,7 @@ func oracle(t *testing.T, unit []byte, all []Vector, types map[string]string) st
 	}
 	headers := witness.Libtirpc(t)
 	dir := t.TempDir()
+	witness.AuthSys(t, dir)
 	for name, text := range map[string][]byte{"unit.x": unit, "main.c": cProgram(all, types)} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ const (
 	CodeUnion                    // discriminant without an arm
 	CodeDepth                    // recursion deeper than the limit
 	CodeMemory                   // memory budget used up
-	CodeEmpty                    // list that must have an element has none
+	CodeEmpty                    // empty list that needs an element, or selected arm that is nil
 	CodeBuffer                   // output buffer full
 	CodeChunk                    // data item out of line does not fit the stream
 	CodeLimit                    // value larger than the limit of DecodeFrom
@@ -40,7 +40,7 @@ var (
 	ErrUnion    = errors.New("xdr: discriminant has no arm")
 	ErrDepth    = errors.New("xdr: nested too deeply")
 	ErrMemory   = errors.New("xdr: memory budget used up")
-	ErrEmpty    = errors.New("xdr: list must not be empty")
+	ErrEmpty    = errors.New("xdr: a value is required")
 	ErrBuffer   = errors.New("xdr: output buffer is full")
 	ErrChunk    = errors.New("xdr: item out of line does not fit the stream")
 	ErrLimit    = errors.New("xdr: value is larger than the limit")
@@ -61,7 +61,7 @@ var rules = [...]struct {
 	CodeUnion:    {ErrUnion, "RFC 4506 §4.15"},
 	CodeDepth:    {ErrDepth, "Limits.MaxDepth"},
 	CodeMemory:   {ErrMemory, "Limits.MaxMemory"},
-	CodeEmpty:    {ErrEmpty, "RFC 4506 §4.19"},
+	CodeEmpty:    {ErrEmpty, "RFC 4506 §4.15, §4.19"},
 	CodeBuffer:   {ErrBuffer, "Encoder.NoGrow"},
 	CodeChunk:    {ErrChunk, "RFC 8166 §3.4"},
 	CodeLimit:    {ErrLimit, "limit of DecodeFrom"},
@@ -197,7 +197,7 @@ func (err *Error) Error() string {
 	case CodeMemory:
 		what = fmt.Sprintf("%d bytes of memory wanted, %d left in the budget", err.Found, err.Want)
 	case CodeEmpty:
-		what = "the list is empty, at least one element is required"
+		what = "a value is required, found a nil pointer or an empty list"
 	case CodeBuffer:
 		what = fmt.Sprintf("%d bytes to write, room for %d", err.Found, err.Want)
 	case CodeChunk:

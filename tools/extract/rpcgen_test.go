@@ -26,6 +26,7 @@ func TestRpcgenAccepts(t *testing.T) {
 			units++
 			t.Run(u.unit.name, func(t *testing.T) {
 				dir := t.TempDir()
+				witness.AuthSys(t, dir)
 				var x []byte
 				for _, f := range u.files {
 					x = append(x, text(f.lines)...)
@@ -35,7 +36,7 @@ func TestRpcgenAccepts(t *testing.T) {
 				}
 				command(t, dir, "rpcgen", "-h", "-o", "u.h", "u.x")
 				command(t, dir, "rpcgen", "-c", "-o", "u.c", "u.x")
-				command(t, dir, "cc", "-fsyntax-only", "-I"+tirpc, "u.c")
+				command(t, dir, "cc", "-fsyntax-only", "-I"+tirpc, "-I.", "u.c")
 			})
 		}
 	}

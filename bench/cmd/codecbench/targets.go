@@ -70,7 +70,7 @@ func peerTarget(name, message, op string) (target, bool) {
 	}
 	if name == codec.TirpcName {
 		switch {
-		case message == "e", message == "f":
+		case message >= "e":
 		case op == codec.OpEncode:
 			return target{map[string]float64{"a": 9, "b": 14, "d": 6}[message], true, ofOurs}, true
 		case op == codec.OpFresh:

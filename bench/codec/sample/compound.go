@@ -5,15 +5,11 @@ import "github.com/rpcrdma/rpcrdma/bench/codec/nfs4"
 // Compound is the call by which an NFS version 4.0 client creates a file: eight
 // operations, the shape of RFC 7530 §16.16 with what clients put around it.
 func Compound() *nfs4.Compound4Args {
-	handle := make([]byte, 32)
-	for i := range handle {
-		handle[i] = byte(i*5 + 1)
-	}
 	attrs := nfs4.Bitmap4{0x0010011a, 0x00b0a23a}
 	return &nfs4.Compound4Args{
 		Tag: []byte("create"),
 		Argarray: []nfs4.NFSArgop4{
-			{Argop: nfs4.NFSOpnum4Putfh, Opputfh: &nfs4.Putfh4Args{Object: handle}},
+			{Argop: nfs4.NFSOpnum4Putfh, Opputfh: &nfs4.Putfh4Args{Object: handle(32)}},
 			{Argop: nfs4.NFSOpnum4Savefh},
 			{Argop: nfs4.NFSOpnum4Open, Opopen: &nfs4.Open4Args{
 				Seqid:       7,

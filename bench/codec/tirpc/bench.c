@@ -7,7 +7,7 @@
  *	run MESSAGE OP COUNT\n			nanoseconds for COUNT repetitions
  *	bytes MESSAGE\n				LENGTH\n<LENGTH bytes>, encoded anew
  *
- * MESSAGE is a, b, c4K, c1M, d, e or f. OP is encode, decode (into the same value) or
+ * MESSAGE is a, b, c4K, c1M, or d to h. e has the types of NFS version 4.2, too. OP is encode, decode (into the same value) or
  * fresh (into a zero value, freed afterwards). A failure answers "error ...".
  */
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 #include "rpcrdma1.h"
 #include "dirplus.h"
-#include "nfs4.h"
+#include "nfs42.h"
 #include "envelope.h"
 
 union value {
@@ -27,6 +27,7 @@ union value {
 	dp_reply d;
 	COMPOUND4args e;
 	ev_envelope f;
+	COMPOUND4res r;
 };
 
 static struct message {
@@ -44,6 +45,8 @@ static struct message {
 	{ "d", (xdrproc_t)xdr_dp_reply, sizeof(dp_reply) },
 	{ "e", (xdrproc_t)xdr_COMPOUND4args, sizeof(COMPOUND4args) },
 	{ "f", (xdrproc_t)xdr_ev_envelope, sizeof(ev_envelope) },
+	{ "g", (xdrproc_t)xdr_COMPOUND4args, sizeof(COMPOUND4args) },
+	{ "h", (xdrproc_t)xdr_COMPOUND4res, sizeof(COMPOUND4res) },
 };
 
 static struct message *find(const char *name)

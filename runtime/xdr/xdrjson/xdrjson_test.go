@@ -136,7 +136,7 @@ func TestInvalidValues(t *testing.T) {
 		{cycle, "xdrjson: xdrjson_test.tree: found a value nested deeper than 10000 in JSON, or a cycle of pointers, expected at most that (xdrgen help json)"},
 		{array, "a cycle of pointers"},
 		{both, "a cycle of pointers"},
-		{&tree{Choice: choice{Big: true}}, "xdr: test.tree.Choice.Tree: offset 0: the list is empty"},
+		{&tree{Choice: choice{Big: true}}, "xdr: test.tree.Choice.Tree: offset 0: a value is required, found a nil pointer"},
 		{&tree{Kids: make([]tree, 4)}, "xdr: test.tree.Kids: offset 0: length 4 is over its bound 3 (RFC 4506 §4.10)"},
 		{&bad, "xdr: nfs3.LookupArgs.What.Dir.Data: offset 0: length 65 is over its bound 64"},
 		{&nfs3.ReadRes{Status: 3}, "xdr: nfs3.ReadRes.Status: offset 0: 3 is no enumerator"},

@@ -60,6 +60,9 @@ func (s *stubs) piece() *jen.File {
 	}
 	name(s.importPath, s.gen.pkg)
 	for _, imp := range s.unit.Imports {
+		if imp.Package == oncrpcPath {
+			continue // named above
+		}
 		name(imp.Package, imp.GoName)
 	}
 	return file

@@ -54,6 +54,16 @@ func TestStubs(t *testing.T) {
 	mod.run(t)
 }
 
+// TestStubsOfOncrpcUnit checks that stubs name package oncrpc in one way if their unit includes the
+// unit of that package, too.
+func TestStubsOfOncrpcUnit(t *testing.T) {
+	files, _ := stubsOf(t, stubsDir+"/callback/callback.x", "example.org/callback", nil)
+	stub := string(files[len(files)-1].Content)
+	if strings.Contains(stub, "oncrpcpkg") || !strings.Contains(stub, "over oncrpc.Carrier") || !strings.Contains(stub, "args *oncrpc.Flavor") {
+		t.Errorf("package oncrpc has another name:\n%s", stub)
+	}
+}
+
 // TestMissingProcedure checks that a server without one of the procedures does not compile.
 func TestMissingProcedure(t *testing.T) {
 	longRun(t, "it builds a package")
