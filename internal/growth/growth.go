@@ -28,7 +28,7 @@ const (
 )
 
 // attempts is the largest number of measurements of a size. The smallest one counts.
-const attempts = 4
+const attempts = 8
 
 // Cost is the cost of one run.
 type Cost struct {

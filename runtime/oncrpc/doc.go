@@ -2,8 +2,8 @@
 // spec/x/oncrpc, credentials, and the errors of replies. It has no transport.
 //
 // A [Carrier] sends [Call] messages and returns each [Reply]; its server side passes each [Request]
-// to a [Handler]. Package rdmaio carries messages over RDMA, package tcp over TCP, and package mem
-// within a process.
+// to a [Handler]. Package rdmaio carries messages over RDMA, package tcp over TCP, package udp over
+// UDP, and package mem within a process.
 //
 // Package rpc calls and serves procedures over any carrier. With it, programs need of this package
 // only a [Program], credentials ([AuthSysParms]) and the errors of replies. The rest of this page

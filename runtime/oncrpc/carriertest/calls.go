@@ -13,8 +13,12 @@ import (
 
 // Messages of all sizes arrive whole, with items that are apart at the sender.
 func testMessages(t *testing.T, open Open) {
+	exchangeSizes(t, open, 0, 1, 3, 4, 900, 4095, 70_001, 1<<20+2)
+}
+
+func exchangeSizes(t *testing.T, open Open, sizes ...int) {
 	c := open(t, oncrpc.HandlerFunc(echo), nil)
-	for _, n := range []int{0, 1, 3, 4, 900, 4095, 70_001, 1<<20 + 2} {
+	for _, n := range sizes {
 		data := pattern(n)
 		if got := do(t, c, 1, data, n+4); !bytes.Equal(got, data) {
 			t.Errorf("%d bytes: %d came back, or others", n, len(got))

@@ -23,6 +23,11 @@ type ClientConfig struct {
 	// with it. If nil, the default is oncrpc.CheckVerf.
 	CheckVerf func(cred, verf *oncrpc.OpaqueAuth) error
 
+	// Program is the program's number, where it is chosen at run time (RFC 5531 §13.3.3): a client
+	// of NFS version 4 chooses that of its callback program. If zero, the default is the number in
+	// the interface.
+	Program uint32
+
 	// MaxReply is the size limit of a reply without Options.ReplyBuf, in bytes, RPC header
 	// included. If zero, the default is 512 KiB, or 16 MiB for results whose size is bounded by
 	// their type or by CallAtMost. If negative, such a reply must fit inline.
@@ -98,6 +103,9 @@ func NewClient(t oncrpc.Carrier, p oncrpc.Program, cfg *ClientConfig) *Client {
 	}
 	for _, b := range p.Bindings {
 		c.sites[b.Procedure] = eligible{p.Sites(b.Procedure, false), p.Sites(b.Procedure, true)}
+	}
+	if c.cfg.Program != 0 {
+		c.program.Number = c.cfg.Program
 	}
 	c.calls.New = func() any {
 		return &pooledCall{

@@ -275,7 +275,7 @@ func TestNotSent(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	w := newWorld(t, "mem")
 	w.serve(rpc.NewHandler(nil, newService()), &rdmaio.Config{MaxReadBytes: 10_000})
-	c := rpc.NewClient(w.dial(nil), storeV1, nil)
+	c := rpc.NewClient(w.dial(inline4096()), storeV1, nil)
 	if err := c.Call(context.Background(), store.ProcWrite, &store.WriteArgs{Data: pattern(9000)}, new(store.WriteRes), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -111,13 +111,16 @@ func TestGrowingResults(t *testing.T) {
 	})
 }
 
+// inline4096 returns a Config for connections whose inline messages have up to 4096 bytes.
+func inline4096() *rdmaio.Config { return &rdmaio.Config{InlineSend: 4096, InlineRecv: 4096} }
+
 // A reply of ClientConfig.MaxReply bytes arrives, and a longer one is refused. The error has the
 // limit, its side, its size and how to raise it.
 func TestMaxReply(t *testing.T) {
 	overBoth(t, func(t *testing.T, w *world) {
 		l := new(lists)
 		w.serve(rpc.NewHandler(nil, l.service()), nil)
-		conn := w.dial(nil)
+		conn := w.dial(inline4096())
 		call := func(most int, opt *rpc.Options, n int) error {
 			l.entries.Store(int64(n))
 			var got rpcbind.Mappings
@@ -188,11 +191,13 @@ func TestReplyChunkOffered(t *testing.T) {
 	})
 	w.serve(rpc.NewHandler(nil, svc), nil)
 	var chunks atomic.Int64
-	conn := w.dial(&rdmaio.Config{Events: func(e rdmaio.Event) {
+	cfg := inline4096()
+	cfg.Events = func(e rdmaio.Event) {
 		if e, ok := e.(*rdmaio.CallEnd); ok {
 			chunks.Store(int64(e.WriteChunks))
 		}
-	}})
+	}
+	conn := w.dial(cfg)
 	const inline = 4096 - 28
 	for name, tt := range map[string]struct {
 		proc   uint32
@@ -247,7 +252,7 @@ func TestBrokenLongReply(t *testing.T) {
 			copy(answer, r.Message[:4])
 			r.Reply(rdmaio.Message{Inline: answer[:length.Load()]}, nil)
 		}), nil)
-		conn := w.dial(nil)
+		conn := w.dial(inline4096())
 		c := rpc.NewClient(conn, listV4, nil)
 		var got rpcbind.Mappings
 		for n := len(wire) - 4; n > 4072; n -= 1236 {

@@ -189,6 +189,24 @@ func TestTransports(t *testing.T) {
 	}
 }
 
+// A program whose number is chosen at run time is called and served by that number, with its
+// bindings, and no longer by the number of the interface.
+func TestTransientProgram(t *testing.T) {
+	const chosen = 0x40000123
+	w := newWorld(t, "mem")
+	svc := newService()
+	svc.SetProgram(chosen)
+	w.serve(rpc.NewHandler(nil, svc), nil)
+	conn := w.dial(nil)
+	exchange(t, rpc.NewClient(conn, storeV1, &rpc.ClientConfig{Program: chosen}), true)
+
+	err := rpc.NewClient(conn, storeV1, nil).Call(context.Background(), store.ProcNull, nil, nil, nil)
+	var refused *oncrpc.ReplyError
+	if !errors.As(err, &refused) || refused.Accept != oncrpc.ProgUnavail {
+		t.Errorf("a call to the number of the interface: %v, want PROG_UNAVAIL", err)
+	}
+}
+
 // Concurrent calls that share pooled memory get their own results.
 func TestConcurrent(t *testing.T) {
 	w := newWorld(t, "mem")

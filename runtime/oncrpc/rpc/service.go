@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Service serves one version of a program. Handle and HandleAsync add its procedures. That, and
-// setting its fields, must be done before it is passed to NewHandler; afterwards it may be used
-// concurrently. Procedure 0 does nothing, unless one is added.
+// Service serves one version of a program. Handle and HandleAsync add its procedures. Those calls,
+// SetProgram, and setting its fields must come before it is passed to NewHandler; afterwards it may
+// be used concurrently. Procedure 0 does nothing, unless one is added.
 type Service struct {
 	program    oncrpc.Program
 	procedures map[uint32]*procedure
@@ -39,6 +39,11 @@ func NewService(p oncrpc.Program) *Service {
 	Handle(s, 0, func(*Request, *oncrpc.Void, *oncrpc.Void) error { return nil })
 	return s
 }
+
+// SetProgram sets the program's number, where it is chosen at run time (RFC 5531 §13.3.3): a client
+// of NFS version 4 chooses that of its callback program. Without SetProgram it is the number in the
+// interface.
+func (s *Service) SetProgram(number uint32) { s.program.Number = number }
 
 // add adds a procedure. It panics if the Service has it already, unless it is procedure 0.
 func (s *Service) add(proc uint32, serve func(*pooledRequest)) {

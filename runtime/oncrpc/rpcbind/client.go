@@ -44,7 +44,7 @@ type Client struct {
 	version  atomic.Uint32             // the highest that the server may have
 }
 
-// NewClient returns a Client that uses a connection over TCP, such as one of Dial. The caller
+// NewClient returns a Client that uses a connection, such as one of Dial or DialUDP. The caller
 // closes conn. If cfg is nil, the configuration is the default.
 func NewClient(conn oncrpc.Conn, cfg *Config) *Client {
 	var calls rpc.ClientConfig

@@ -8,12 +8,18 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
 )
 
 // Dial connects to the rpcbind server of a host: a name or an IP address, at port 111. cfg may be
 // nil. The caller must Close the connection.
 func Dial(ctx context.Context, host string, cfg *tcp.Config) (*tcp.Conn, error) {
 	return tcp.Dial(ctx, net.JoinHostPort(host, strconv.Itoa(Port)), cfg)
+}
+
+// DialUDP returns a connection to the rpcbind server of a host over UDP, as Dial does over TCP.
+func DialUDP(ctx context.Context, host string, cfg *udp.Config) (*udp.Conn, error) {
+	return udp.Dial(ctx, net.JoinHostPort(host, strconv.Itoa(Port)), cfg)
 }
 
 // Resolve asks the rpcbind server of a host for the address of a version of a program over "tcp",

@@ -23,8 +23,9 @@
 //
 // # Carriers
 //
-// The connection to rpcbind is one over TCP. Package oncrpc has no carrier over UDP, over which
-// most clients ask rpcbind; all servers answer over TCP, too.
+// Client and Server work over TCP and over UDP; most other clients ask over UDP. Over TCP, a
+// server that is down is seen at once, and a table of any length fits. Over UDP, each call waits
+// for its reply until its context ends, and a table beyond 64 KiB is a system error of the server.
 //
 // # Trust
 //

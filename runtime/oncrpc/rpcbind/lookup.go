@@ -26,11 +26,11 @@ func (c *Client) Lookup(ctx context.Context, prog, vers uint32, netID string) (n
 	err := c.ask(func(server *rpc.Client, v uint32) error {
 		var find func(context.Context, *rpc.Client, uint32, *Mapping) error
 		// RFC 1833 §2.2.1: GETADDR returns addresses of the network on which the request
-		// arrived. That is never UDP or RDMA, for which the whole table is read.
+		// arrived. For the others the whole table is read.
 		switch own := c.server(); {
 		case v == Version2:
 			find = byPort
-		case own.IsValid() && netID == oncrpc.NetID("tcp", own.Addr()):
+		case own.IsValid() && netID == oncrpc.NetID(network(c.conn), own.Addr()):
 			find = c.byAddr
 		default:
 			find = byTable
@@ -64,8 +64,8 @@ func byPort(ctx context.Context, server *rpc.Client, vers uint32, m *Mapping) er
 	return nil
 }
 
-// byAddr asks for the address over TCP, and sets m.Addr if there is one. RFC 1833 §2.2.2: only
-// version 4 can ask for a version of the program and no other.
+// byAddr asks for the address on the network of the connection, and sets m.Addr if there is one.
+// RFC 1833 §2.2.2: only version 4 can ask for a version of the program and no other.
 func (c *Client) byAddr(ctx context.Context, server *rpc.Client, vers uint32, m *Mapping) error {
 	args, proc := *m, uint32(ProcGetAddr)
 	if vers >= Version4 {

@@ -24,8 +24,9 @@ type ServerConfig struct {
 	// oncrpc.Refused makes one. A caller can remove its own registrations, and Superuser those of
 	// all. The name that the caller itself gives has no effect.
 	//
-	// If nil, the default allows only callers with a loopback address. They are Superuser if their
-	// port is below 1024, which systems reserve for the superuser, and "unknown" otherwise.
+	// If nil, the default allows only calls from a loopback address to one. The callers are
+	// Superuser if their port is below 1024, which systems reserve for the superuser, and "unknown"
+	// otherwise.
 	Owner func(r *rpc.Request) (string, error)
 }
 
@@ -34,9 +35,11 @@ type ServerConfig struct {
 //
 //	binder := rpcbind.NewServer(nil)
 //	err := binder.Set(100003, 4, oncrpc.NetIDRDMA, addr, rpcbind.Superuser)
-//	server, err := tcp.Listen(ctx, ":111", rpc.NewHandler(nil, binder.Services()...), nil)
+//	handler := rpc.NewHandler(nil, binder.Services()...)
+//	overTCP, err := tcp.Listen(ctx, ":111", handler, nil)
+//	overUDP, err := udp.Listen(ctx, ":111", handler, nil)
 //
-// It serves versions 2, 3 and 4 over TCP: SET, UNSET, GETADDR, GETPORT, DUMP, GETTIME, GETVERSADDR
+// It serves versions 2, 3 and 4: SET, UNSET, GETADDR, GETPORT, DUMP, GETTIME, GETVERSADDR
 // and GETADDRLIST. It answers others with PROC_UNAVAIL: it calls no other server for a client
 // (CALLIT, BCAST, INDIRECT), counts no calls (GETSTAT) and converts no addresses of a kernel.
 // Registrations have an IP address and the netid of TCP, UDP or RDMA, and are not removed when
@@ -190,13 +193,22 @@ func (s *Server) binder(vers uint32) *rpc.Service {
 func (s *Server) addr(r *rpc.Request, args *Mapping, any bool) String {
 	here, netID := local(r), string(args.NetID)
 	if here.IsValid() {
-		netID = oncrpc.NetID("tcp", here.Addr())
+		netID = oncrpc.NetID(network(r.Conn()), here.Addr())
 	}
 	m, ok := s.find(args.Prog, args.Vers, netID, any)
 	if !ok || netID == "" {
 		return nil
 	}
 	return merge(&m, here.Addr())
+}
+
+// network returns the network of a connection: that of its method Network, which a connection of
+// package udp has, or else "tcp".
+func network(c oncrpc.Conn) string {
+	if n, ok := c.(interface{ Network() string }); ok {
+		return n.Network()
+	}
+	return oncrpc.NetIDTCP
 }
 
 // local returns the address at which a client reached the server. It is not valid if the connection
@@ -219,6 +231,8 @@ func localOwner(r *rpc.Request) (string, error) {
 	at, err := netip.ParseAddrPort(r.Peer().Addr)
 	switch {
 	case err != nil || !at.Addr().Unmap().IsLoopback():
+		return "", oncrpc.Refused(oncrpc.AuthStatTooWeak)
+	case !local(r).Addr().IsLoopback(): // over UDP, the former is a claim
 		return "", oncrpc.Refused(oncrpc.AuthStatTooWeak)
 	case at.Port() < 1024:
 		return Superuser, nil

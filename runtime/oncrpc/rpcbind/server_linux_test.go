@@ -6,48 +6,18 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/isolated"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
-
-// insideEnv is set in the process that runs a test in namespaces of its own.
-const insideEnv = "RPCBIND_INSIDE"
-
-// isolate runs a test again, in a process with a network namespace and a /run of its own: port 111
-// is free there, and the rpcbind of the machine is not affected. It reports whether this is that
-// process.
-func isolate(t *testing.T) bool {
-	ip := witness.Program(t, "ip")
-	if os.Getenv(insideEnv) != "" {
-		if err := syscall.Mount("none", "/run", "tmpfs", 0, ""); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := exec.Command(ip, "link", "set", "lo", "up").CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		return true
-	}
-	if os.Getuid() != 0 {
-		t.Skip("only root may make a network namespace")
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), insideEnv+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Unshareflags: syscall.CLONE_NEWNS}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return false
-}
 
 // real is a real rpcbind.
 type real struct {
@@ -58,19 +28,11 @@ type real struct {
 
 // TestRealServer registers, looks up and removes services at rpcbind of Debian. R317
 func TestRealServer(t *testing.T) {
-	program, rpcinfo := witness.Program(t, "rpcbind"), witness.Program(t, "rpcinfo")
-	if !isolate(t) {
+	rpcinfo := witness.Program(t, "rpcinfo")
+	if !isolated.Run(t) {
 		return
 	}
-	server := exec.Command(program, "-f")
-	server.Stdout, server.Stderr = os.Stdout, os.Stderr
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	}()
+	isolated.Rpcbind(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	s := &real{suite: suite{ctx: ctx, four: dial(t, ctx, "127.0.0.1"), six: dial(t, ctx, "::1")}, rpcinfo: rpcinfo}
@@ -206,7 +168,7 @@ func compare(t *testing.T, ctx context.Context, rpcinfo string, conn *tcp.Conn) 
 // server takes SET and UNSET from its own host only: here 192.0.2.7 stands for another one.
 func TestRPCInfo(t *testing.T) {
 	rpcinfo := witness.Program(t, "rpcinfo")
-	if !isolate(t) {
+	if !isolated.Run(t) {
 		return
 	}
 	if out, err := exec.Command(witness.Program(t, "ip"), "address", "add", "192.0.2.7/24", "dev", "lo").CombinedOutput(); err != nil {

@@ -8,16 +8,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/isolated"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
 )
 
 // libtirpc registers at our server, over the socket in the file system, and finds and lists over
-// TCP. Its rpcb_gettime asks over UDP alone.
+// TCP. It asks for the time over UDP.
 func TestTirpc(t *testing.T) {
 	cc, headers := witness.Program(t, "cc"), witness.Libtirpc(t)
-	if !isolate(t) {
+	if !isolated.Run(t) {
 		return
 	}
 	program := filepath.Join(t.TempDir(), "binder")
@@ -39,11 +41,17 @@ func TestTirpc(t *testing.T) {
 		}
 		defer server.Close()
 	}
+	overUDP, err := udp.Listen(ctx, "127.0.0.1:111", handler, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer overUDP.Close()
 	const want = `set 1
 set again 0
 getaddr 1 127.0.0.1.3.232
 getaddr of another program 0
 dump 1
+gettime over UDP 1 1
 unset 1
 unset again 0
 pmap_set 1

@@ -41,6 +41,12 @@ type ClientConfig struct {
 	// and at once during a pause.
 	DialFailures int
 
+	// FailRefused makes a Call fail at once if the server's host refuses the connection
+	// (ECONNREFUSED) and no connection was made before: the address may be wrong. By default such a
+	// Call waits as after other failures. Once a connection was made, a refusal means that the
+	// server restarts, and Calls wait in any case.
+	FailRefused bool
+
 	// Retransmits is the number of times that a Call is sent again after its connection was lost,
 	// with the same XID. If zero, the default is 4. If negative, a Call is sent once. The server
 	// may execute the Call each time, unless it has a reply cache (package replycache).

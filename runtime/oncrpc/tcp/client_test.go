@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +35,7 @@ const (
 	fails  answer = iota // there is none
 	closes               // it ends at the first Call
 	serves
+	refuses // there is no listener
 )
 
 func (p *pipes) dial(_ context.Context, _ string, cfg *tcp.Config) (*tcp.Conn, error) {
@@ -40,8 +43,11 @@ func (p *pipes) dial(_ context.Context, _ string, cfg *tcp.Config) (*tcp.Conn, e
 	defer p.mu.Unlock()
 	a := p.answers[min(len(p.dials), len(p.answers)-1)]
 	p.dials = append(p.dials, time.Now())
-	if a == fails {
+	switch a {
+	case fails:
 		return nil, errors.New("no route")
+	case refuses:
+		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}
 	ours, theirs := net.Pipe()
 	go func() {
@@ -127,6 +133,31 @@ func TestClientGivesUp(t *testing.T) {
 		if n := len(p.dials); n < 5 || n > 20 {
 			t.Errorf("%d attempts to connect in a minute", n)
 		}
+		_ = c.Close()
+	})
+}
+
+// With FailRefused a refusal fails the first Call at once. Calls wait through other failures, and
+// through refusals after a connection.
+func TestClientFailRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answers: []answer{refuses}}
+		c := newClient(t, p, tcp.ClientConfig{FailRefused: true})
+		_, err := c.Call(context.Background(), callOf(7, 0))
+		wantError(t, err, syscall.ECONNREFUSED, false)
+		if len(p.dials) != 1 {
+			t.Errorf("%d attempts", len(p.dials))
+		}
+		_ = c.Close()
+
+		p = &pipes{answers: []answer{fails, closes, refuses, refuses, serves}}
+		c = newClient(t, p, tcp.ClientConfig{FailRefused: true})
+		double(t, c)
+		_ = c.Close()
+
+		p = &pipes{answers: []answer{refuses, refuses, serves}}
+		c = newClient(t, p, tcp.ClientConfig{})
+		double(t, c)
 		_ = c.Close()
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -29,7 +30,7 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 			return nil, ctx.Err()
 		case failures > uint64(c.cfg.DialFailures), c.cfg.DialFailures == 0 && time.Now().Before(c.next):
 			return nil, c.failed
-		case failures > 0 && errors.Is(c.failed, ErrTLS):
+		case failures > 0 && (errors.Is(c.failed, ErrTLS) || c.refused()):
 			return nil, c.failed
 		}
 		if !c.running {
@@ -50,6 +51,16 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 		}
 	}
 }
+
+// refused reports whether ClientConfig.FailRefused ends the Calls that wait. mu is locked.
+func (c *Client) refused() bool {
+	return c.cfg.FailRefused && c.stats.Connects == 0 &&
+		(errors.Is(c.failed, syscall.ECONNREFUSED) || errors.Is(c.failed, wsaConnRefused))
+}
+
+// wsaConnRefused is the error number of Windows for a port that no program has. Package syscall
+// does not translate it.
+const wsaConnRefused = syscall.Errno(10061)
 
 // release implements source.
 func (c *Client) release(conn *Conn) {

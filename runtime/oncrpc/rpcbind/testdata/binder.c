@@ -3,6 +3,7 @@
  * removes it. Prints the result of each step.
  */
 #include <stdio.h>
+#include <time.h>
 #include <netconfig.h>
 #include <rpc/rpc.h>
 #include <rpc/rpcb_clnt.h>
@@ -17,6 +18,7 @@ int main(void)
 	char space[128];
 	struct netbuf found = { sizeof space, 0, space };
 	int entries = 0;
+	time_t now = 0;
 
 	printf("set %d\n", rpcb_set(PROG, 1, tcp, bound));
 	printf("set again %d\n", rpcb_set(PROG, 1, tcp, bound));
@@ -26,6 +28,8 @@ int main(void)
 	for (rpcblist *l = rpcb_getmaps(tcp, "127.0.0.1"); l; l = l->rpcb_next)
 		entries += l->rpcb_map.r_prog == PROG;
 	printf("dump %d\n", entries);
+	printf("gettime over UDP %d", rpcb_gettime("127.0.0.1", &now));
+	printf(" %d\n", now > 0);
 	printf("unset %d\n", rpcb_unset(PROG, 1, tcp));
 	printf("unset again %d\n", rpcb_unset(PROG, 1, tcp));
 	printf("pmap_set %d\n", pmap_set(PROG, 2, IPPROTO_TCP, 1001));

@@ -1,0 +1,96 @@
+package udp
+
+import (
+	"errors"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/lograte"
+)
+
+// MaxMessage is the size of the longest message in bytes: the longest datagram over IPv4.
+const MaxMessage = 65_507
+
+// Errors for errors.Is. The text of an error that wraps one of them has the details.
+var (
+	// ErrSize reports a message that does not fit in a datagram.
+	ErrSize = errors.New("udp: the message does not fit in a datagram")
+	// ErrRate reports a reply that was not sent because of Config.ReplyRate.
+	ErrRate = errors.New("udp: replies to the source exceed Config.ReplyRate")
+	// ErrIdle is the reason why the Conn of a Request is down whose client has no other Call in
+	// progress.
+	ErrIdle = errors.New("udp: the client has no Call in progress")
+	// ErrRefused reports that no program at the peer's host has the port.
+	ErrRefused = errors.New("udp: nothing listens at the address")
+)
+
+// Config configures Dial and Listen. A nil *Config has the default in every field.
+type Config struct {
+	// MaxCalls is the largest number of Calls in progress of a client. If zero, the default is 256.
+	// If negative, there is no limit but 65,536. Further Calls wait.
+	MaxCalls int
+
+	// MinRetransmit is the time after which a client sends a Call again. If zero, the default is
+	// 1 s. If negative, a Call is sent once. The time doubles for each transmission up to
+	// MaxRetransmit, whose default is 16 s.
+	MinRetransmit, MaxRetransmit time.Duration
+
+	// MaxRequests is the largest number of Requests of a server that are not answered, and so the
+	// largest number of handlers. If zero, the default is 256. If negative, there is no limit. Each
+	// has the memory of its Call, at most 64 KiB. A source has at most as many as remain after it.
+	// Further Calls are ignored.
+	MaxRequests int
+
+	// ReplyRate is the number of bytes in a second by which the replies of a server to one source
+	// may exceed its Calls, and the largest burst, beyond which one reply more is sent. If zero,
+	// the default is 16 KiB. If negative, there is no limit. There is none for the loopback
+	// addresses. Further replies are not sent.
+	ReplyRate int
+
+	// Logger receives warnings. If nil, errors and panics of handlers go to the slog.Default of the
+	// time when the server is made, and nothing else is logged. There are at most ten lines in a
+	// second that peers can cause.
+	Logger *slog.Logger
+}
+
+// settings is a Config with its defaults.
+type settings struct {
+	Config
+	faults *slog.Logger // of handlers
+}
+
+// settle returns the configuration with its defaults. Limits that are off are the largest int, and
+// MinRetransmit zero.
+func (cfg *Config) settle() settings {
+	var s settings
+	if cfg != nil {
+		s.Config = *cfg
+	}
+	limit := func(f *int, def int) {
+		switch {
+		case *f == 0:
+			*f = def
+		case *f < 0:
+			*f = math.MaxInt
+		}
+	}
+	limit(&s.MaxCalls, 256)
+	s.MaxCalls = min(s.MaxCalls, 1<<16)
+	limit(&s.MaxRequests, 256)
+	limit(&s.ReplyRate, 16<<10)
+	if s.MinRetransmit == 0 {
+		s.MinRetransmit = time.Second
+	}
+	s.MinRetransmit = max(s.MinRetransmit, 0)
+	if s.MaxRetransmit <= 0 {
+		s.MaxRetransmit = 16 * time.Second
+	}
+	s.MaxRetransmit = max(s.MaxRetransmit, s.MinRetransmit)
+	s.faults = s.Logger
+	if s.Logger == nil {
+		s.Logger, s.faults = slog.New(slog.DiscardHandler), slog.Default()
+	}
+	s.Logger, s.faults = lograte.New(s.Logger), lograte.New(s.faults)
+	return s
+}

@@ -1,0 +1,72 @@
+package udp
+
+import (
+	"math"
+	"net/netip"
+	"time"
+)
+
+// source holds the limits of one IPv4 address or IPv6 network of 64 bits.
+type source struct {
+	unlimited bool    // there is no limit of bytes
+	requests  int     // not answered
+	left      float64 // bytes by which replies may exceed Calls; below zero after a large one
+	at        time.Time
+}
+
+// maxSources is the largest number of sources that a Server knows. It forgets those that have no
+// Call in progress and got nothing for a second.
+const maxSources = 4096
+
+// sweepInterval is the time between two searches for sources to forget.
+const sweepInterval = 100 * time.Millisecond
+
+// source returns the source of an address, or nil if there are too many. mu is locked.
+func (s *Server) source(ip netip.Addr, now time.Time) *source {
+	ip = ip.Unmap().WithZone("")
+	bits := 64
+	if ip.Is4() {
+		bits = 32
+	}
+	prefix, _ := ip.Prefix(bits) // fits both
+	src := s.sources[prefix]
+	if src != nil {
+		return src
+	}
+	if len(s.sources) >= maxSources && now.Sub(s.swept) >= sweepInterval {
+		s.swept = now
+		for of, src := range s.sources {
+			if src.refill(now, s.set.ReplyRate); src.requests == 0 && src.left == float64(s.set.ReplyRate) {
+				delete(s.sources, of)
+			}
+		}
+	}
+	if len(s.sources) >= maxSources {
+		return nil
+	}
+	unlimited := ip.IsLoopback() || s.set.ReplyRate == math.MaxInt
+	src = &source{unlimited: unlimited, left: float64(s.set.ReplyRate), at: now}
+	s.sources[prefix] = src
+	return src
+}
+
+// refill adds the bytes of the time since the last call.
+func (src *source) refill(now time.Time, rate int) {
+	src.left = min(float64(rate), src.left+now.Sub(src.at).Seconds()*float64(rate))
+	src.at = now
+}
+
+// mayReply reports whether a reply may be sent that has more bytes than its Call, and counts it.
+func (s *Server) mayReply(src *source, excess int, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if src.unlimited || excess <= 0 {
+		return true
+	}
+	if src.refill(now, s.set.ReplyRate); src.left <= 0 {
+		s.stats.Withheld++
+		return false
+	}
+	src.left -= float64(excess)
+	return true
+}

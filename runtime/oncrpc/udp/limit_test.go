@@ -1,0 +1,158 @@
+package udp
+
+import (
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// newServer returns a server whose handler gets nothing.
+func newServer(t testing.TB, h oncrpc.Handler, cfg *Config) *Server {
+	t.Helper()
+	s, err := Listen(t.Context(), "127.0.0.1:0", h, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+var nothing = oncrpc.HandlerFunc(func(r *oncrpc.Request) { r.Drop(nil) })
+
+// Replies to a source exceed its Calls by ReplyRate bytes in a second, and one reply, whatever port
+// or address of its network it claims.
+func TestReplyRate(t *testing.T) {
+	s := newServer(t, nothing, &Config{ReplyRate: 1000})
+	now := time.Unix(1000, 0)
+	may := func(addr string, excess int, want bool) {
+		t.Helper()
+		s.mu.Lock()
+		src := s.source(netip.MustParseAddr(addr), now)
+		s.mu.Unlock()
+		if got := s.mayReply(src, excess, now); got != want {
+			t.Errorf("%d bytes to %s: %v", excess, addr, got)
+		}
+	}
+	may("192.0.2.1", 999, true)
+	may("192.0.2.1", 5000, true)
+	may("192.0.2.1", 1, false)
+	may("192.0.2.1", 0, true)
+	may("192.0.2.1", -100, true)
+	may("::ffff:192.0.2.1", 1, false)
+	may("192.0.2.2", 1, true)
+	may("2001:db8::1", 2000, true)
+	may("2001:db8::2", 1, false)
+	may("2001:db8:0:1::1", 1, true)
+	for range 10 {
+		may("127.0.0.1", 60_000, true)
+	}
+	now = now.Add(4 * time.Second)
+	may("192.0.2.1", 1, false) // 999 + 5000 - 1000 takes five
+	now = now.Add(time.Second)
+	may("192.0.2.1", 1, true)
+	now = now.Add(time.Hour)
+	may("192.0.2.1", 1000, true)
+	may("192.0.2.1", 1, false)
+	if n := s.Stats().Withheld; n != 5 {
+		t.Errorf("%d replies were withheld, want 5", n)
+	}
+}
+
+// The memory for sources is bounded, and those that are idle make room.
+func TestMaxSources(t *testing.T) {
+	s := newServer(t, nothing, &Config{ReplyRate: 1000})
+	now := time.Unix(1000, 0)
+	find := func(i int) *source {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		var b [4]byte
+		binary.BigEndian.PutUint32(b[:], 0xc0000000+uint32(i))
+		return s.source(netip.AddrFrom4(b), now)
+	}
+	for i := range maxSources {
+		src := find(i)
+		if src == nil {
+			t.Fatal(i)
+		}
+		s.mayReply(src, 10, now)
+	}
+	if find(maxSources) != nil || find(0) == nil || len(s.sources) != maxSources {
+		t.Error("a further source was admitted, or a known one was not")
+	}
+	find(7).requests = 1
+	now = now.Add(time.Second)
+	if find(maxSources) == nil || len(s.sources) != 2 {
+		t.Errorf("%d sources, want the one with a Request and the further one", len(s.sources))
+	}
+}
+
+// A reply that exceeds the rate is not sent, and the handler learns why.
+func TestWithheld(t *testing.T) {
+	done := make(chan error, 2)
+	s := newServer(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		b, _ := oncrpc.NewReply(binary.BigEndian.Uint32(r.Message), oncrpc.Success).AppendBinary(nil)
+		r.Reply(oncrpc.Message{Inline: append(b, make([]byte, 400)...)}, func(err error) { done <- err })
+	}), &Config{ReplyRate: 100, Logger: slog.New(slog.DiscardHandler)})
+	from := netip.MustParseAddrPort("192.0.2.1:9")
+	for i, want := range []error{nil, ErrRate} {
+		b, _ := oncrpc.NewCall(uint32(i), 1, 1, 1, oncrpc.None()).AppendBinary(nil)
+		r := s.admit(uint32(i), b, from, s.local, nil)
+		r.peer.to = s.local // where it arrives, and is ignored
+		r.Serve(s.handler)
+		if err := <-done; !errors.Is(err, want) {
+			t.Errorf("reply %d: %v, want %v", i, err, want)
+		}
+	}
+}
+
+// Nothing that comes in a datagram harms a server or a client, and the server answers only Calls.
+func FuzzDatagram(f *testing.F) {
+	whole, _ := oncrpc.NewCall(5, 1, 1, 1, oncrpc.None()).AppendBinary(nil)
+	answer, _ := oncrpc.NewReply(5, oncrpc.Success).AppendBinary(nil)
+	for _, b := range [][]byte{whole, answer, nil, whole[:39], append(whole, answer...)} {
+		f.Add(b, []byte(nil), uint16(9))
+		f.Add(b, b, uint16(0))
+	}
+	served := make(chan []byte, 1)
+	s := newServer(f, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		served <- r.Message
+		r.Drop(nil)
+	}), nil)
+	c, err := Dial(f.Context(), s.Addr(), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = c.Close() })
+	f.Fuzz(func(t *testing.T, b, control []byte, port uint16) {
+		localOf(control, 111)
+		calls := s.Stats().Calls
+		s.receive(b, nil, netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), port))
+		if s.Stats().Calls > calls {
+			if got := <-served; string(got) != string(b) || port == 0 || len(b) < minCall {
+				t.Errorf("the handler got %x of %x, port %d", got, b, port)
+			}
+			for s.busy() { // so that the same Call is not in progress next time
+				time.Sleep(time.Microsecond)
+			}
+		}
+		p := &pending{call: &oncrpc.Call{ReplyBuf: make([]byte, 30)}, done: make(chan error, 1)}
+		if err := c.begin(5, p); err != nil {
+			t.Fatal(err)
+		}
+		c.receive(b)
+		if c.abandon(5, p, ErrIdle) == nil && string(p.call.Reply.Message) != string(b) {
+			t.Errorf("the reply is %x, the datagram %x", p.call.Reply.Message, b)
+		}
+	})
+}
+
+func (s *Server) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests > 0
+}

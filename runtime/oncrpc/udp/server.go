@@ -1,0 +1,221 @@
+package udp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// Server serves the Calls that come to one address. Listen makes one. All methods are safe for
+// concurrent use.
+type Server struct {
+	set      settings
+	log      *slog.Logger
+	sock     *net.UDPConn
+	local    netip.AddrPort
+	wildcard bool // the address that a Call came to is in the control data
+	handler  oncrpc.Handler
+	ctx      context.Context // ends when the server takes no more Calls
+	stop     context.CancelCauseFunc
+	wg       sync.WaitGroup // the reader, and handlers
+
+	mu       sync.Mutex
+	answered sync.Cond // requests has become smaller
+	requests int       // not answered
+	peers    map[peerKey]*peer
+	sources  map[netip.Prefix]*source
+	swept    time.Time // when sources were removed
+	stats    ServerStats
+}
+
+// ServerStats holds the counts of a Server. They only grow.
+type ServerStats struct {
+	Calls    uint64 // that got to the handler
+	Repeated uint64 // Calls that came again while the first was in progress
+	Garbage  uint64 // datagrams that are no Call, or came to many hosts
+	Excess   uint64 // Calls ignored because of Config.MaxRequests, or of too many sources
+	Withheld uint64 // replies not sent because of Config.ReplyRate
+}
+
+// Listen starts a server at an address of the form that net.ListenPacket has for "udp". ctx bounds
+// the call of Listen, not the server. cfg may be nil. h must not be nil. The caller must Close the
+// server.
+func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*Server, error) {
+	if h == nil {
+		return nil, fmt.Errorf("udp: listen at %q: no Handler", addr)
+	}
+	var lc net.ListenConfig
+	pc, err := lc.ListenPacket(ctx, "udp", addr)
+	if err != nil {
+		return nil, err
+	}
+	sock := pc.(*net.UDPConn)
+	set := cfg.settle()
+	s := &Server{
+		set: set, log: set.Logger, sock: sock, handler: h, local: sock.LocalAddr().(*net.UDPAddr).AddrPort(),
+		peers: make(map[peerKey]*peer), sources: make(map[netip.Prefix]*source),
+	}
+	s.answered.L = &s.mu
+	if s.wildcard = s.local.Addr().IsUnspecified(); s.wildcard {
+		if err := reportLocal(sock); err != nil {
+			return nil, errors.Join(fmt.Errorf("udp: listen at %q: the address that a Call comes to is not known: name an address of this host: %w", addr, err), sock.Close())
+		}
+	}
+	s.ctx, s.stop = context.WithCancelCause(context.Background())
+	s.wg.Add(1)
+	go s.read()
+	return s, nil
+}
+
+// Addr returns the address of the server.
+func (s *Server) Addr() string { return s.local.String() }
+
+// Stats returns the counts.
+func (s *Server) Stats() ServerStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats
+}
+
+// Close takes no more Calls, ends Request.Context, and waits for the handlers to answer the
+// Requests that they have and to return. Their replies are sent. If that takes 10 s, it logs a
+// warning and goes on waiting. Close must not be called from a handler or a done function, for
+// which it would wait.
+func (s *Server) Close() error {
+	s.stop(oncrpc.ErrClosed)
+	_ = s.sock.SetReadDeadline(time.Unix(1, 0)) // ends the reader
+	defer time.AfterFunc(closeWarning, func() {
+		s.mu.Lock()
+		n := s.requests
+		s.mu.Unlock()
+		s.set.faults.Warn("udp: Close waits for handlers to answer and to return: Request.Context has ended; a dump of all goroutines shows them",
+			"at", s.Addr(), "unanswered", n)
+	}).Stop()
+	s.mu.Lock()
+	for s.requests > 0 {
+		s.answered.Wait()
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+	if err := s.sock.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// closeWarning is the time after which Close logs that it still waits.
+const closeWarning = 10 * time.Second
+
+// readPause is the pause after a failure to read.
+const readPause = 50 * time.Millisecond
+
+// read reads datagrams until the server is closed.
+func (s *Server) read() {
+	defer s.wg.Done()
+	b, control := make([]byte, 1<<16), make([]byte, controlBytes)
+	for {
+		n, nc, _, from, err := s.sock.ReadMsgUDPAddrPort(b, control)
+		switch {
+		case s.ctx.Err() != nil:
+			return
+		case errors.Is(err, net.ErrClosed):
+			s.stop(err)
+			return
+		case err != nil:
+			s.log.Error("udp: a datagram could not be read", "reason", err)
+			select {
+			case <-s.ctx.Done():
+			case <-time.After(readPause):
+			}
+		default:
+			s.receive(b[:n], control[:nc], from)
+		}
+	}
+}
+
+// minCall is the size of the shortest Call, one without credential, verifier and arguments (RFC
+// 5531 §9).
+const minCall = 40
+
+// receive passes a Call to the handler.
+func (s *Server) receive(b, control []byte, from netip.AddrPort) {
+	local, reply, ok := s.local, []byte(nil), true
+	if s.wildcard {
+		local, reply, ok = localOf(control, s.local.Port())
+	}
+	xid, typ, isMessage := oncrpc.Peek(b)
+	if !ok || !isMessage || typ != oncrpc.MsgCall || len(b) < minCall || from.Port() == 0 {
+		s.mu.Lock()
+		s.stats.Garbage++
+		s.mu.Unlock()
+		return
+	}
+	if r := s.admit(xid, b, from, local, reply); r != nil {
+		r.Serve(s.handler)
+	}
+}
+
+// admit returns the Request of a Call, or nil if a limit is reached, the server is closed or the
+// Call is in progress already.
+func (s *Server) admit(xid uint32, b []byte, from, local netip.AddrPort, control []byte) *request {
+	key := peerKey{from, local}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.peers[key]
+	if p != nil && p.calls[xid] {
+		s.stats.Repeated++
+		return nil
+	}
+	if s.ctx.Err() != nil {
+		return nil
+	}
+	src := s.source(from.Addr(), time.Now())
+	if src == nil || src.requests >= s.set.MaxRequests-s.requests {
+		s.stats.Excess++
+		return nil
+	}
+	if p == nil {
+		p = newPeer(s.ctx, from, local, control)
+		s.peers[key] = p
+	}
+	p.calls[xid] = true
+	src.requests++
+	s.requests++
+	s.stats.Calls++
+	r := &request{server: s, peer: p, source: src, key: key, xid: xid, size: len(b)}
+	r.Responder, r.Message = r, append(make([]byte, 0, len(b)), b...)
+	return r
+}
+
+// release ends an answered Request.
+func (s *Server) release(r *request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(r.peer.calls, r.xid)
+	if len(r.peer.calls) == 0 {
+		r.peer.end(ErrIdle)
+		if s.peers[r.key] == r.peer {
+			delete(s.peers, r.key)
+		}
+	}
+	r.source.requests--
+	s.requests--
+	s.answered.Broadcast()
+}
+
+// abandon ends the Conn of a handler that panicked. The client's next Call has another one.
+func (s *Server) abandon(r *request, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.peer.end(why)
+	if s.peers[r.key] == r.peer {
+		delete(s.peers, r.key)
+	}
+}
