@@ -1,208 +1,168 @@
-// Command nfs3 writes a file to an NFS version 3 server over RDMA, lists the folder, reads the file
-// back, and removes it. Nothing is mounted: the program is the NFS client.
+// Command nfs3 lists and copies the files of an NFS version 3 server, over RDMA or TCP. Nothing is
+// mounted: the command is the NFS client. docs/nfs.md explains it.
 //
-//	go run ./examples/nfs3 -export /export storage.example.net
-//
-// docs/nfs.md explains it.
+//	go run ./examples/nfs3 ls -l storage.example.net:/export
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"time"
+	"os/signal"
+	"strings"
+	"syscall"
 
-	"github.com/rpcrdma/rpcrdma/gen/mount3"
-	"github.com/rpcrdma/rpcrdma/gen/nfs3"
-	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
-	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/examples/nfs3/client"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
-// options are the flags.
-type options struct {
-	server, mount, export, provider, name string
-	size                                  int
+const usage = `nfs3 lists and copies the files of an NFS version 3 server without mounting it.
+
+usage:
+  nfs3 ls  [-l] [-R] HOST:/PATH                lists a directory
+  nfs3 cat HOST:/PATH                          writes a file to stdout
+  nfs3 get [-r] [-resume] HOST:/PATH LOCAL     copies from the server
+  nfs3 put [-r] [-resume] LOCAL HOST:/PATH     copies to the server
+
+nfs3 COMMAND -h lists the flags. docs/nfs.md has examples, and the rules of copies.
+Exit codes: 0 done, 1 failed, 2 usage, 130 and 143 ended by a signal.
+`
+
+// errUsage is the error of a command line.
+var errUsage = errors.New("usage")
+
+// program is one run of the command.
+type program struct {
+	stdout, stderr io.Writer
+
+	flags                          *flag.FlagSet
+	cfg                            client.Config
+	uid, gid                       int
+	json, quiet                    bool
+	long, recursive, deep, resumed bool
 }
 
 func main() {
-	var o options
-	flag.StringVar(&o.mount, "mount", "", "`address` of the mount service; default port 20048 of the server")
-	flag.StringVar(&o.export, "export", "/export", "exported `folder`")
-	flag.StringVar(&o.provider, "provider", "iwarp", "verbs `provider`: iwarp or rdmatcp")
-	flag.StringVar(&o.name, "name", "hello-rdma", "`name` of the file")
-	flag.IntVar(&o.size, "size", 1<<20, "size of the file in `bytes`")
-	flag.Parse()
-	if o.server = flag.Arg(0); o.server == "" || flag.NArg() > 1 {
-		fmt.Fprintln(os.Stderr, "usage: nfs3 [flags] HOST[:PORT]")
-		flag.PrintDefaults()
-		os.Exit(2)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := run(ctx, os.Stdout, o); err != nil {
-		fmt.Fprintln(os.Stderr, "nfs3:", err)
-		os.Exit(1)
-	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Reset(os.Interrupt, syscall.SIGTERM) // the second signal kills the process
+		cancel(&interrupted{s})
+	}()
+	p := &program{stdout: os.Stdout, stderr: os.Stderr}
+	os.Exit(p.report(p.run(ctx, os.Args[1:])))
 }
 
-// device opens a device of a provider.
-func device(provider string) (verbs.Device, error) {
-	switch provider {
-	case "iwarp":
-		return iwarp.Open(nil)
-	case "rdmatcp":
-		return rdmatcp.Open(nil)
+// interrupted is the reason that ends a command at a signal.
+type interrupted struct{ signal os.Signal }
+
+// Error returns the name of the signal.
+func (i *interrupted) Error() string { return "ended by signal: " + i.signal.String() }
+
+// run runs a command line.
+func (p *program) run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("%w: found no command, expected ls, cat, get or put", errUsage)
 	}
-	return nil, fmt.Errorf("found provider %q, expected iwarp or rdmatcp", provider)
+	command, ok := map[string]func(context.Context) error{"ls": p.ls, "cat": p.cat, "get": p.get, "put": p.put}[args[0]]
+	if !ok {
+		if args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
+			_, err := io.WriteString(p.stdout, usage)
+			return err
+		}
+		return fmt.Errorf("%w: found command %.64q, expected ls, cat, get or put", errUsage, args[0])
+	}
+	p.define(args[0])
+	if err := p.flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
+		return p.help(args[0])
+	} else if err != nil {
+		return fmt.Errorf("%w: %s: %w: nfs3 %s -h lists the flags", errUsage, args[0], err, args[0])
+	}
+	if err := p.ranges(); err != nil {
+		return fmt.Errorf("%w: %s: %w", errUsage, args[0], err)
+	}
+	if p.uid >= 0 || p.gid >= 0 {
+		p.cfg.Cred = &oncrpc.AuthSysParms{MachineName: []byte("nfs3"), UID: number(p.uid, os.Getuid()), GID: number(p.gid, os.Getgid())}
+	}
+	err := command(ctx)
+	if signal := (*interrupted)(nil); err != nil && !errors.As(err, &signal) && errors.As(context.Cause(ctx), &signal) {
+		return signal // the end of ctx caused err
+	}
+	return err
 }
 
-func run(ctx context.Context, out io.Writer, o options) (err error) {
-	if _, _, err := net.SplitHostPort(o.server); err != nil {
-		o.server = net.JoinHostPort(o.server, "20049") // NFS over RDMA
+// help prints how a command is used, and its flags.
+func (p *program) help(command string) error {
+	for l := range strings.Lines(usage) {
+		if strings.HasPrefix(l, "  nfs3 "+command+" ") {
+			if _, err := fmt.Fprintf(p.stdout, "usage: %s\n", strings.TrimLeft(l, " ")); err != nil {
+				return err
+			}
+		}
 	}
-	host, _, err := net.SplitHostPort(o.server)
-	if err != nil {
-		return err
-	}
-	// The server takes our word for the user: AUTH_SYS proves nothing.
-	user := oncrpc.AuthSysParms{MachineName: []byte("example"), UID: 0, GID: 0}
-	cred, err := user.Auth()
-	if err != nil {
-		return err
-	}
-	root, err := mount(ctx, cmp.Or(o.mount, net.JoinHostPort(host, "20048")), o.export, cred)
-	if err != nil {
-		return err
-	}
-	dev, err := device(o.provider)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, dev.Close()) }()
-	conn, err := rdmaio.NewClient(dev, o.server, nil) // connects when it is needed
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	program := oncrpc.Program{Number: nfs3.Program, Version: nfs3.Version, Bindings: nfs3.DDPBindings()}
-	fs := &fs{rpc.NewClient(conn, program, &rpc.ClientConfig{Cred: cred})}
-	return fs.tour(ctx, out, root, o.name, bytes.Repeat([]byte("remote "), o.size/7+1)[:o.size])
+	p.flags.SetOutput(p.stdout)
+	p.flags.PrintDefaults()
+	return nil
 }
 
-// mount returns the handle of an exported folder. The mount service speaks TCP, not RDMA.
-func mount(ctx context.Context, addr, folder string, cred oncrpc.OpaqueAuth) (nfs3.Handle, error) {
-	conn, err := tcp.Dial(ctx, addr, nil)
-	if err != nil {
-		return nfs3.Handle{}, err
-	}
-	defer conn.Close()
-	path, res := mount3.DirPath(folder), mount3.MountRes{}
-	mounts := rpc.NewClient(conn, oncrpc.Program{Number: mount3.Program, Version: mount3.Version}, &rpc.ClientConfig{Cred: cred})
-	if err := mounts.Call(ctx, mount3.ProcMount, &path, &res, nil); err != nil {
-		return nfs3.Handle{}, err
-	}
-	return nfs3.Handle{Data: res.OK.Handle}, check("mount of "+folder, res.Status, mount3.StatusOK)
-}
-
-// check returns an error if a status is not the one of success.
-func check[T interface {
-	comparable
-	fmt.Stringer
-}](what string, status, ok T) error {
-	if status != ok {
-		return fmt.Errorf("%s: %v", what, status)
+// ranges checks the numbers of the flags.
+func (p *program) ranges() error {
+	switch {
+	case p.flags.Lookup("window") != nil && p.cfg.Window < 1:
+		return fmt.Errorf("found -window %d, expected at least 1 byte", p.cfg.Window)
+	case p.cfg.Depth < 1:
+		return fmt.Errorf("found -depth %d, expected at least 1 call", p.cfg.Depth)
+	case min(p.cfg.Port, p.cfg.MountPort) < 0 || max(p.cfg.Port, p.cfg.MountPort) > 65535:
+		return fmt.Errorf("found -port %d and -mountport %d, expected ports up to 65535", p.cfg.Port, p.cfg.MountPort)
+	case p.cfg.DialTimeout < 0:
+		return fmt.Errorf("found -timeout %v, expected a time that is not negative", p.cfg.DialTimeout)
 	}
 	return nil
 }
 
-// fs calls the procedures of an NFS server.
-type fs struct{ rpc *rpc.Client }
-
-// tour writes a file, lists its folder, reads the file back, and removes it.
-func (f *fs) tour(ctx context.Context, out io.Writer, root nfs3.Handle, name string, data []byte) error {
-	var info nfs3.FSInfoRes
-	err := f.rpc.Call(ctx, nfs3.ProcFSInfo, &nfs3.FSInfoArgs{FSRoot: root}, &info, nil)
-	if err = errors.Join(err, check("FSINFO", info.Status, nfs3.StatusOK)); err != nil {
-		return err
+// number returns n, or other if n is negative.
+func number(n, other int) uint32 {
+	if n < 0 {
+		n = other
 	}
-	where := nfs3.DirOpArgs{Dir: root, Name: nfs3.Filename(name)}
-	how := nfs3.CreateHow{Mode: nfs3.CreateModeUnchecked, ObjAttributes: nfs3.SetAttr{Mode: nfs3.SetMode{SetIt: true, Mode: 0o644}}}
-	var created nfs3.CreateRes
-	err = f.rpc.Call(ctx, nfs3.ProcCreate, &nfs3.CreateArgs{Where: where, How: how}, &created, nil)
-	if err = errors.Join(err, check("CREATE "+name, created.Status, nfs3.StatusOK)); err != nil {
-		return err
-	}
-	file := created.OK.Obj.Handle
-
-	if err := f.write(ctx, file, data, int(info.OK.Wtmax)); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "wrote %d bytes: the server fetched them by RDMA Read\n", len(data))
-
-	// Memory for the reply decides how much the server may send; it comes by reply chunk.
-	var dir nfs3.ReadDirRes
-	err = f.rpc.Call(ctx, nfs3.ProcReadDir, &nfs3.ReadDirArgs{Dir: root, Count: 8192}, &dir, &rpc.Options{ReplyBuf: make([]byte, 9000)})
-	if err = errors.Join(err, check("READDIR", dir.Status, nfs3.StatusOK)); err != nil {
-		return err
-	}
-	for _, e := range dir.OK.Reply.Entries {
-		if string(e.Name) == name {
-			fmt.Fprintf(out, "the folder has the file %s\n", e.Name)
-		}
-	}
-
-	got := make([]byte, len(data))
-	if err := f.read(ctx, file, got, int(info.OK.Rtmax)); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "read %d bytes: the server placed them by RDMA Write, as written: %v\n", len(got), bytes.Equal(got, data))
-
-	var removed nfs3.RemoveRes
-	err = f.rpc.Call(ctx, nfs3.ProcRemove, &nfs3.RemoveArgs{Object: where}, &removed, nil)
-	return errors.Join(err, check("REMOVE "+name, removed.Status, nfs3.StatusOK))
+	return uint32(n)
 }
 
-// write writes data to a file in calls of at most most bytes, and commits them.
-func (f *fs) write(ctx context.Context, file nfs3.Handle, data []byte, most int) error {
-	for done := 0; done < len(data); {
-		part := data[done:min(done+most, len(data))]
-		args := nfs3.WriteArgs{File: file, Offset: nfs3.Offset(done), Count: nfs3.Count(len(part)), Stable: nfs3.StableHowUnstable, Data: part}
-		var res nfs3.WriteRes
-		err := f.rpc.Call(ctx, nfs3.ProcWrite, &args, &res, nil)
-		if err = errors.Join(err, check("WRITE", res.Status, nfs3.StatusOK)); err != nil {
-			return err
-		}
-		done += int(res.OK.Count)
+// define defines the flags of a command.
+func (p *program) define(command string) {
+	f := flag.NewFlagSet(command, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.StringVar(&p.cfg.Transport, "transport", "rdma", "`transport`: rdma or tcp")
+	f.StringVar(&p.cfg.Provider, "provider", "iwarp", "verbs `provider` for rdma: iwarp or rdmatcp")
+	f.IntVar(&p.cfg.Port, "port", 0, "`port` of NFS; default: ask rpcbind, else 20049 for rdma and 2049 for tcp")
+	f.IntVar(&p.cfg.MountPort, "mountport", 0, "`port` of MOUNT over TCP; default: ask rpcbind")
+	f.IntVar(&p.uid, "uid", -1, "user `number`; default: the user of the process")
+	f.IntVar(&p.gid, "gid", -1, "group `number`; default: the group of the process")
+	f.IntVar(&p.cfg.Depth, "depth", 8, "READ or WRITE `calls` in flight")
+	f.DurationVar(&p.cfg.DialTimeout, "timeout", 0, "longest `time` to mount; default 10s. Later the command waits for the server until a signal ends it")
+	f.BoolVar(&p.json, "json", false, "print JSON lines")
+	switch command {
+	case "ls":
+		f.BoolVar(&p.long, "l", false, "print mode, links, owner, size and time")
+		f.BoolVar(&p.recursive, "R", false, "list directories below, too")
+	case "get", "put":
+		f.BoolVar(&p.deep, "r", false, "copy a directory with all below it")
+		f.BoolVar(&p.resumed, "resume", false, "go on with an interrupted copy, and skip files that are there with the same size and time")
+		f.IntVar(&p.cfg.Window, "window", 16<<20, "`bytes` between two times that the copy is stored and noted; a copy that is cut repeats at most so many")
+		f.BoolVar(&p.quiet, "q", false, "print no progress and no list of files")
 	}
-	var res nfs3.CommitRes
-	err := f.rpc.Call(ctx, nfs3.ProcCommit, &nfs3.CommitArgs{File: file}, &res, nil)
-	return errors.Join(err, check("COMMIT", res.Status, nfs3.StatusOK))
+	p.flags = f
 }
 
-// read fills buf from a file in calls of at most most bytes.
-func (f *fs) read(ctx context.Context, file nfs3.Handle, buf []byte, most int) error {
-	for done := 0; done < len(buf); {
-		part := buf[done:min(done+most, len(buf))]
-		args := nfs3.ReadArgs{File: file, Offset: nfs3.Offset(done), Count: nfs3.Count(len(part))}
-		var res nfs3.ReadRes
-		err := f.rpc.Call(ctx, nfs3.ProcRead, &args, &res, &rpc.Options{Results: [][]byte{part}})
-		if err = errors.Join(err, check("READ", res.Status, nfs3.StatusOK)); err != nil {
-			return err
-		}
-		if done += int(res.OK.Count); res.OK.Count == 0 {
-			return fmt.Errorf("READ: the file ends at byte %d of %d", done, len(buf))
-		}
+// operands returns the arguments after the flags.
+func (p *program) operands(want ...string) ([]string, error) {
+	if got := p.flags.Args(); len(got) == len(want) {
+		return got, nil
 	}
-	return nil
+	return nil, fmt.Errorf("%w: %s: found %d arguments after the flags, expected %v", errUsage, p.flags.Name(), p.flags.NArg(), want)
 }

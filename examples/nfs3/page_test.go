@@ -8,10 +8,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 )
 
-// docs/nfs.md has the whole program. -update writes it there.
+// docs/nfs.md has the example of package client. -update writes it there.
 func TestPage(t *testing.T) {
 	const page, begin, end = "../../docs/nfs.md", "```go\n", "```\n"
-	program, err := os.ReadFile("main.go")
+	program, err := os.ReadFile("client/example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}

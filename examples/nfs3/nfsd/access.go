@@ -13,7 +13,8 @@ import (
 type caller struct {
 	uid, gid uint32
 	gids     []uint32
-	root     bool // may do everything
+	root     bool       // may do everything
+	changed  []*os.File // files and directories to store before the reply: see Server.storeChanged
 }
 
 // caller returns the user of a call. AUTH_SYS proves nothing: the client's word is taken, except
@@ -99,7 +100,7 @@ func (c *caller) maySet(a *nfs3.Attr, set *nfs3.SetAttr) error {
 	times := set.Atime.SetIt != nfs3.TimeHowDontChange || set.Mtime.SetIt != nfs3.TimeHowDontChange
 	exact := set.Atime.SetIt == nfs3.TimeHowSetToClientTime || set.Mtime.SetIt == nfs3.TimeHowSetToClientTime
 	switch {
-	case a.Type == nfs3.FileTypeLnk && (set.Mode.SetIt || times):
+	case a.Type == nfs3.FileTypeLnk && set.Mode.SetIt:
 		return failed(nfs3.StatusNotsupp)
 	case (set.Mode.SetIt || exact) && !c.owns(a),
 		set.UID.SetIt && set.UID.UID != a.UID && !c.root,

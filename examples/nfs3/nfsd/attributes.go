@@ -136,7 +136,21 @@ func (s *Server) setAttr(c *caller, o object, a *nfs3.SetAttr) error {
 	if atime.IsZero() && mtime.IsZero() {
 		return nil
 	}
+	if o.attr.Type == nfs3.FileTypeLnk {
+		return s.within(o.path, func(dir *os.File, name string) error { return linkTimes(dir, name, atime, mtime) })
+	}
 	return s.root.Chtimes(o.path, atime, mtime)
+}
+
+// within calls f with the open directory of a path and the last component, for calls of the system
+// that package os does not have.
+func (s *Server) within(p string, f func(dir *os.File, name string) error) error {
+	dir, err := s.root.Open(path.Dir(p))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return f(dir, path.Base(p))
 }
 
 // truncate changes the size of a file. New bytes are zero.
@@ -159,9 +173,27 @@ func (s *Server) truncate(c *caller, o object, size nfs3.Size) error {
 	return c.clearSetID(f, &o.attr)
 }
 
-// open opens a regular file. It never blocks and never opens anything else, which could have
-// effects.
+// open opens a regular file for a caller whose rights are checked already: see needData. The caller
+// holds the file's lock: a server that is not root gives itself the mode bits that it lacks, and
+// takes them away again.
 func (s *Server) open(o object, flag int) (*os.File, error) {
+	f, err := s.openAsIs(o, flag)
+	if s.owner == 0 || uint32(o.attr.UID) != s.owner || !errors.Is(err, fs.ErrPermission) {
+		return f, err
+	}
+	if err := s.root.Chmod(o.path, fileMode(o.attr.Mode|0o600)); err != nil {
+		return nil, err
+	}
+	f, err = s.openAsIs(o, flag)
+	if failure := s.root.Chmod(o.path, fileMode(o.attr.Mode)); failure != nil && err == nil {
+		return nil, errors.Join(failure, f.Close())
+	}
+	return f, err
+}
+
+// openAsIs opens a regular file whose mode allows it. It never blocks and never opens anything
+// else, which could have effects.
+func (s *Server) openAsIs(o object, flag int) (*os.File, error) {
 	switch o.attr.Type {
 	case nfs3.FileTypeReg:
 	case nfs3.FileTypeDir:
@@ -170,15 +202,6 @@ func (s *Server) open(o object, flag int) (*os.File, error) {
 		return nil, failed(nfs3.StatusInval)
 	}
 	f, err := s.root.OpenFile(o.path, flag|openFlags, 0)
-	if errors.Is(err, fs.ErrPermission) && s.owner != 0 && uint32(o.attr.UID) == s.owner {
-		// The rights are checked already: see needData. A server that is not root needs the bits,
-		// too.
-		err = s.root.Chmod(o.path, fileMode(o.attr.Mode|0o600))
-		if err == nil {
-			f, err = s.root.OpenFile(o.path, flag|openFlags, 0)
-			err = errors.Join(err, s.root.Chmod(o.path, fileMode(o.attr.Mode)))
-		}
-	}
 	if err != nil {
 		return nil, err
 	}

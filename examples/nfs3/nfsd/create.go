@@ -23,15 +23,12 @@ func (s *Server) Create(r *rpc.Request, args *nfs3.CreateArgs, res *nfs3.CreateR
 		if err != nil {
 			return err
 		}
-		defer f.Close()
+		c.changed = append(c.changed, f)
 		set := args.How.ObjAttributes
 		if args.How.Mode == nfs3.CreateModeExclusive {
 			set.Atime, set.Mtime = verifierTimes(args.How.Verf)
 		}
-		if err := s.finish(c, dir, name, &set, 0o600, &m); err != nil || s.cfg.Async {
-			return err
-		}
-		return s.store(f)
+		return s.finish(c, dir, name, &set, 0o600, &m)
 	})
 	m.DirWcc = wcc
 	res.Status, res.OK, res.Fail.DirWcc = status(err), m, wcc
@@ -58,6 +55,9 @@ func (s *Server) createExisting(c *caller, dir object, name string, how *nfs3.Cr
 		return failed(nfs3.StatusExist)
 	case how.ObjAttributes.Size.SetIt:
 		if err := s.setAttr(c, o, &nfs3.SetAttr{Size: how.ObjAttributes.Size}); err != nil {
+			return err
+		}
+		if err := s.changedData(c, o); err != nil {
 			return err
 		}
 		if o, err = s.child(dir, name); err != nil {

@@ -66,16 +66,20 @@ func (s *Server) ReadDirPlus(r *rpc.Request, args *nfs3.ReadDirPlusArgs, res *nf
 	return refused
 }
 
-// plus adds the attributes and the handle of an entry. An entry that has gone meanwhile has none.
+// plus adds the attributes and the handle of an entry. ".." and an entry that has gone meanwhile
+// have none. "." has them: a client, go-nfs-client, lists again and again until it gets them.
 func (s *Server) plus(dir object, name string, e *nfs3.EntryPlus) {
-	if dots(name) {
+	o, h, err := dir, nfs3.Handle{}, error(nil)
+	switch name {
+	case "..":
 		return
+	case ".":
+		h = s.table.seal(dir.ino(), s.table.generation(dir.ino()))
+	default:
+		if o, err = s.child(dir, name); err == nil {
+			h, err = s.handle(dir, o, name)
+		}
 	}
-	o, err := s.child(dir, name)
-	if err != nil {
-		return
-	}
-	h, err := s.handle(dir, o, name)
 	if err != nil {
 		return
 	}
@@ -140,6 +144,7 @@ func (s *Server) cookieVerf(dir object) (verf nfs3.CookieVerf) {
 		text = binary.BigEndian.AppendUint32(text, dir.attr.Mtime.Seconds)
 		text = binary.BigEndian.AppendUint32(text, dir.attr.Mtime.Nseconds)
 	}
-	copy(verf[:], s.table.mac(text))
+	mac := s.table.mac(text)
+	copy(verf[:], mac[:])
 	return verf
 }

@@ -1,6 +1,7 @@
 package nfsd_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,4 +120,22 @@ func TestDirCount(t *testing.T) {
 			t.Errorf("%+v: %d entries with %d bytes of names, %d in all", tt, n, names, res.OK.XDRSize())
 		}
 	}
+}
+
+// READDIRPLUS returns the attributes and the handle of the directory itself, with which some
+// clients check that it has not changed during the listing.
+func TestListSelf(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	res, err := c.ReadDirPlus(t.Context(), &nfs3.ReadDirPlusArgs{Dir: c.root, DirCount: 4096, MaxCount: 4096})
+	check(t, err)
+	for _, e := range res.OK.Reply.Entries {
+		if string(e.Name) == "." {
+			if e.NameAttributes != res.OK.DirAttributes || !bytes.Equal(e.NameHandle.Handle.Data, c.root.Data) {
+				t.Errorf("%+v, want the attributes %+v and the handle %x", e, res.OK.DirAttributes, c.root.Data)
+			}
+			return
+		}
+	}
+	t.Errorf("no entry for the directory in %v", &res.OK)
 }

@@ -9,22 +9,28 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 )
 
+// newSmallExport returns an export that is a file system of its own with limits: options of tmpfs.
+func newSmallExport(t *testing.T, limits string) *export {
+	t.Helper()
+	e := newExport(t, nfsd.Config{})
+	check(t, e.server.Close())
+	err := syscall.Mount("none", e.dir, "tmpfs", 0, limits+",mode=777")
+	e.start(t)
+	if err != nil {
+		t.Skip("mounting a small file system: ", err)
+	}
+	t.Cleanup(func() { // before that of newExport
+		check(t, e.server.Close()) // it has the file system open
+		check(t, syscall.Unmount(e.dir, 0))
+		e.start(t)
+	})
+	return e
+}
+
 // A disk that fills is NFS3ERR_NOSPC; with space again, the server goes on. A file system mounted
 // below the export is not served.
 func TestFullDisk(t *testing.T) {
-	e := newExport(t, nfsd.Config{})
-	check(t, e.server.Close())
-	if err := syscall.Mount("none", e.dir, "tmpfs", 0, "size=1m,mode=777"); err != nil {
-		e.start(t)
-		t.Skip("mounting a small file system: ", err)
-	}
-	t.Cleanup(func() { check(t, syscall.Unmount(e.dir, 0)) }) // before the cleanup of newExport
-	e.start(t)
-	defer func() {
-		check(t, e.server.Close())
-		e.cfg.Dir, e.cfg.State = e.outside, filepath.Join(t.TempDir(), "state")
-		e.start(t) // for the cleanup
-	}()
+	e := newSmallExport(t, "size=1m")
 	c := e.client(t, auth(t, 1000, 1000))
 	file, code := c.create(t, c.root, "file")
 	want(t, "CREATE", code, nfs3.StatusOK)

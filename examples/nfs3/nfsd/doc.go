@@ -8,10 +8,10 @@
 //   - quotas of its own: those of the file system apply to the server's user;
 //   - Kerberos: AUTH_SYS proves nothing, so any host that can connect can claim any user but root.
 //     Restrict the hosts by a firewall;
-//   - UDP and registration with rpcbind: name the ports when you mount;
+//   - NFS over UDP: clients can only ask MOUNT and rpcbind over it, as command serve lets them;
 //   - several exports, and file systems mounted below the export, which are refused with
 //     NFS3ERR_ACCES;
-//   - devices, and the times of symbolic links.
+//   - off Linux: named pipes, sockets, devices, and the times of symbolic links.
 //
 // # Names
 //

@@ -2,9 +2,13 @@ package nfsd
 
 import (
 	"io/fs"
+	"os"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 )
+
+// Settled reports whether a change is long enough ago to be noted.
+var Settled = settled
 
 // StatOf returns the attributes of a file.
 func StatOf(fi fs.FileInfo) (nfs3.Attr, error) {
@@ -17,3 +21,13 @@ func (s *Server) Opens(handle []byte) bool {
 	_, _, ok := s.table.open(handle)
 	return ok
 }
+
+// Confirmed reports whether the server noted that the file of a handle has its generation.
+func (s *Server) Confirmed(handle []byte) bool {
+	ino, gen, _ := s.table.open(handle)
+	_, confirmed := s.table.paths(ino, gen)
+	return confirmed != nfs3.Time{}
+}
+
+// SetSync makes the server call sync instead of (*os.File).Sync. No call may be in progress.
+func (s *Server) SetSync(sync func(*os.File) error) { s.sync = sync }

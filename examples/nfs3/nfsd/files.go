@@ -3,6 +3,7 @@ package nfsd
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 
@@ -34,9 +35,9 @@ func (s *Server) SetAttr(r *rpc.Request, args *nfs3.SetAttrArgs, res *nfs3.SetAt
 		return err
 	}
 	s.tree.RLock()
-	defer s.tree.RUnlock()
 	err = s.changeAttr(c, args, &res.OK.ObjWcc)
-	res.Status, res.Fail.ObjWcc = status(err), res.OK.ObjWcc
+	s.tree.RUnlock()
+	res.Status, res.Fail.ObjWcc = status(s.storeChanged(c, err)), res.OK.ObjWcc
 	return nil
 }
 
@@ -59,14 +60,24 @@ func (s *Server) changeAttr(c *caller, args *nfs3.SetAttrArgs, wcc *nfs3.WccData
 	case args.Guard.Check && args.Guard.ObjCtime != o.attr.Ctime:
 		return failed(nfs3.StatusNotSync) // RFC 1813 §3.3.2
 	}
-	if err := s.setAttr(c, o, &args.NewAttributes); err != nil || s.cfg.Async || o.attr.Type != nfs3.FileTypeReg {
+	if err := s.setAttr(c, o, &args.NewAttributes); err != nil {
 		return err
 	}
-	f, err := s.open(o, os.O_WRONLY)
-	if err != nil {
-		return nil // the new mode forbids the server's user to open it
+	return s.changedData(c, o)
+}
+
+// changedData opens a file whose attributes may have changed, to store it.
+func (s *Server) changedData(c *caller, o object) error {
+	if s.cfg.Async || o.attr.Type != nfs3.FileTypeReg {
+		return nil
 	}
-	return errors.Join(s.store(f), f.Close())
+	if err := s.refresh(&o); err != nil { // the mode may have changed, too
+		return err
+	}
+	if f, err := s.open(o, os.O_WRONLY); err == nil { // else its mode forbids the server's user
+		c.changed = append(c.changed, f)
+	}
+	return nil
 }
 
 // Access implements nfs3rpc.Server.
@@ -137,6 +148,15 @@ func (s *Server) openData(c *caller, h *nfs3.Handle, flag int, attr *nfs3.PostOp
 		if err := c.needData(&o.attr, right); err != nil {
 			return nil, err
 		}
+	}
+	if f, err := s.openAsIs(o, flag); !errors.Is(err, fs.ErrPermission) {
+		return f, err
+	}
+	lock := s.inode(o.ino())
+	lock.Lock()
+	defer lock.Unlock()
+	if err := s.refresh(&o); err != nil {
+		return nil, err
 	}
 	return s.open(o, flag)
 }

@@ -1,141 +1,177 @@
 package nfsd_test
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
-	"math/rand"
-	"slices"
+	"os"
 	"testing"
+	"time"
 
+	nfsclient "github.com/rpcrdma/rpcrdma/examples/nfs3/client"
+	"github.com/rpcrdma/rpcrdma/examples/nfs3/internal/fsxtest"
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
-	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/internal/fsx"
+	"github.com/rpcrdma/rpcrdma/internal/tlstest"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
+	memverbs "github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/mem"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
-// model has the files as they must be: contents by name, in two directories.
-type model struct {
-	t       *testing.T
-	e       *export
-	c       *client
-	rnd     *rand.Rand
-	dirs    [2]nfs3.Handle
-	files   map[string][]byte // "0/name"
-	handles map[string]nfs3.Handle
+// fsxOver tests an export with random operations through a client over a carrier, and compares the
+// directory itself at the end.
+func fsxOver(t *testing.T, e *export, over oncrpc.Carrier, cfg fsx.Config) *fsx.Tester {
+	t.Helper()
+	tester := fsx.New(fsxtest.FS(t.Context(), newClient(t, e, over)), cfg)
+	check(t, tester.Run(t.Context()))
+	check(t, tester.Compare(fsx.OS(e.dir)))
+	return tester
 }
 
-const fsxMost = 300_000 // bytes of a file
+// newClient returns a client of package client.
+func newClient(t *testing.T, e *export, over oncrpc.Carrier) *nfsclient.Client {
+	t.Helper()
+	root := e.client(t, auth(t, 1000, 1000)).root
+	c, err := nfsclient.New(t.Context(), over, root, &nfsclient.Config{Cred: &oncrpc.AuthSysParms{UID: 1000, GID: 1000}})
+	check(t, err)
+	return c
+}
 
-// Random reads, writes, truncations, renames, removals and lookups leave the files as a model of
-// them, over each carrier.
-func TestRandomOperations(t *testing.T) {
-	steps := 1500
+// steps returns the configuration of a run with a number of operations, of a twentieth in short
+// tests.
+func steps(seed uint64, n int) fsx.Config {
 	if testing.Short() {
-		steps = 200
+		n /= 20
 	}
-	overAll(t, nfsd.Config{Async: true}, func(t *testing.T, e *export, c *client) {
-		const seed = 74
-		m := &model{t: t, e: e, c: c, rnd: rand.New(rand.NewSource(seed)), files: map[string][]byte{}, handles: map[string]nfs3.Handle{}}
-		for i := range m.dirs {
-			m.dirs[i], _ = c.mkdir(t, c.root, fmt.Sprint(i))
-		}
-		for i := 0; i < steps && !t.Failed(); i++ {
-			m.step()
-		}
-		m.compare()
-	})
+	return fsx.Config{Seed: seed, Steps: n}
 }
 
-// name returns a random name, that of a file if there is one and exists is true.
-func (m *model) name(exists bool) string {
-	if names := slices.Sorted(maps.Keys(m.files)); exists && len(names) > 0 {
-		return names[m.rnd.Intn(len(names))]
-	}
-	return fmt.Sprintf("%d/%c", m.rnd.Intn(2), 'a'+rune(m.rnd.Intn(6)))
-}
-
-func (m *model) dir(name string) nfs3.Handle { return m.dirs[name[0]-'0'] }
-
-func (m *model) step() {
-	name := m.name(true)
-	file, ok := m.files[name]
-	h := m.handles[name]
-	switch op := m.rnd.Intn(100); {
-	case !ok || op < 5:
-		name = m.name(false)
-		h, code := m.c.create(m.t, m.dir(name), name[2:])
-		if _, exists := m.files[name]; exists {
-			want(m.t, "CREATE", code, nfs3.StatusExist)
-			return
-		}
-		want(m.t, "CREATE", code, nfs3.StatusOK)
-		m.files[name], m.handles[name] = nil, h
-	case op < 40:
-		offset, data := m.rnd.Intn(fsxMost/2), pattern(byte(m.rnd.Int()), m.rnd.Intn(fsxMost/2))
-		res := m.c.write(m.t, h, uint64(offset), data, nfs3.StableHow(m.rnd.Intn(3)))
-		if want(m.t, "WRITE", res.Status, nfs3.StatusOK); int(res.OK.Count) != len(data) {
-			m.t.Errorf("wrote %d of %d", res.OK.Count, len(data))
-		}
-		if len(data) > 0 {
-			file = append(file, make([]byte, max(offset+len(data)-len(file), 0))...)
-			copy(file[offset:], data)
-		}
-		m.files[name] = file
-	case op < 75:
-		offset, count := m.rnd.Intn(fsxMost), m.rnd.Intn(fsxMost)
-		got := m.c.read(m.t, h, uint64(offset), uint32(count))
-		from := min(offset, len(file))
-		to := min(from+count, len(file))
-		if want(m.t, "READ", got.Status, nfs3.StatusOK); !bytes.Equal(got.OK.Data, file[from:to]) || got.OK.EOF != (to == len(file)) {
-			m.t.Errorf("READ of %s at %d: %d bytes, %v", name, offset, len(got.OK.Data), got.OK.EOF)
-		}
-	case op < 85:
-		size := m.rnd.Intn(fsxMost)
-		want(m.t, "SETATTR", m.c.setattr(m.t, h, nfs3.SetAttr{Size: nfs3.SetSize{SetIt: true, Size: nfs3.Size(size)}}), nfs3.StatusOK)
-		if size < len(file) {
-			file = bytes.Clone(file[:size])
-		}
-		m.files[name] = append(file, make([]byte, size-len(file))...)
-	case op < 93:
-		to := m.name(false)
-		want(m.t, "RENAME", m.c.rename(m.t, m.dir(name), name[2:], m.dir(to), to[2:]), nfs3.StatusOK)
-		if to != name {
-			m.files[to], m.handles[to] = file, h
-			delete(m.files, name)
-			delete(m.handles, name)
-		}
-	case op < 96:
-		want(m.t, "REMOVE", m.c.remove(m.t, m.dir(name), name[2:]), nfs3.StatusOK)
-		_, code := m.c.attr(m.t, h)
-		want(m.t, "GETATTR of a removed file", code, nfs3.StatusStale)
-		delete(m.files, name)
-		delete(m.handles, name)
-	default:
-		m.compare()
-	}
-}
-
-// compare compares all files and both directories with the model.
-func (m *model) compare() {
-	for i, dir := range m.dirs {
-		var names []string
-		for _, name := range m.c.list(m.t, dir, m.rnd.Intn(2) == 0, 4096, nil) {
-			if name != "." && name != ".." {
-				names = append(names, fmt.Sprintf("%d/%s", i, name))
+// Random operations over memory and TCP leave the files as a model of them.
+func TestFsx(t *testing.T) {
+	t.Run("mem", func(t *testing.T) {
+		e := newExport(t, nfsd.Config{Async: true})
+		conn := mem.New(e.server.Handler(), nil)
+		defer conn.Close()
+		tester := fsxOver(t, e, conn, steps(1, 1000))
+		for _, op := range []fsx.Op{fsx.Read, fsx.Write, fsx.Append, fsx.Truncate, fsx.Rename, fsx.Link, fsx.Remove, fsx.Sync, fsx.Reopen} {
+			if tester.Count(op) == 0 && !testing.Short() {
+				t.Errorf("no %s", op)
 			}
 		}
-		slices.Sort(names)
-		expected := slices.DeleteFunc(slices.Sorted(maps.Keys(m.files)), func(name string) bool { return name[0]-'0' != byte(i) })
-		if !slices.Equal(names, expected) {
-			m.t.Errorf("directory %d has %q, expected %q", i, names, expected)
-		}
+	})
+	for name, cfg := range map[string]*tcp.Config{
+		"tcp": nil,
+		"tls": {TLS: tcp.TLS{Mode: tcp.TLSRequired, Config: tlstest.NewAuthority(t).Config()}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newExport(t, nfsd.Config{Async: true})
+			server, err := tcp.Listen(t.Context(), "127.0.0.1:0", e.server.Handler(), cfg)
+			check(t, err)
+			defer server.Close()
+			conn, err := tcp.Dial(t.Context(), server.Addr(), cfg)
+			check(t, err)
+			defer conn.Close()
+			if peer := conn.Peer(); (peer.TLS != nil) != (cfg != nil) {
+				t.Errorf("the connection has TLS: %v", peer.TLS != nil)
+			}
+			fsxOver(t, e, conn, steps(2, 1000))
+		})
 	}
-	for name, file := range m.files {
-		h, code := m.c.lookup(m.t, m.dir(name), name[2:])
-		if want(m.t, "LOOKUP", code, nfs3.StatusOK); !bytes.Equal(h.Data, m.handles[name].Data) {
-			m.t.Errorf("%s has another handle", name)
-		}
-		if got := m.c.read(m.t, h, 0, 1<<20); !bytes.Equal(got.OK.Data, file) {
-			m.t.Errorf("%s has %d bytes, expected %d, or they differ", name, len(got.OK.Data), len(file))
+}
+
+// rdmaEnds is a listener and a connection to it.
+type rdmaEnds struct {
+	server *rdmaio.Server
+	conn   *rdmaio.Conn
+}
+
+func overRDMA(t *testing.T, e *export, provider string, cfg *rdmaio.Config) rdmaEnds {
+	t.Helper()
+	var dev, peer verbs.Device
+	var err error
+	addr := "127.0.0.1:0"
+	switch provider {
+	case "memory":
+		net := memverbs.New(nil)
+		addr = "server"
+		peer, err = net.Open("client", nil)
+		check(t, err)
+		dev, err = net.Open("server", nil)
+	case "iwarp":
+		dev, err = iwarp.Open(nil)
+	case "rdmatcp":
+		dev, err = rdmatcp.Open(nil)
+	case "rdmatcp over TLS":
+		dev, err = rdmatcp.Open(&rdmatcp.Config{TLS: tlstest.NewAuthority(t).Config()})
+	}
+	check(t, err)
+	if peer == nil {
+		peer = dev
+	} else {
+		t.Cleanup(func() { check(t, peer.Close()) })
+	}
+	t.Cleanup(func() { check(t, dev.Close()) })
+	server, err := rdmaio.Listen(t.Context(), dev, addr, e.server.Handler(), cfg)
+	check(t, err)
+	t.Cleanup(func() { check(t, server.Close()) })
+	conn, err := rdmaio.Dial(t.Context(), peer, server.Addr(), cfg)
+	check(t, err)
+	t.Cleanup(func() { check(t, conn.Close()) })
+	return rdmaEnds{server, conn}
+}
+
+// Random operations over each provider and version of RPC-over-RDMA leave the files as a model of
+// them. A large Config.Continue makes WRITE and READDIR go in parts instead of chunks.
+func TestFsxRDMA(t *testing.T) {
+	small := func(versions []int, send int) *rdmaio.Config {
+		return &rdmaio.Config{Versions: versions, InlineSend: 4096, InlineRecv: 4096, Continue: send}
+	}
+	const many = 120 // names: a listing that does not fit inline
+	for i, provider := range []string{"memory", "rdmatcp", "iwarp", "rdmatcp over TLS"} {
+		for _, tt := range []struct {
+			name    string
+			cfg     *rdmaio.Config
+			version int
+			parts   bool
+		}{
+			{"version 1", nil, 1, false},
+			{"version 2", small([]int{2}, 0), 2, false},
+			{"version 2 with chunks", small([]int{2, 1}, -1), 2, false},
+			{"version 2 in parts", small([]int{2, 1}, 1<<20), 2, true},
+		} {
+			if provider == "rdmatcp over TLS" && tt.name != "version 2" {
+				continue
+			}
+			t.Run(provider+"/"+tt.name, func(t *testing.T) {
+				e := newExport(t, nfsd.Config{Async: true})
+				ends := overRDMA(t, e, provider, tt.cfg)
+				fsxOver(t, e, ends.conn, steps(uint64(i), 300))
+				for i := range many {
+					check(t, os.WriteFile(fmt.Sprintf("%s/d0/a-long-name-%040d", e.dir, i), nil, 0o644))
+				}
+				names, err := fsxtest.FS(t.Context(), newClient(t, e, ends.conn)).ReadDir("d0")
+				if err != nil || len(names) < many {
+					t.Errorf("%d names, %v", len(names), err)
+				}
+				var st rdmaio.Stats
+				used := func() bool {
+					st = ends.server.Conns()[0].Stats() // as of the last time without work
+					data := st.BytesRead > 0
+					if tt.parts {
+						data = st.PartsSent > 0 && st.PartsReceived > 0
+					}
+					return data && st.BytesWritten > 0
+				}
+				for deadline := time.Now().Add(20 * time.Second); !used() && time.Now().Before(deadline); {
+					time.Sleep(time.Millisecond)
+				}
+				if !used() || st.Version != tt.version {
+					t.Errorf("version %d, %d parts sent and %d received, %d bytes by RDMA Read, %d by RDMA Write", st.Version, st.PartsSent, st.PartsReceived, st.BytesRead, st.BytesWritten)
+				}
+			})
 		}
 	}
 }

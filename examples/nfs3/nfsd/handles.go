@@ -4,7 +4,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 	"path"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 )
@@ -27,7 +29,8 @@ func (t *table) seal(ino, gen uint64) nfs3.Handle {
 	b := append(make([]byte, 0, handleSize), handleMark...)
 	b = binary.BigEndian.AppendUint64(b, ino)
 	b = binary.BigEndian.AppendUint64(b, gen)
-	return nfs3.Handle{Data: append(b, t.mac(b)...)}
+	mac := t.mac(b)
+	return nfs3.Handle{Data: append(b, mac[:]...)}
 }
 
 // open returns the parts of a handle that seal made.
@@ -36,18 +39,30 @@ func (t *table) open(handle []byte) (ino, gen uint64, ok bool) {
 		return 0, 0, false
 	}
 	body, mac := handle[:handleBody], handle[handleBody:]
-	if !hmac.Equal(mac, t.mac(body)) {
+	if want := t.mac(body); !hmac.Equal(mac, want[:]) {
 		return 0, 0, false
 	}
 	body = body[len(handleMark):]
 	return binary.BigEndian.Uint64(body), binary.BigEndian.Uint64(body[8:]), true
 }
 
+// keyed computes MACs with the key of a table.
+type keyed struct {
+	hash.Hash
+	sum [sha256.Size]byte
+}
+
 // mac returns the first half of the MAC of a text.
-func (t *table) mac(text []byte) []byte {
-	h := hmac.New(sha256.New, t.key)
+func (t *table) mac(text []byte) (mac [handleSize - handleBody]byte) {
+	h, ok := t.macs.Get().(*keyed)
+	if !ok {
+		h = &keyed{Hash: hmac.New(sha256.New, t.key)}
+	}
+	defer t.macs.Put(h)
+	h.Reset()
 	h.Write(text)
-	return h.Sum(nil)[:handleSize-handleBody]
+	copy(mac[:], h.Sum(h.sum[:0]))
+	return mac
 }
 
 // object finds the object of a handle. The caller holds s.tree.
@@ -56,7 +71,8 @@ func (s *Server) object(h *nfs3.Handle) (object, error) {
 	if !ok {
 		return object{}, failed(nfs3.StatusBadhandle) // RFC 1813 §2.6: not a handle of this server
 	}
-	for _, path := range s.table.paths(ino, gen) {
+	paths, confirmed := s.table.paths(ino, gen)
+	for _, path := range paths {
 		st, err := s.lstat(path)
 		switch {
 		case gone(err):
@@ -64,12 +80,31 @@ func (s *Server) object(h *nfs3.Handle) (object, error) {
 		case err != nil:
 			return object{}, err
 		}
-		if now := s.generation(path); st.dev == s.dev && st.ino() == ino && (now == 0 || now == gen) {
+		same := confirmed != nfs3.Time{} && confirmed == st.attr.Ctime
+		if st.dev == s.dev && st.ino() == ino && (same || s.confirm(path, gen, &st)) {
 			return object{path, st}, nil
 		}
 	}
 	return object{}, failed(nfs3.StatusStale)
 }
+
+// confirm reports whether a file has a generation, and notes the time of the file's last change if
+// that is in the past. A later file with the inode number has a later time, so a file with the time
+// noted is the same one, and needs no further system call.
+func (s *Server) confirm(path string, gen uint64, st *stat) bool {
+	now := s.generation(path)
+	if now != 0 && now != gen {
+		return false
+	}
+	if settled(st.attr.Ctime, time.Now()) {
+		s.table.confirm(st.ino(), gen, st.attr.Ctime)
+	}
+	return true
+}
+
+// settled reports whether a change is so long ago that a later one has a later time, although file
+// systems count in ticks of milliseconds, some in seconds.
+func settled(change nfs3.Time, now time.Time) bool { return int64(change.Seconds)+1 < now.Unix() }
 
 // refresh gets the attributes of an object again, with the lock of its inode held: another call may
 // have changed them before.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
@@ -84,6 +85,38 @@ func TestReusedInode(t *testing.T) {
 		_, code = c.attr(t, old)
 		want(t, "GETATTR of the removed file", code, nfs3.StatusStale)
 		want(t, "REMOVE", c.remove(t, c.root, "file"), nfs3.StatusOK)
+	}
+}
+
+// A local program removes a file and makes another one of the same name, at once or after the
+// generation of the file was noted.
+func TestLocalReuse(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	name := filepath.Join(e.dir, "file")
+	for i := range 50 {
+		old, code := c.create(t, c.root, "file")
+		want(t, "CREATE", code, nfs3.StatusOK)
+		_, code = c.attr(t, old)
+		want(t, "GETATTR", code, nfs3.StatusOK)
+		for i == 0 && !e.server.Confirmed(old.Data) { // the time of its change has to pass
+			_, code = c.attr(t, old)
+			want(t, "GETATTR", code, nfs3.StatusOK)
+		}
+		check(t, os.Remove(name))
+		check(t, os.WriteFile(name, nil, 0o644))
+		_, code = c.attr(t, old)
+		want(t, "GETATTR of the removed file", code, nfs3.StatusStale)
+		check(t, os.Remove(name))
+	}
+}
+
+// A change is noted only if no later one can have the same time, in whole seconds.
+func TestSettled(t *testing.T) {
+	for now, settled := range map[int64]bool{999: false, 1000: false, 1001: false, 1002: true, 5000: true} {
+		if got := nfsd.Settled(nfs3.Time{Seconds: 1000, Nseconds: 999_999_999}, time.Unix(now, 0)); got != settled {
+			t.Errorf("at %d: %v, want %v", now, got, settled)
+		}
 	}
 }
 
@@ -217,4 +250,30 @@ func FuzzHandle(f *testing.F) {
 			t.Errorf("%x: %v", h, ok)
 		}
 	})
+}
+
+// A configuration that cannot be served is refused before a state directory is made.
+func TestRefusedConfig(t *testing.T) {
+	base := t.TempDir()
+	state, file := filepath.Join(base, "state"), filepath.Join(base, "file")
+	check(t, os.WriteFile(file, nil, 0o600))
+	for _, test := range []struct {
+		cfg  nfsd.Config
+		text string
+	}{
+		{nfsd.Config{Dir: filepath.Join(base, "none"), State: state}, "no such file"},
+		{nfsd.Config{Dir: file, State: state}, "expected a directory"},
+		{nfsd.Config{Dir: base, State: state, Export: "export"}, "begins with /"},
+	} {
+		s, err := nfsd.New(test.cfg)
+		if err == nil {
+			check(t, s.Close())
+		}
+		if err == nil || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%+v: %v, expected an error with %q", test.cfg, err, test.text)
+		}
+		if _, err := os.Stat(state); !os.IsNotExist(err) {
+			t.Errorf("%+v: the state directory exists: %v", test.cfg, err)
+		}
+	}
 }

@@ -213,7 +213,7 @@ func TestExtremes(t *testing.T) {
 	// A file of another type.
 	for kind, code := range map[nfs3.FileType]nfs3.Status{
 		nfs3.FileTypeReg: nfs3.StatusBadtype, nfs3.FileTypeDir: nfs3.StatusBadtype, nfs3.FileTypeLnk: nfs3.StatusBadtype,
-		nfs3.FileTypeChr: nfs3.StatusNotsupp, nfs3.FileTypeBlk: nfs3.StatusNotsupp,
+		nfs3.FileTypeChr: nfs3.StatusPerm, nfs3.FileTypeBlk: nfs3.StatusPerm,
 		nfs3.FileTypeFifo: nfs3.StatusOK, nfs3.FileTypeSock: nfs3.StatusOK,
 	} {
 		res, err := c.MkNod(ctx, &nfs3.MkNodArgs{Where: c.at(c.root, "node"+kind.String()), What: nfs3.MkNodData{Type: kind}})

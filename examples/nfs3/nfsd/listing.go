@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 )
@@ -59,6 +60,9 @@ func readDir(dir *os.File, cookie uint64, f func(name string, ino, next uint64) 
 	return !more, nil
 }
 
-// special makes a named pipe or a socket. Package syscall cannot make one in an open directory on
-// this system.
-func special(*os.File, string, nfs3.FileType) error { return failed(nfs3.StatusNotsupp) }
+// special makes a named pipe, a socket or a device. Package syscall cannot make one in an open
+// directory on this system.
+func special(*os.File, string, *nfs3.MkNodData) error { return failed(nfs3.StatusNotsupp) }
+
+// linkTimes sets the times of a symbolic link, which package syscall cannot do on this system.
+func linkTimes(*os.File, string, time.Time, time.Time) error { return failed(nfs3.StatusNotsupp) }

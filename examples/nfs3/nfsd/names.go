@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -62,29 +63,57 @@ func (s *Server) change(r *rpc.Request, where *nfs3.DirOpArgs, f func(c *caller,
 		return wcc, nil, refused
 	}
 	s.tree.Lock()
-	stored, err := func() (*os.File, error) {
+	err = func() error {
 		defer s.tree.Unlock()
 		dir, err := s.directory(&where.Dir)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer s.wcc(dir, &wcc)()
 		if s.cfg.ReadOnly {
-			return nil, failed(nfs3.StatusRofs)
+			return failed(nfs3.StatusRofs)
 		}
 		if err := checkName(string(where.Name)); err != nil {
-			return nil, err
+			return err
 		}
 		if err := c.mayChange(&dir.attr); err != nil {
-			return nil, err
+			return err
 		}
-		f := f(c, dir, string(where.Name))
-		if f != nil || s.cfg.Async {
-			return nil, f
+		if err := s.willChange(c, dir.path); err != nil {
+			return err
 		}
-		return s.root.Open(dir.path)
+		return f(c, dir, string(where.Name))
 	}()
-	return wcc, errors.Join(err, s.storeDirs(stored)), nil
+	return wcc, s.storeChanged(c, err), nil
+}
+
+// willChange opens directories that a call is going to change, to store them after it: the change
+// must not be made if the answer is that it failed.
+func (s *Server) willChange(c *caller, dirs ...string) error {
+	if s.cfg.Async {
+		return nil
+	}
+	for _, path := range dirs {
+		dir, err := s.root.Open(path)
+		if err != nil {
+			return err
+		}
+		c.changed = append(c.changed, dir)
+	}
+	return nil
+}
+
+// storeChanged waits until the files and directories that a call has changed are on the disk, and
+// closes them. It stores nothing if err, the result of the call, is an error. The caller holds no
+// lock, so that other calls go on meanwhile.
+func (s *Server) storeChanged(c *caller, err error) error {
+	for _, f := range c.changed {
+		if err == nil && !s.cfg.Async {
+			err = s.store(f)
+		}
+		err = errors.Join(err, f.Close())
+	}
+	return err
 }
 
 // wcc sets the attributes of an object before a change, and returns a function that sets those
@@ -98,28 +127,17 @@ func (s *Server) wcc(o object, wcc *nfs3.WccData) func() {
 	}
 }
 
-// storeDirs waits until directories are on the disk, and closes them. nil stands for none.
-func (s *Server) storeDirs(dirs ...*os.File) error {
-	var errs []error
-	for _, dir := range dirs {
-		if dir != nil {
-			errs = append(errs, s.store(dir), dir.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // made is the result of the procedures that make an object: these have types of one form.
 type made = nfs3.CreateResOK
 
 // make makes an object by f, and gives it attributes, of which mode is the default.
-func (s *Server) make(r *rpc.Request, where *nfs3.DirOpArgs, a *nfs3.SetAttr, mode nfs3.Mode, f func(p string) error) (m made, code nfs3.Status, refused error) {
+func (s *Server) make(r *rpc.Request, where *nfs3.DirOpArgs, a *nfs3.SetAttr, mode nfs3.Mode, f func(c *caller, p string) error) (m made, code nfs3.Status, refused error) {
 	wcc, err, refused := s.change(r, where, func(c *caller, dir object, name string) error {
 		if dots(name) {
 			return failed(nfs3.StatusExist)
 		}
 		p := path.Join(dir.path, name)
-		if err := f(p); err != nil {
+		if err := f(c, p); err != nil {
 			return err
 		}
 		return s.finish(c, dir, name, a, mode, &m)
@@ -132,10 +150,13 @@ func (s *Server) make(r *rpc.Request, where *nfs3.DirOpArgs, a *nfs3.SetAttr, mo
 // removed again.
 func (s *Server) finish(c *caller, dir object, name string, a *nfs3.SetAttr, mode nfs3.Mode, m *made) error {
 	o, err := s.created(c, dir, name, a, mode)
+	if err == nil {
+		err = s.found(dir, o, name, m)
+	}
 	if err != nil {
 		return errors.Join(err, s.root.Remove(path.Join(dir.path, name)))
 	}
-	return s.found(dir, o, name, m)
+	return nil
 }
 
 // found sets the result to an object.
@@ -148,7 +169,7 @@ func (s *Server) found(dir, o object, name string, m *made) error {
 
 // MkDir implements nfs3rpc.Server.
 func (s *Server) MkDir(r *rpc.Request, args *nfs3.MkDirArgs, res *nfs3.MkDirRes) error {
-	m, code, refused := s.make(r, &args.Where, &args.Attributes, 0o700, func(p string) error { return s.root.Mkdir(p, 0o700) })
+	m, code, refused := s.make(r, &args.Where, &args.Attributes, 0o700, func(_ *caller, p string) error { return s.root.Mkdir(p, 0o700) })
 	res.Status, res.OK, res.Fail.DirWcc = code, nfs3.MkDirResOK(m), m.DirWcc
 	return refused
 }
@@ -157,7 +178,7 @@ func (s *Server) MkDir(r *rpc.Request, args *nfs3.MkDirArgs, res *nfs3.MkDirRes)
 // not.
 func (s *Server) SymLink(r *rpc.Request, args *nfs3.SymLinkArgs, res *nfs3.SymLinkRes) error {
 	to := string(args.SymLink.Path)
-	m, code, refused := s.make(r, &args.Where, &args.SymLink.Attributes, 0o777, func(p string) error {
+	m, code, refused := s.make(r, &args.Where, &args.SymLink.Attributes, 0o777, func(_ *caller, p string) error {
 		if len(to) > maxLink {
 			return failed(nfs3.StatusNametoolong)
 		}
@@ -167,22 +188,22 @@ func (s *Server) SymLink(r *rpc.Request, args *nfs3.SymLinkArgs, res *nfs3.SymLi
 	return refused
 }
 
-// MkNod implements nfs3rpc.Server. It makes named pipes and sockets, and no devices.
+// MkNod implements nfs3rpc.Server. Only root makes devices.
 func (s *Server) MkNod(r *rpc.Request, args *nfs3.MkNodArgs, res *nfs3.MkNodRes) error {
-	m, code, refused := s.make(r, &args.Where, &args.What.PipeAttributes, 0o600, func(p string) error {
-		switch args.What.Type {
-		case nfs3.FileTypeFifo, nfs3.FileTypeSock:
-		case nfs3.FileTypeChr, nfs3.FileTypeBlk:
-			return failed(nfs3.StatusNotsupp)
-		default:
+	what := &args.What
+	device := what.Type == nfs3.FileTypeChr || what.Type == nfs3.FileTypeBlk
+	set := &what.PipeAttributes
+	if device {
+		set = &what.Device.DevAttributes
+	}
+	m, code, refused := s.make(r, &args.Where, set, 0o600, func(c *caller, p string) error {
+		switch {
+		case device && !c.root:
+			return failed(nfs3.StatusPerm)
+		case !device && what.Type != nfs3.FileTypeFifo && what.Type != nfs3.FileTypeSock:
 			return failed(nfs3.StatusBadtype) // RFC 1813 §3.3.11
 		}
-		dir, err := s.root.Open(path.Dir(p))
-		if err != nil {
-			return err
-		}
-		defer dir.Close()
-		return special(dir, path.Base(p), args.What.Type)
+		return s.within(p, func(dir *os.File, name string) error { return special(dir, name, what) })
 	})
 	res.Status, res.OK, res.Fail.DirWcc = code, nfs3.MkNodResOK(m), m.DirWcc
 	return refused
@@ -232,7 +253,8 @@ func (s *Server) remove(c *caller, dir object, name string, directory bool) erro
 	if err := s.root.Remove(o.path); err != nil {
 		return err
 	}
-	return s.table.remove(o.ino(), dir.ino(), name)
+	s.table.remove(o.ino(), dir.ino(), name)
+	return nil
 }
 
 // Rename implements nfs3rpc.Server.
@@ -242,47 +264,47 @@ func (s *Server) Rename(r *rpc.Request, args *nfs3.RenameArgs, res *nfs3.RenameR
 		return err
 	}
 	s.tree.Lock()
-	stored, err := s.rename(c, args, &res.OK)
+	err = s.rename(c, args, &res.OK)
 	s.tree.Unlock()
-	res.Status = status(errors.Join(err, s.storeDirs(stored...)))
+	res.Status = status(s.storeChanged(c, err))
 	res.Fail = nfs3.RenameResFail(res.OK)
 	return nil
 }
 
-// rename renames an object, and returns the directories to store.
-func (s *Server) rename(c *caller, args *nfs3.RenameArgs, ok *nfs3.RenameResOK) (stored []*os.File, err error) {
+// rename renames an object.
+func (s *Server) rename(c *caller, args *nfs3.RenameArgs, ok *nfs3.RenameResOK) error {
 	from, err := s.directory(&args.From.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer s.wcc(from, &ok.FromdirWcc)()
 	to, err := s.directory(&args.To.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer s.wcc(to, &ok.TodirWcc)()
 	if s.cfg.ReadOnly {
-		return nil, failed(nfs3.StatusRofs)
+		return failed(nfs3.StatusRofs)
 	}
 	oldName, newName := string(args.From.Name), string(args.To.Name)
 	for _, name := range []string{oldName, newName} {
 		if err := checkName(name); err != nil {
-			return nil, err
+			return err
 		}
 		if dots(name) {
-			return nil, failed(nfs3.StatusInval) // RFC 1813 §3.3.14
+			return failed(nfs3.StatusInval) // RFC 1813 §3.3.14
 		}
 	}
 	o, err := s.child(from, oldName)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.mayRemove(&from.attr, &o.attr); err != nil {
-		return nil, err
+		return err
 	}
 	if o.attr.Type == nfs3.FileTypeDir && from.ino() != to.ino() {
 		if err := c.need(&o.attr, mayWrite); err != nil { // its ".." changes
-			return nil, err
+			return err
 		}
 	}
 	target, err := s.child(to, newName)
@@ -294,26 +316,37 @@ func (s *Server) rename(c *caller, args *nfs3.RenameArgs, ok *nfs3.RenameResOK) 
 		err = c.mayChange(&to.attr)
 	}
 	if err != nil || exists && target.ino() == o.ino() {
-		return nil, err // two names of one file stay as they are (RFC 1813 §3.3.14)
+		return err // two names of one file stay as they are (RFC 1813 §3.3.14)
+	}
+	if err := s.willChange(c, from.path, to.path); err != nil {
+		return err
+	}
+	if exists && o.attr.Type == nfs3.FileTypeDir && target.attr.Type == nfs3.FileTypeDir {
+		if err := s.makeWay(o, target); err != nil {
+			return err
+		}
 	}
 	if err := s.root.Rename(o.path, target.path); err != nil {
-		return nil, err
+		return err
 	}
 	if exists {
-		err = s.table.remove(target.ino(), to.ino(), newName)
+		s.table.remove(target.ino(), to.ino(), newName)
 	}
-	err = errors.Join(err, s.table.move(o.ino(), from.ino(), oldName, to.ino(), newName))
-	if s.cfg.Async {
-		return nil, err
+	s.table.move(o.ino(), from.ino(), oldName, to.ino(), newName)
+	return nil
+}
+
+// makeWay removes the empty directory in whose place another one comes: os.Root does not rename
+// onto directories.
+func (s *Server) makeWay(o, target object) error {
+	if strings.HasPrefix(target.path, o.path+"/") {
+		return failed(nfs3.StatusInval)
 	}
-	for _, p := range []string{path.Dir(o.path), path.Dir(target.path)} {
-		dir, failure := s.root.Open(p)
-		if failure == nil {
-			stored = append(stored, dir)
-		}
-		err = errors.Join(err, failure)
+	err := s.root.Remove(target.path)
+	if status(err) == nfs3.StatusNotempty {
+		err = failed(nfs3.StatusExist) // RFC 1813 §3.3.14
 	}
-	return stored, err
+	return err
 }
 
 // Link implements nfs3rpc.Server.
@@ -338,7 +371,10 @@ func (s *Server) Link(r *rpc.Request, args *nfs3.LinkArgs, res *nfs3.LinkRes) er
 			res.OK.FileAttributes = o.after()
 			_, err = s.handle(dir, o, name)
 		}
-		return err
+		if err != nil {
+			return errors.Join(err, s.root.Remove(path.Join(dir.path, name)))
+		}
+		return nil
 	})
 	res.Status = status(err)
 	res.OK.LinkdirWcc = wcc

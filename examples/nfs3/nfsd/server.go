@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +51,10 @@ type Config struct {
 	// begin, with NFS3ERR_BAD_COOKIE. By default the listing goes on: entries that stay are listed
 	// once.
 	StrictCookies bool
+
+	// Logger receives an error when the table of handles cannot be written, because the disk of
+	// State is full, and a line when it can be again. If nil, the default is slog.Default.
+	Logger *slog.Logger
 }
 
 // Server is an NFS server of one directory. It implements nfs3rpc.Server. All methods are safe for
@@ -62,6 +67,7 @@ type Server struct {
 	owner uint32   // the user of the process
 	table *table
 	verf  atomic.Pointer[nfs3.WriteVerf]
+	sync  func(*os.File) error // (*os.File).Sync, except in tests
 
 	// tree is locked for writing while names change, and for reading by all other calls, except
 	// while they wait for a disk to read or store data. So a path stays valid during a call, and
@@ -69,6 +75,9 @@ type Server struct {
 	tree sync.RWMutex
 	// inodes does the same for changes of a file, by inode number.
 	inodes [64]sync.Mutex
+	// stores serializes store for a file, by inode number: the system reports a failure only to
+	// those that have the file open. A COMMIT that opens it later must see the changed verifier.
+	stores [64]sync.Mutex
 
 	buffers sync.Pool // of *[]byte, for READ
 	mounts  mounts
@@ -78,9 +87,15 @@ var _ nfs3rpc.Server = (*Server)(nil)
 
 // New returns a Server. The caller must Close it, after the carriers that call it.
 func New(cfg Config) (_ *Server, err error) {
-	s := &Server{cfg: cfg}
+	s := &Server{cfg: cfg, sync: (*os.File).Sync}
 	if s.cfg.Export == "" {
 		s.cfg.Export = "/export"
+	}
+	if s.cfg.Logger == nil {
+		s.cfg.Logger = slog.Default()
+	}
+	if s.cfg.Export[0] != '/' {
+		return nil, fmt.Errorf("nfsd: found export %.64q, expected a path that begins with /", s.cfg.Export)
 	}
 	if s.cfg.AnonUID == 0 {
 		s.cfg.AnonUID = 65534
@@ -91,6 +106,11 @@ func New(cfg Config) (_ *Server, err error) {
 	if uid := os.Geteuid(); uid != 0 {
 		s.owner, s.cfg.AllowRoot = uint32(uid), false
 		s.cfg.AnonUID, s.cfg.AnonGID = uint32(uid), uint32(os.Getegid())
+	}
+	if info, err := os.Stat(cfg.Dir); err != nil { // before the state directory is made
+		return nil, fmt.Errorf("nfsd: the directory to serve: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("nfsd: found the file %s, expected a directory to serve", cfg.Dir)
 	}
 	if err := os.MkdirAll(cfg.State, 0o700); err != nil {
 		return nil, err
@@ -114,7 +134,7 @@ func New(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.dev = st.dev
-	if s.table, err = openTable(cfg.State, st.ino(), s.generation(".")); err != nil {
+	if s.table, err = openTable(cfg.State, st.ino(), s.generation("."), s.cfg.Logger); err != nil {
 		return nil, err
 	}
 	s.newVerf()
@@ -165,6 +185,12 @@ func (s *Server) Handler() oncrpc.Handler {
 	return replycache.New(rpc.NewHandler(nil, nfs3rpc.NewService(s), mount3rpc.NewService(mountServer{s})), nil)
 }
 
+// MountHandler returns a handler of MOUNT alone, for carriers over which NFS does not go: UDP. Its
+// calls may be executed twice, so there is no reply cache.
+func (s *Server) MountHandler() oncrpc.Handler {
+	return rpc.NewHandler(nil, mount3rpc.NewService(mountServer{s}))
+}
+
 // newVerf changes the write verifier. Clients then send again all data that is not committed
 // (RFC 1813 §3.3.7).
 func (s *Server) newVerf() {
@@ -176,8 +202,14 @@ func (s *Server) newVerf() {
 // store waits until a file or directory is on the disk. After a failure the system may have
 // discarded data of UNSTABLE WRITEs, so the verifier changes.
 func (s *Server) store(f *os.File) error {
-	err := f.Sync()
+	st, err := fstat(f)
 	if err != nil {
+		return err
+	}
+	lock := &s.stores[st.ino()%uint64(len(s.stores))]
+	lock.Lock()
+	defer lock.Unlock()
+	if err = s.sync(f); err != nil {
 		s.newVerf()
 	}
 	return err

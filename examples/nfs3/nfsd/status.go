@@ -42,11 +42,11 @@ var errnos = []struct {
 
 // status returns the status of an error, NFS3_OK for nil.
 func status(err error) nfs3.Status {
-	var f failed
-	switch {
-	case err == nil:
+	if err == nil {
 		return nfs3.StatusOK
-	case errors.As(err, &f):
+	}
+	var f failed
+	if errors.As(err, &f) {
 		return nfs3.Status(f)
 	}
 	for _, e := range errnos {
@@ -67,8 +67,11 @@ func status(err error) nfs3.Status {
 // without a number is os.Root's: a symbolic link that leads out of the export is in place of a
 // directory.
 func gone(err error) bool {
+	if err == nil {
+		return false
+	}
 	var errno syscall.Errno
-	return err != nil && (!errors.As(err, &errno) || errors.Is(err, fs.ErrNotExist) ||
+	return (!errors.As(err, &errno) || errors.Is(err, fs.ErrNotExist) ||
 		errno == syscall.ENOTDIR || errno == syscall.ELOOP)
 }
 

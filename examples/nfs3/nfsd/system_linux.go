@@ -102,13 +102,40 @@ func readDir(dir *os.File, cookie uint64, f func(name string, ino, next uint64) 
 	}
 }
 
-// special makes a named pipe or a socket in a directory.
-func special(dir *os.File, name string, t nfs3.FileType) error {
-	mode := uint32(syscall.S_IFIFO)
-	if t == nfs3.FileTypeSock {
-		mode = syscall.S_IFSOCK
+// special makes a named pipe, a socket or a device in a directory.
+func special(dir *os.File, name string, what *nfs3.MkNodData) error {
+	kinds := map[nfs3.FileType]uint32{
+		nfs3.FileTypeFifo: syscall.S_IFIFO, nfs3.FileTypeSock: syscall.S_IFSOCK,
+		nfs3.FileTypeChr: syscall.S_IFCHR, nfs3.FileTypeBlk: syscall.S_IFBLK,
 	}
-	return os.NewSyscallError("mknodat", syscall.Mknodat(int(dir.Fd()), name, mode|0o600, 0))
+	major, minor := what.Device.Spec.Specdata1, what.Device.Spec.Specdata2
+	if major >= 1<<12 || minor >= 1<<20 { // as mknod(2) of Linux has them
+		return failed(nfs3.StatusInval)
+	}
+	dev := minor&0xff | major<<8 | minor&^0xff<<12
+	return os.NewSyscallError("mknodat", syscall.Mknodat(int(dir.Fd()), name, kinds[what.Type]|0o600, int(dev)))
+}
+
+// linkTimes sets the times of a symbolic link in a directory, by utimensat(2). The zero time stands
+// for no change.
+func linkTimes(dir *os.File, name string, atime, mtime time.Time) error {
+	p, err := syscall.BytePtrFromString(name)
+	if err != nil {
+		return err
+	}
+	const omit, noFollow = 1<<30 - 2, 0x100 // UTIME_OMIT, AT_SYMLINK_NOFOLLOW
+	times := [2]syscall.Timespec{{Nsec: omit}, {Nsec: omit}}
+	for i, at := range []time.Time{atime, mtime} {
+		if !at.IsZero() {
+			times[i] = syscall.NsecToTimespec(at.UnixNano())
+		}
+	}
+	_, _, errno := syscall.Syscall6(syscall.SYS_UTIMENSAT, dir.Fd(), uintptr(unsafe.Pointer(p)),
+		uintptr(unsafe.Pointer(&times)), noFollow, 0, 0)
+	if errno != 0 {
+		return os.NewSyscallError("utimensat", errno)
+	}
+	return nil
 }
 
 // space returns the space of the file system.

@@ -2,6 +2,7 @@ package nfsd
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
@@ -9,11 +10,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 )
 
 const (
@@ -29,12 +33,17 @@ const (
 // in a crash of its own: the handles of these lines are then stale.
 type table struct {
 	mu      sync.Mutex
-	key     []byte // of the handles
-	root    uint64 // inode number of the export
+	key     []byte    // of the handles
+	macs    sync.Pool // of *keyed
+	root    uint64    // inode number of the export
 	entries map[uint64]*entry
 	name    string
-	log     *os.File // of that name
-	lines   int      // of log
+	log     *os.File        // of that name
+	lines   int             // of log
+	enough  int             // lines before log is written again, if there was no space for that
+	late    map[uint64]bool // files whose lines log lacks, because the disk was full
+	logger  *slog.Logger
+	failing bool // the last line could not be written, and logger knows
 	lock    *os.File
 }
 
@@ -44,6 +53,8 @@ type entry struct {
 	Gen    uint64  // distinguishes files that have the inode number one after the other
 	Places []place `json:",omitempty"` // newest first; a directory has one, the export none
 	Key    []byte  `json:",omitempty"` // of the handles; only in the line of the export, the first
+
+	confirmed nfs3.Time // of the last change of the file that is known to have Gen; zero: none
 }
 
 // place is a name in a directory.
@@ -53,8 +64,8 @@ type place struct {
 }
 
 // openTable reads the table of a state directory, or makes one if it has none for this export.
-func openTable(state string, root, gen uint64) (_ *table, err error) {
-	t := &table{root: root, entries: map[uint64]*entry{}}
+func openTable(state string, root, gen uint64, logger *slog.Logger) (_ *table, err error) {
+	t := &table{root: root, entries: map[uint64]*entry{}, late: map[uint64]bool{}, logger: logger}
 	if t.lock, err = lockFile(filepath.Join(state, "lock")); err != nil {
 		return nil, fmt.Errorf("nfsd: state directory %s: %w: is another server using it?", state, err)
 	}
@@ -120,13 +131,17 @@ func (t *table) rewrite() error {
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(t.writeAll(log), os.Rename(t.name+".new", t.name)); err != nil {
-		return errors.Join(err, log.Close())
+	if err = t.writeAll(log); err == nil {
+		err = os.Rename(t.name+".new", t.name)
+	}
+	if err != nil { // the old file stays, and the new one takes no space
+		return errors.Join(err, log.Close(), os.Remove(t.name+".new"))
 	}
 	if t.log != nil {
 		err = t.log.Close()
 	}
-	t.log, t.lines = log, len(t.entries)
+	t.log, t.lines, t.enough = log, len(t.entries), 0
+	clear(t.late)
 	return err
 }
 
@@ -135,34 +150,76 @@ func (t *table) writeAll(log *os.File) error {
 	lines := json.NewEncoder(w)
 	first := *t.entries[t.root]
 	first.Key = t.key
-	err := lines.Encode(&first)
+	if err := lines.Encode(&first); err != nil {
+		return err
+	}
 	for ino, e := range t.entries {
-		if ino != t.root {
-			err = errors.Join(err, lines.Encode(e))
+		if ino == t.root {
+			continue
+		}
+		if err := lines.Encode(e); err != nil {
+			return err
 		}
 	}
-	return errors.Join(err, w.Flush(), log.Sync())
+	return errors.Join(w.Flush(), log.Sync())
 }
 
 func (t *table) close() error {
 	var err error
+	if len(t.late) > 0 {
+		err = t.append()
+	}
 	if t.log != nil {
-		err = t.log.Close()
+		err = errors.Join(err, t.log.Close())
 	}
 	return errors.Join(err, t.lock.Close())
 }
 
-// record appends an entry to the file. With twice as many lines as entries, it is written again, so
-// that a client that renames a file all the time fills no disk.
-func (t *table) record(e *entry) error {
-	if t.lines++; t.lines > 2*len(t.entries)+minLines {
-		return t.rewrite()
+// record writes what the table has of a file to the log. With twice as many lines as entries, the
+// log is written again, so that a client that renames a file all the time fills no disk.
+func (t *table) record(ino uint64) error {
+	if t.lines > max(t.enough, 2*len(t.entries)+minLines) {
+		if t.rewrite() == nil {
+			return nil
+		}
+		t.enough = 2 * t.lines // the disk has no space for a second copy, but perhaps for lines
 	}
-	line, err := json.Marshal(e)
-	if err == nil {
-		_, err = t.log.Write(append(line, '\n'))
+	t.late[ino] = true
+	err := t.append()
+	if failing := err != nil; failing != t.failing {
+		t.failing = failing
+		if failing {
+			t.logger.Error("nfsd: the table of handles cannot be written: files get no new handles", "file", t.name, "err", err)
+		} else {
+			t.logger.Info("nfsd: the table of handles can be written again", "file", t.name)
+		}
 	}
 	return err
+}
+
+// append appends the lines that the log lacks. If it fails, the log is as before.
+func (t *table) append() error {
+	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
+	for ino := range t.late {
+		e := t.entries[ino]
+		if e == nil {
+			e = &entry{Ino: ino} // without places: removed
+		}
+		if err := lines.Encode(e); err != nil {
+			return err
+		}
+	}
+	end, err := t.log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if _, err := t.log.Write(text.Bytes()); err != nil { // a part of it, if the disk fills
+		return errors.Join(err, t.log.Truncate(end))
+	}
+	t.lines += len(t.late)
+	clear(t.late)
+	return nil
 }
 
 // known returns a generation for a handle: the system's, or a random one if the system has none.
@@ -176,19 +233,22 @@ func known(gen uint64) uint64 {
 }
 
 // add notes that a file has a name, and returns its generation. gen is the system's, 0 if it has
-// none. links is true if the file may have further names.
+// none. links is true if the file may have further names. After an error nothing is noted: a handle
+// must be in the file.
 func (t *table) add(ino, gen uint64, links bool, dir uint64, name string) (uint64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if ino == t.root {
 		return t.entries[ino].Gen, nil
 	}
-	e, at := t.entries[ino], place{dir, []byte(name)}
+	old, at := t.entries[ino], place{dir, []byte(name)}
+	e := &entry{Ino: ino}
 	switch {
-	case e != nil && (gen == 0 || e.Gen == gen):
-		if e.has(at) && (links || len(e.Places) == 1) {
-			return e.Gen, nil
+	case old != nil && (gen == 0 || old.Gen == gen):
+		if old.has(at) && (links || len(old.Places) == 1) {
+			return old.Gen, nil
 		}
+		e.Gen, e.Places = old.Gen, slices.Clone(old.Places)
 		// The file has moved, or has one more name. Without generations it may be another file.
 		if gen == 0 && !links {
 			e.Gen = known(0)
@@ -197,56 +257,66 @@ func (t *table) add(ino, gen uint64, links bool, dir uint64, name string) (uint6
 			e.Places = nil
 		}
 	default:
-		e = &entry{Ino: ino, Gen: known(gen)}
-		t.entries[ino] = e
+		e.Gen = known(gen)
 	}
 	e.remove(at)
 	e.Places = slices.Insert(e.Places, 0, at)
 	e.Places = e.Places[:min(len(e.Places), maxPlaces)]
-	return e.Gen, t.record(e)
+	t.entries[ino] = e
+	err := t.record(ino)
+	switch {
+	case err == nil:
+	case old == nil:
+		delete(t.entries, ino)
+		delete(t.late, ino)
+	default:
+		t.entries[ino] = old
+	}
+	return e.Gen, err
 }
 
-// move notes that a file has another name instead of one that it had.
-func (t *table) move(ino, fromDir uint64, from string, toDir uint64, to string) error {
+// move notes that a file has another name instead of one that it had. That has happened, so it
+// cannot fail: if the disk is full, the log follows when there is space.
+func (t *table) move(ino, fromDir uint64, from string, toDir uint64, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entries[ino]
 	if e == nil || !e.has(place{fromDir, []byte(from)}) {
-		return nil
+		return
 	}
 	at := place{toDir, []byte(to)}
 	e.remove(place{fromDir, []byte(from)})
 	e.remove(at)
 	e.Places = slices.Insert(e.Places, 0, at)
-	return t.record(e)
+	_ = t.record(ino) // else it is late
 }
 
-// remove notes that a file has lost a name.
-func (t *table) remove(ino, dir uint64, name string) error {
+// remove notes that a file has lost a name, as move does.
+func (t *table) remove(ino, dir uint64, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entries[ino]
 	if e == nil || !e.has(place{dir, []byte(name)}) {
-		return nil
+		return
 	}
 	e.remove(place{dir, []byte(name)})
 	if len(e.Places) == 0 {
 		delete(t.entries, ino)
 	}
-	return t.record(e)
+	_ = t.record(ino) // else it is late
 }
 
-// paths returns the paths that a file had when it was seen last. There are none if no handle was
-// issued for the file, or for the file of this generation.
-func (t *table) paths(ino, gen uint64) []string {
+// paths returns the paths that a file had when it was seen last, and the time that confirm noted.
+// There are none if no handle was issued for the file, or for the file of this generation.
+func (t *table) paths(ino, gen uint64) ([]string, nfs3.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entries[ino]
 	if e == nil || e.Gen != gen {
-		return nil
+		return nil, nfs3.Time{}
 	}
 	if ino == t.root {
-		return []string{"."}
+		return []string{"."}, e.confirmed
 	}
 	var paths []string
 	for _, at := range e.Places {
@@ -254,7 +324,16 @@ func (t *table) paths(ino, gen uint64) []string {
 			paths = append(paths, path)
 		}
 	}
-	return paths
+	return paths, e.confirmed
+}
+
+// confirm notes the time of the last change of a file that has a generation.
+func (t *table) confirm(ino, gen uint64, changed nfs3.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.entries[ino]; e != nil && e.Gen == gen {
+		e.confirmed = changed
+	}
 }
 
 // path returns the path of a place.

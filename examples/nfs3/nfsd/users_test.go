@@ -119,21 +119,3 @@ func TestModeBits(t *testing.T) {
 		t.Errorf("the mode is %o after a write", a.Mode)
 	}
 }
-
-// A server that is not root writes a file whose mode forbids it, as a program does that made the
-// file with this mode and has it open.
-func TestReadOnlyFileOfOwner(t *testing.T) {
-	e := newExport(t, nfsd.Config{Async: true})
-	c := e.client(t, auth(t, 1000, 1000))
-	how := nfs3.CreateHow{ObjAttributes: nfs3.SetAttr{Mode: nfs3.SetMode{SetIt: true, Mode: 0o444}}}
-	res, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(c.root, "file"), How: how})
-	check(t, err)
-	file := res.OK.Obj.Handle
-	want(t, "WRITE", c.write(t, file, 0, []byte("data"), 0).Status, nfs3.StatusOK)
-	commit, err := c.Commit(t.Context(), &nfs3.CommitArgs{File: file})
-	check(t, err)
-	want(t, "COMMIT", commit.Status, nfs3.StatusOK)
-	if a, _ := c.attr(t, file); a.Mode != 0o444 || a.Size != 4 {
-		t.Errorf("mode %o, %d bytes", a.Mode, a.Size)
-	}
-}

@@ -30,8 +30,8 @@ func TestCrash(t *testing.T) {
 	check(t, os.Mkdir(dir, 0o777))
 	check(t, os.Chmod(dir, 0o777))
 	run := func(f func(m *mount3rpc.Client, c *nfs3rpc.Client)) {
-		cmd := exec.Command(program, "-tcp", "127.0.0.1:0", "-rdma", "", dir)
-		ready := begin(t, cmd)
+		cmd := exec.Command(program, "-tcp", "127.0.0.1:0", "-rdma", "", "-portmap", "off", dir)
+		ready := begin(t, cmd, os.Stderr)
 		defer func() {
 			check(t, cmd.Process.Kill())
 			_ = cmd.Wait() // killed

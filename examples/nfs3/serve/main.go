@@ -1,8 +1,9 @@
-// Command serve serves a directory by NFS version 3, over TCP and over RDMA at once.
-// docs/nfs-server.md explains it; package nfsd lists what it leaves out.
+// Command serve serves a directory by NFS version 3, over TCP and over RDMA at once. MOUNT and the
+// port mapper are served over TCP and UDP, so that clients find the rest. docs/nfs-server.md
+// explains it; package nfsd lists what it leaves out.
 //
 //	go run ./examples/nfs3/serve -state /var/lib/nfs3 /srv/data &
-//	mount -t nfs -o vers=3,nolock,port=2049,mountport=2049,tcp 127.0.0.1:/export /mnt
+//	mount -t nfs -o nolock 127.0.0.1:/export /mnt
 package main
 
 import (
@@ -14,50 +15,62 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
+	"github.com/rpcrdma/rpcrdma/examples/nfs3/internal/provider"
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
+	"github.com/rpcrdma/rpcrdma/gen/mount3"
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
-	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
 )
 
 // options are the flags.
 type options struct {
-	tcp, rdma, provider string
+	tcp, rdma, provider, portmap string
+	calls, json                  bool
 	nfsd.Config
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.tcp, "tcp", "localhost:2049", "`address` for NFS and MOUNT over TCP")
-	flag.StringVar(&o.rdma, "rdma", "localhost:20049", "`address` for NFS over RDMA; empty for none")
+	flag.StringVar(&o.tcp, "tcp", "127.0.0.1:2049", "`address` for NFS and MOUNT over TCP, and for MOUNT over UDP")
+	flag.StringVar(&o.rdma, "rdma", "127.0.0.1:20049", "`address` for NFS over RDMA; empty for none")
 	flag.StringVar(&o.provider, "provider", "iwarp", "verbs `provider`: iwarp or rdmatcp")
+	flag.StringVar(&o.portmap, "portmap", "auto", "`mode` of the port mapper that clients ask: own, at port 111 of the -tcp host; system, the rpcbind that runs there; off; auto, the first of these that works")
+	flag.BoolVar(&o.calls, "log", false, "write a line for each call to stderr")
+	flag.BoolVar(&o.json, "json", false, "write the lines of -log as JSON")
 	flag.StringVar(&o.State, "state", "", "`directory` for the key and the table of handles; default DIR.nfs3, beside DIR")
 	flag.StringVar(&o.Export, "export", "/export", "`path` that clients mount")
 	flag.BoolVar(&o.ReadOnly, "ro", false, "refuse all changes")
 	flag.BoolVar(&o.AllowRoot, "allow-root", false, "let user 0 of clients act as root, if the server runs as root")
 	flag.BoolVar(&o.Async, "async", false, "reply before changes are on the disk")
 	flag.BoolVar(&o.StrictCookies, "strict-cookies", false, "refuse to go on with the listing of a directory that has changed")
+	flag.Usage = usage
 	flag.Parse()
 	if o.Dir = flag.Arg(0); o.Dir == "" || flag.NArg() > 1 {
-		fmt.Fprintln(os.Stderr, "usage: serve [flags] DIR")
-		flag.PrintDefaults()
+		fmt.Fprintf(os.Stderr, "serve: found %d arguments after the flags, expected DIR\nserve -h lists the flags\n", flag.NArg())
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := serve(ctx, o, os.Stdout); err != nil {
+	if err := serve(ctx, o, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)
 		os.Exit(1)
 	}
 }
 
+// usage prints how the command is used, and its flags.
+func usage() {
+	fmt.Fprintln(flag.CommandLine.Output(), "usage: serve [flags] DIR\n\nserves the directory DIR by NFS version 3; docs/nfs-server.md has examples\n\nflags:")
+	flag.PrintDefaults()
+}
+
 // serve serves a directory until ctx is done.
-func serve(ctx context.Context, o options, ready io.Writer) (err error) {
+func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 	if o.State == "" {
 		dir, err := filepath.Abs(o.Dir)
 		if err != nil {
@@ -70,38 +83,55 @@ func serve(ctx context.Context, o options, ready io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	handler := server.Handler() // one for both, so that the reply cache sees all calls
+	handler := o.log(server.Handler()) // one for both, so that the reply cache sees all calls
 
 	byTCP, err := tcp.Listen(ctx, o.tcp, handler, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, byTCP.Close()) }()
-	fmt.Fprintf(ready, "serving %s as %s: tcp %s", o.Dir, o.Export, byTCP.Addr())
+	all := slices.Concat(at(nfs3.Program, nfs3.Version, oncrpc.NetIDTCP, byTCP.Addr()), at(mount3.Program, mount3.Version, oncrpc.NetIDTCP, byTCP.Addr()))
+	switch byUDP, failure := udp.Listen(ctx, o.tcp, o.log(server.MountHandler()), nil); {
+	case failure == nil:
+		defer func() { err = errors.Join(err, byUDP.Close()) }()
+		all = append(all, at(mount3.Program, mount3.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
+	case !errors.Is(failure, errors.ErrUnsupported): // a wildcard address on this system
+		return failure
+	}
+	line := fmt.Sprintf("serving %s as %s: tcp %s", o.Dir, o.Export, byTCP.Addr())
 	if o.rdma != "" {
 		addr, closeRDMA, failure := serveRDMA(ctx, o, handler)
 		if failure != nil {
 			return failure
 		}
 		defer func() { err = errors.Join(err, closeRDMA()) }()
-		fmt.Fprintf(ready, ", %s %s", o.provider, addr)
+		line += fmt.Sprintf(", %s %s", o.provider, addr)
+		all = append(all, at(nfs3.Program, nfs3.Version, oncrpc.NetIDRDMA, addr)...)
 	}
-	fmt.Fprintln(ready)
+	where, end, err := portmap(ctx, &o, byTCP.Addr(), all, warn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	if where != "" {
+		line += ", port mapper " + where
+	}
+	fmt.Fprintln(ready, line)
 	<-ctx.Done()
 	return nil
 }
 
+// log returns a handler that logs the calls of h, with the flag -log, or else h.
+func (o *options) log(h oncrpc.Handler) oncrpc.Handler {
+	if !o.calls {
+		return h
+	}
+	return &callLog{next: h, json: o.json, out: os.Stderr}
+}
+
 // serveRDMA serves over RDMA, and returns the address and the function that ends it.
 func serveRDMA(ctx context.Context, o options, handler oncrpc.Handler) (addr string, end func() error, err error) {
-	var dev verbs.Device
-	switch o.provider {
-	case "iwarp":
-		dev, err = iwarp.Open(nil)
-	case "rdmatcp":
-		dev, err = rdmatcp.Open(nil)
-	default:
-		err = fmt.Errorf("found provider %q, expected iwarp or rdmatcp", o.provider)
-	}
+	dev, err := provider.Open(o.provider)
 	if err != nil {
 		return "", nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,7 +81,8 @@ func TestCommandsOfPage(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s printed %q", c[0], ready)
 			}
-			own = append(own, "127.0.0.1:20049", byRDMA, "127.0.0.1:2049", byTCP, "port=2049", "port="+port(byTCP))
+			own = append(own, "127.0.0.1:20049", byRDMA, "127.0.0.1:2049", byTCP, "port=2049", "port="+port(byTCP),
+				"-port 20049", "-port "+port(byRDMA), "port 2049", "port "+port(byTCP))
 			if got := strings.NewReplacer(filepath.Join(dir, "served"), "/tmp/served", byTCP, "127.0.0.1:2049", byRDMA, "127.0.0.1:20049").Replace(ready); got != c[1] {
 				t.Errorf("%s printed %q, the page says %q", c[0], got, c[1])
 			}
@@ -98,7 +100,7 @@ func port(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:]
 // start starts a server until the test ends, and returns the line that it prints.
 func start(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
-	ready := begin(t, cmd)
+	ready := begin(t, cmd, os.Stderr)
 	t.Cleanup(func() {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Error(err)
@@ -111,9 +113,9 @@ func start(t *testing.T, cmd *exec.Cmd) string {
 }
 
 // begin starts a server, and returns the line that it prints.
-func begin(t *testing.T, cmd *exec.Cmd) string {
+func begin(t *testing.T, cmd *exec.Cmd, stderr io.Writer) string {
 	t.Helper()
-	cmd.Stderr = os.Stderr
+	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
