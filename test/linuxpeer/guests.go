@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -24,20 +25,27 @@ type guests struct {
 	count int
 }
 
-// prepare builds the agent and the initramfs.
+// programs are those for the guest, from the module's root. The agent is one.
+var programs = []string{"test/linuxpeer/agent", "test/linuxpeer/mounttest", "examples/nfs3/serve", "examples/nfs3"}
+
+// prepare builds the programs and the initramfs.
 func (h *harness) prepare(ctx context.Context) (*guests, error) {
-	agent := filepath.Join(h.dir, "agent")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", agent,
-		"github.com/rpcrdma/rpcrdma/test/linuxpeer/agent")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the agent (run in the module's folder): %w\n%s", err, out)
+	var files []string
+	for _, name := range programs {
+		file := filepath.Join(h.dir, path.Base(name))
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file,
+			"github.com/rpcrdma/rpcrdma/"+name)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s (run in the module's folder): %w\n%s", name, err, out)
+		}
+		files = append(files, file)
 	}
 	initrd := filepath.Join(h.dir, "initrd")
-	if err := h.image.Append(initrd, agent); err != nil {
+	if err := h.image.Append(initrd, files...); err != nil {
 		return nil, err
 	}
-	s := &guests{h: h, cfg: guest.Config{Kernel: h.image.Kernel, Initrd: initrd}}
+	s := &guests{h: h, cfg: guest.Config{Kernel: h.image.Kernel, Initrd: initrd, Memory: h.memory}}
 	key, err := s.cfg.StateKey(ctx)
 	if err != nil {
 		return nil, err

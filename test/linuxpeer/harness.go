@@ -105,7 +105,7 @@ func unable() string {
 
 // cases runs the cases and prints a line for each. It reports whether none failed.
 func (h *harness) cases(ctx context.Context, g *guest.Guest, list []cases.Case) (bool, error) {
-	env := &cases.Env{Kernel: h.image.Release, Dir: h.dir, Keep: h.keep, Start: h.guests.start}
+	env := &cases.Env{Kernel: h.image.Release, Dir: h.dir, Keep: h.keep, Size: h.size, Start: h.guests.start}
 	env.Use(g)
 	count := map[cases.Status]int{}
 	var results []cases.Result

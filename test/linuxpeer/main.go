@@ -25,7 +25,8 @@ type settings struct {
 	run, kernel, cache, mirror                  string
 	keep, list, verbose, required, shell, write bool
 	rebuild, boot                               bool
-	retries                                     int
+	retries, memory                             int
+	size                                        int64
 	timeout                                     time.Duration
 	interopPage                                 string
 }
@@ -85,6 +86,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.BoolVar(&s.rebuild, "rebuild", false, "build the guest again, of the packages that Debian has now")
 	f.BoolVar(&s.boot, "boot", false, "boot the guest; do not continue from the saved state of an earlier one")
 	f.IntVar(&s.retries, "retries", 0, "run a case that failed again, in a new guest, up to this many times; the first result is printed as AGAIN")
+	f.Int64Var(&s.size, "size", cases.DefaultSize, "`bytes` of the tree that the cases nfs-tree copy; a gigabyte needs -memory 6144")
+	f.IntVar(&s.memory, "memory", 0, "memory of the guest in `MiB`; default 1024")
 	f.DurationVar(&s.timeout, "timeout", 9*time.Minute, "limit for everything but -shell")
 	if err := f.Parse(args); err != nil {
 		return s, err

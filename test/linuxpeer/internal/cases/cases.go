@@ -63,6 +63,7 @@ type Env struct {
 	Kernel string // Kernel is the release of the guest's kernel, such as "6.1.0-56-amd64".
 	Dir    string // Dir is the folder in which each case has a folder for its files.
 	Keep   bool   // Keep keeps the files of cases that passed.
+	Size   int64  // Size is the number of bytes of the tree that the cases nfs-tree copy.
 
 	// Start starts a guest: for a case that has its own, and after a case that has harmed the one
 	// that the others share.
@@ -146,8 +147,8 @@ func (e *Env) Do(ctx context.Context, c Case) Result {
 	return res
 }
 
-// judge fails the case for problems in the kernel's log since the last judgement. A guest that has
-// ended or has a problem is not used again.
+// judge fails the case for problems in the kernel's log since the last judgement. The guest of a
+// case that failed is not used again: it may have a mount without a server.
 func (e *Env) judge(t *T, g *guest.Guest) {
 	lines := g.Console.Since(e.judged)
 	e.judged += len(lines)
@@ -155,13 +156,10 @@ func (e *Env) judge(t *T, g *guest.Guest) {
 	for _, p := range problems {
 		t.fail(p.String())
 	}
-	ended := false
-	select {
-	case <-g.Exited():
-		ended = true
-	default:
-	}
-	if ended || len(problems) > 0 {
+	t.mu.Lock()
+	failed := len(t.failed) > 0
+	t.mu.Unlock()
+	if failed {
 		_ = g.Close() // of the log file; its lines were judged
 		e.shared = nil
 	}

@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"os"
 	"strings"
 	"time"
 
@@ -50,9 +51,12 @@ func nfsPage(t *T) {
 	t.Must(err)
 	commands, err := page.Lines(root, "console")
 	t.Must(err)
+	copies, err := os.MkdirTemp("", "nfspage")
+	t.Must(err)
+	defer os.RemoveAll(copies)
 	server := page.Server{RDMA: t.Forward(nfsRDMA), Mount: t.Forward(mountd)}
 	for _, command := range commands {
-		out, err := page.Run(t.Context(), root, command, server)
+		out, err := page.Run(t.Context(), root, copies, command, server)
 		t.Must(err)
 		t.Logf("$ %s\n%s", command, out)
 		for _, want := range page.Expect(command) {

@@ -1,57 +1,47 @@
 package cases
 
 import (
-	"context"
-	"fmt"
 	"net"
 	"strings"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
-	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs/nfsd"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs/v41"
 )
 
-// serveCases let the kernel's NFS/RDMA client call a server of ours.
+// serveCases let the kernel's NFS client call a server of ours.
 func serveCases() []Case {
 	var all []Case
-	for _, crc := range []bool{true, false} {
-		suffix := ""
-		if crc {
-			suffix = "-crc"
+	for _, c := range transports() {
+		all = append(all, Case{Name: "nfs-client/v3" + c.suffix, Timeout: 2 * time.Minute, Run: func(t *T) { clientV3(t, c.shareConfig) }})
+		if c.RDMA {
+			all = append(all, Case{Name: "nfs-client/v4.1" + c.suffix, Timeout: 2 * time.Minute, Run: func(t *T) { clientV4(t, c.CRC) }})
 		}
-		all = append(all,
-			Case{Name: "nfs-client/v3" + suffix, Timeout: 2 * time.Minute, Run: func(t *T) { clientV3(t, crc) }},
-			Case{Name: "nfs-client/v4.1" + suffix, Timeout: 2 * time.Minute, Run: func(t *T) { clientV4(t, crc) }},
-		)
 	}
 	return all
 }
 
-// serveNFS starts a server in memory, and returns its ports for RDMA and for the mount protocol.
-func serveNFS(t *T, crc bool) (s *nfsd.Server, server *rdmaio.Server, port, mountPort string) {
-	s = nfsd.New()
-	server, err := rdmaio.Listen(t.Context(), device(t, crc), "127.0.0.1:0", s.Handler(), nil)
-	t.Must(err)
-	t.Cleanup(func() { t.Must(server.Close()) })
-	ln, _ := t.Listen()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); s.ServeMount(ctx, ln) }()
-	t.Cleanup(func() { cancel(); <-done })
-	_, port, err = net.SplitHostPort(server.Addr())
-	t.Must(err)
-	_, mountPort, err = net.SplitHostPort(ln.Addr().String())
-	t.Must(err)
-	return s, server, port, mountPort
+// transport is a way to reach a share, and its part of a case's name.
+type transport struct {
+	suffix string
+	shareConfig
+}
+
+// transports returns all ways.
+func transports() []transport {
+	return []transport{
+		{"-tcp", shareConfig{}},
+		{"-crc", shareConfig{RDMA: true, CRC: true}},
+		{"", shareConfig{RDMA: true}},
+	}
 }
 
 // clientV3 mounts, and moves files through the mount.
-func clientV3(t *T, crc bool) {
-	s, _, port, mountPort := serveNFS(t, crc)
-	t.Shell("mkdir -p /mnt/host")
-	t.Run("mount", "-t", "nfs", "-o", fmt.Sprintf("rdma,port=%s,vers=3,nolock,mountport=%s,mountproto=tcp", port, mountPort), guest.HostAddr+":/", "/mnt/host")
-	t.Cleanup(func() { t.Run("umount", "/mnt/host") })
+func clientV3(t *T, cfg shareConfig) {
+	s := newShare(t, cfg)
+	s.mount(t)
 	t.Shell(`cd /mnt/host && echo hello >file && sync && ln -s file link && ls -l`)
 	sums := t.Shell(`dd if=/dev/urandom of=/tmp/data bs=1M count=8 2>/dev/null && cp /tmp/data /mnt/host/data && sync &&
 		echo 3 >/proc/sys/vm/drop_caches && sha256sum </tmp/data && sha256sum </mnt/host/data; rm /tmp/data`)
@@ -62,21 +52,23 @@ func clientV3(t *T, crc bool) {
 	if out := t.Shell("cat /mnt/host/link && rm /mnt/host/*"); out != "hello" {
 		t.Errorf("the link leads to %q", out)
 	}
-	for _, proc := range []string{"FSINFO", "PATHCONF", "GETATTR", "LOOKUP", "CREATE", "WRITE", "READ", "SYMLINK", "READLINK", "REMOVE"} {
-		if s.Calls(proc) == 0 {
-			t.Errorf("the kernel did not call %s", proc)
-		}
-	}
-	t.Say("mounted; 8 MiB each way in %d WRITE and %d READ", s.Calls("WRITE"), s.Calls("READ"))
+	s.calls.called(t, nfs3.ProcFSInfo, nfs3.ProcPathConf, nfs3.ProcGetAttr, nfs3.ProcLookup, nfs3.ProcCreate,
+		nfs3.ProcWrite, nfs3.ProcRead, nfs3.ProcSymLink, nfs3.ProcReadLink, nfs3.ProcRemove)
+	calls := s.calls.procedures()
+	t.Say("mounted; 8 MiB each way in %d WRITE and %d READ", calls[nfs3.ProcWrite], calls[nfs3.ProcRead])
 }
 
 // clientV4 tries to mount. The server answers EXCHANGE_ID, and refuses the next operation.
 func clientV4(t *T, crc bool) {
-	s, _, port, _ := serveNFS(t, crc)
-	t.Shell("mkdir -p /mnt/host")
-	out := t.Shell(fmt.Sprintf("timeout 6 mount -t nfs -o rdma,port=%s,vers=4.1,retry=0,soft %s:/ /mnt/host 2>&1; echo $?", port, guest.HostAddr))
-	if s.Calls("EXCHANGE_ID") == 0 {
-		t.Errorf("the kernel did not call EXCHANGE_ID: %s", out)
-	}
-	t.Say("NULL and %d EXCHANGE_ID answered; the mount ends with %q", s.Calls("EXCHANGE_ID"), firstLine(out))
+	s := new(v41.Server)
+	server, err := rdmaio.Listen(t.Context(), device(t, crc), "127.0.0.1:0", s.Handler(), nil)
+	t.Must(err)
+	t.Cleanup(func() { t.Must(server.Close()) })
+	_, port, err := net.SplitHostPort(server.Addr())
+	t.Must(err)
+	t.Shell("mkdir -p " + mountPoint)
+	mount := t.Background("mount.nfs", guest.HostAddr+":/", mountPoint, "-o", "vers=4.1,proto=rdma,retry=0,soft,port="+port)
+	t.Await("EXCHANGE_ID", func() bool { return s.Exchanges() > 0 })
+	mount.Stop()
+	t.Say("NULL and EXCHANGE_ID answered")
 }

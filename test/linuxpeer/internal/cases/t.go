@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
 )
@@ -102,6 +103,17 @@ func (p *Process) Await(text string) { p.out.await(p.t, text) }
 func (p *Process) Stop() {
 	p.cancel()
 	<-p.done
+}
+
+// Await blocks until a condition holds. If the case ends first, it fails.
+func (t *T) Await(what string, holds func() bool) {
+	for !holds() {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-t.ctx.Done():
+			t.Fatalf("no %s (%v)", what, context.Cause(t.ctx))
+		}
+	}
 }
 
 // AwaitListener blocks until the guest listens on a TCP port. The forward of a port cannot say so.

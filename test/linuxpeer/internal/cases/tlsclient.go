@@ -2,136 +2,45 @@ package cases
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
-	"log/slog"
-	"net"
 	"strings"
-	"sync"
 
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
-	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs/nfsd"
 )
-
-// share is an NFS server of ours over TCP, which the guest mounts.
-type share struct {
-	*nfsd.Server
-	server          *tcp.Server
-	port, mountPort string
-	calls           callers
-	log             *lines // of the server
-}
-
-// callers counts the calls that reach a handler, by the sessions that bring them.
-type callers struct {
-	next oncrpc.Handler
-
-	mu            sync.Mutex
-	plain, secure int
-	session       *oncrpc.TLSState // of the last call
-}
-
-// ServeRPC counts a call and passes it on.
-func (c *callers) ServeRPC(r *oncrpc.Request) {
-	c.mu.Lock()
-	if s := r.Conn().Peer().TLS; s != nil {
-		c.session = s
-		c.secure++
-	} else {
-		c.plain++
-	}
-	c.mu.Unlock()
-	c.next.ServeRPC(r)
-}
-
-// counts returns the numbers of calls without and with TLS, and the last session.
-func (c *callers) counts() (plain, secure int, session *oncrpc.TLSState) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.plain, c.secure, c.session
-}
-
-// shareNFS starts a server until the end of the case.
-func shareNFS(t *T, cfg tcp.TLS) *share {
-	s := &share{Server: nfsd.New(), log: newLines()}
-	t.Cleanup(func() { t.Logf("the server's log:\n%s", s.log.String()) })
-	logger := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s.calls.next = s.Handler()
-	ln, _ := t.Listen()
-	var err error
-	s.server, err = tcp.Serve(ln, &s.calls, &tcp.Config{TLS: cfg, Logger: logger})
-	t.Must(err)
-	t.Cleanup(func() { t.Must(s.server.Close()) })
-	mounts, _ := t.Listen()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); s.ServeMount(ctx, mounts) }()
-	t.Cleanup(func() { cancel(); <-done })
-	_, s.port, err = net.SplitHostPort(s.server.Addr())
-	t.Must(err)
-	_, s.mountPort, err = net.SplitHostPort(mounts.Addr().String())
-	t.Must(err)
-	return s
-}
 
 // serverTLS is the configuration of a server that demands TLS, with a certificate.
 func (a *authority) serverTLS(cert tls.Certificate) tcp.TLS {
 	return tcp.TLS{Mode: tcp.TLSRequired, WithoutALPN: true, Config: &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: a.pool}}
 }
 
-// tlsMountPoint is where the guest mounts a share.
-const tlsMountPoint = "/mnt/tls"
-
-// mount mounts the share of a host until the end of the case, or until unmount is called. err is
-// the error of mount. options are further ones.
-func (s *share) mount(t *T, host, options string) (unmount func(), err error) {
-	t.Run("mkdir", "-p", tlsMountPoint)
-	// busybox's mount would run mount.nfs twice. A server that refuses the client in the handshake
-	// of TLS 1.3 does so after the client's side has ended, and the kernel may try for seconds.
-	res, err := t.Guest().Run(t.Context(), "timeout", "25", "mount.nfs", host+":/", tlsMountPoint, "-o",
-		fmt.Sprintf("vers=3,proto=tcp,nolock,retry=0,soft,port=%s,mountport=%s,mountproto=tcp,%s", s.port, s.mountPort, options))
-	t.Logf("guest$ mount %s, %s: %s%s", host, options, res.Stdout, res.Stderr)
-	// A program that timeout has killed has an exit code from 128 on.
-	if exit := (*guest.ExitError)(nil); errors.As(err, &exit) && exit.Result.Code < 128 {
-		return nil, exit
-	}
-	t.Must(err)
-	unmount = sync.OnceFunc(func() { t.Run("umount", tlsMountPoint) })
-	t.Cleanup(unmount)
-	return unmount, nil
-}
+// tlsOptions are the mount options of all cases: the mount fails when the server is lost.
+const tlsOptions = "retry=0,soft,"
 
 // files moves a file through the mount.
 func (s *share) files(t *T) {
-	sums := t.Shell(`dd if=/dev/urandom of=/tmp/data bs=1M count=4 2>/dev/null && cp /tmp/data ` + tlsMountPoint + `/data && sync &&
-		echo 3 >/proc/sys/vm/drop_caches && sha256sum </tmp/data && sha256sum <` + tlsMountPoint + `/data; rm /tmp/data`)
+	sums := t.Shell(`dd if=/dev/urandom of=/tmp/data bs=1M count=4 2>/dev/null && cp /tmp/data ` + mountPoint + `/data && sync &&
+		echo 3 >/proc/sys/vm/drop_caches && sha256sum </tmp/data && sha256sum <` + mountPoint + `/data; rm /tmp/data`)
 	lines := strings.Split(sums, "\n")
 	if len(lines) != 2 || lines[0] != lines[1] {
 		t.Errorf("the file through the mount differs: %q", sums)
 	}
-	for _, proc := range []string{"FSINFO", "LOOKUP", "CREATE", "WRITE", "READ"} {
-		if s.Calls(proc) == 0 {
-			t.Errorf("the kernel did not call %s", proc)
-		}
-	}
+	s.calls.called(t, nfs3.ProcFSInfo, nfs3.ProcLookup, nfs3.ProcCreate, nfs3.ProcWrite, nfs3.ProcRead)
 }
 
 // tlsClient lets the kernel's client mount with xprtsec=tls.
 func tlsClient(t *T) {
 	a := startTLSHD(t)
-	s := shareNFS(t, a.serverTLS(a.issue(hostName)))
-	unmount, err := s.mount(t, hostName, "xprtsec=tls")
+	s := newShare(t, shareConfig{TLS: a.serverTLS(a.issue(hostName))})
+	unmount, err := s.tryMount(t, hostName, tlsOptions+"xprtsec=tls")
 	t.Must(err)
 	s.files(t)
-	for _, c := range s.server.Conns() {
+	for _, c := range s.byTCP.Conns() {
 		t.Must(c.Close())
 	}
-	t.Shell("echo again >" + tlsMountPoint + "/again && sync")
-	if n := s.server.Stats().Accepted; n < 2 {
+	t.Shell("echo again >" + mountPoint + "/again && sync")
+	if n := s.byTCP.Stats().Accepted; n < 2 {
 		t.Errorf("%d connections, expected a second one after the server closed the first", n)
 	}
 	plain, calls, session := s.calls.counts()
@@ -167,8 +76,8 @@ func tlsClientMutual(t *T) {
 	a := startTLSHD(t)
 	cfg := a.serverTLS(a.issue(hostName))
 	cfg.Config.ClientAuth = tls.RequireAndVerifyClientCert
-	s := shareNFS(t, cfg)
-	_, err := s.mount(t, hostName, "xprtsec=mtls")
+	s := newShare(t, shareConfig{TLS: cfg})
+	_, err := s.tryMount(t, hostName, tlsOptions+"xprtsec=mtls")
 	t.Must(err)
 	s.files(t)
 	plain, calls, session := s.calls.counts()
@@ -233,12 +142,12 @@ func tlsClientRefused(t *T) {
 
 // try mounts, and reports the outcome. A mount that fails must do so for the reason of m.
 func (m *tlsMount) try(t *T, tlshd *Process) {
-	s := shareNFS(t, m.cfg)
+	s := newShare(t, shareConfig{TLS: m.cfg})
 	options := "xprtsec=" + m.xprtsec
 	if !m.works {
 		options += ",timeo=10,retrans=1"
 	}
-	_, err := s.mount(t, cmp.Or(m.host, hostName), options)
+	_, err := s.tryMount(t, cmp.Or(m.host, hostName), tlsOptions+options)
 	f := Finding{What: "mount with xprtsec=" + m.xprtsec + ": " + m.what, Rule: m.rule, Expected: "refused", Saw: "refused", Deviation: (err == nil) != m.works}
 	if m.works {
 		f.Expected = "mounted"

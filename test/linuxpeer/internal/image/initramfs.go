@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -94,18 +95,14 @@ func addLater(a *archive, l *Later, t tree) error {
 	return addFiles(a, laterDir, t, files)
 }
 
-// Append writes an initramfs to file: that of the image, and the agent. The kernel unpacks archives
-// that follow each other, compressed or not.
-func (img *Image) Append(file, agent string) error {
+// Append writes an initramfs to file: that of the image, and programs in the folder /usr/bin.
+// The kernel unpacks archives that follow each other, compressed or not.
+func (img *Image) Append(file string, programs ...string) error {
 	base, err := os.Open(img.Initrd)
 	if err != nil {
 		return err
 	}
 	defer base.Close()
-	program, err := os.ReadFile(agent)
-	if err != nil {
-		return err
-	}
 	out, err := os.Create(file)
 	if err != nil {
 		return err
@@ -119,7 +116,13 @@ func (img *Image) Append(file, agent string) error {
 		return err
 	}
 	a := newArchive(out)
-	a.File(strings.TrimPrefix(AgentPath, "/"), 0o755, program)
+	for _, name := range programs {
+		program, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		a.File("usr/bin/"+filepath.Base(name), 0o755, program)
+	}
 	if err := a.Close(); err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
 // Package nfs is a client of NFS version 3 (RFC 1813) over RDMA, for tests against servers that
-// others wrote. Package nfsd has a server to test the client itself.
+// others wrote.
 //
 // A [Client] calls procedures over any oncrpc.Carrier: a connection, or an rdmaio.Client that
 // replaces lost ones. Data travels as RFC 8267 §4 has it: READ and READLINK by write chunks, WRITE

@@ -5,10 +5,12 @@ package page
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -61,15 +63,26 @@ func Lines(root, language string) ([]string, error) {
 	return all, nil
 }
 
-// Run runs a command of the page with the server in place of the page's, and returns its output.
-func Run(ctx context.Context, root, command string, s Server) (string, error) {
-	// The example looks for the mount service at another port of the same host.
-	args := strings.Fields(strings.NewReplacer(
-		host+":20048", s.Mount, host+":20049", s.RDMA, host, s.RDMA,
-		"./examples/nfs3 ", "./examples/nfs3 -mount "+s.Mount+" ",
-	).Replace(command))
-	if len(args) < 3 || args[0] != "go" || args[1] != "run" || !strings.Contains(command, host) {
+// Run runs a command of the page with the server in place of the page's, and dir in place of /tmp.
+// It returns the output.
+func Run(ctx context.Context, root, dir, command string, s Server) (string, error) {
+	args := strings.Fields(command)
+	if len(args) < 4 || args[0] != "go" || args[1] != "run" || !strings.Contains(command, host) {
 		return "", fmt.Errorf("page: found the command %q, expected go run and the server %s", command, host)
+	}
+	at, port, err := net.SplitHostPort(s.RDMA)
+	if err != nil {
+		return "", err
+	}
+	_, mount, err := net.SplitHostPort(s.Mount)
+	if err != nil {
+		return "", err
+	}
+	for i, arg := range args {
+		args[i] = strings.NewReplacer(host+":/", at+":/", host, s.RDMA, "/tmp/", dir+"/").Replace(arg)
+	}
+	if args[2] == "./examples/nfs3" {
+		args = slices.Insert(args, 4, "-port", port, "-mountport", mount)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = root
@@ -82,8 +95,19 @@ func Run(ctx context.Context, root, command string, s Server) (string, error) {
 
 // Expect returns the texts that the output of a command must have.
 func Expect(command string) []string {
-	if strings.Contains(command, "nfsping") {
+	switch {
+	case strings.Contains(command, "nfsping"):
 		return []string{"private data received: f6ab0e18", "version=3 seq=3", "version 3: 3 calls, 3 replies"}
+	case strings.Contains(command, " cat "):
+		return []string{"# "}
+	case strings.Contains(command, " ls -l "):
+		return []string{"-rw-r--r-- ", " readme\n"}
+	case strings.Contains(command, " ls "):
+		return []string{`"name":"docs/nfs.md"`}
+	case strings.Contains(command, " -resume "):
+		return []string{"files: 0 copied, ", " unchanged, 0 skipped; 0 bytes copied\n"}
+	case strings.Contains(command, " -r "):
+		return []string{"files: ", " copied, 0 unchanged, 0 skipped; "}
 	}
-	return []string{"bytes: the server fetched them by RDMA Read", "the folder has the file ", "by RDMA Write, as written: true"}
+	return []string{"files: 1 copied, 0 unchanged, 0 skipped; "}
 }

@@ -1,7 +1,10 @@
-package nfsd
+// Package v41 answers EXCHANGE_ID of NFS version 4.1, with which a client begins, and no other
+// operation.
+package v41
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -64,19 +67,24 @@ func (c *compound) XDRSize() int {
 	return c.head.XDRSize() + 4 + c.exchangeID.XDRSize()
 }
 
-// v4 returns the service of NFS version 4: NULL, and EXCHANGE_ID of minor version 1.
-func (s *Server) v4() *rpc.Service {
+// Server is the service of NFS version 4: NULL, and EXCHANGE_ID of minor version 1. It is safe for
+// concurrent use.
+type Server struct{ exchanges atomic.Int64 }
+
+// Exchanges returns the number of EXCHANGE_ID that were answered.
+func (s *Server) Exchanges() int { return int(s.exchanges.Load()) }
+
+// Handler returns the handler of the service.
+func (s *Server) Handler() oncrpc.Handler {
 	svc := rpc.NewService(oncrpc.Program{
 		Number: nfs41.Program, Version: nfs41.Version, Name: "NFS4", Procedures: map[uint32]string{nfs41.ProcCompound: "COMPOUND"},
 	})
 	rpc.Handle(svc, nfs41.ProcCompound, s.compound)
-	return svc
+	return rpc.NewHandler(nil, svc)
 }
 
 // compound answers EXCHANGE_ID alone (RFC 5661 §18.35), and refuses any other operation.
 func (s *Server) compound(_ *rpc.Request, args *compound, res *nfs41.CompoundRes) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	res.Tag = append(res.Tag[:0], args.head.Tag...)
 	switch {
 	case args.head.MinorVersion != 1:
@@ -89,10 +97,10 @@ func (s *Server) compound(_ *rpc.Request, args *compound, res *nfs41.CompoundRes
 		res.Status = nfs41.StatusNotsupp
 		res.Results = []nfs41.ResOp{{Resop: args.op, ExchangeID: nfs41.ExchangeIDRes{Status: res.Status}}}
 	default:
-		s.calls["EXCHANGE_ID"]++
-		owner := []byte("rpcrdma nfsd")
+		s.exchanges.Add(1)
+		owner := []byte("rpcrdma v41")
 		res.Results = []nfs41.ResOp{{Resop: args.op, ExchangeID: nfs41.ExchangeIDRes{OK: &nfs41.ExchangeIDResOK{
-			ClientID: binary.BigEndian.Uint64(s.verf[:]), SequenceID: 1, Flags: nfs41.FlagUseNonPNFS,
+			ClientID: 1, SequenceID: 1, Flags: nfs41.FlagUseNonPNFS,
 			ServerOwner: nfs41.ServerOwner{MajorID: owner}, ServerScope: owner,
 		}}}}
 	}

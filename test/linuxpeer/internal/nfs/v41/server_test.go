@@ -1,4 +1,4 @@
-package nfsd
+package v41
 
 import (
 	"bytes"
@@ -76,7 +76,7 @@ func (r raw) XDRSize() int                 { return len(r) }
 // A COMPOUND with EXCHANGE_ID is answered, any other is refused by the status of its first
 // operation. NULL is answered.
 func TestCompound(t *testing.T) {
-	ctx, s, n := context.Background(), New(), mem.New(nil)
+	ctx, s, n := context.Background(), new(Server), mem.New(nil)
 	serverDev, err := n.Open("server", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -87,12 +87,12 @@ func TestCompound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	server, err := rdmaio.Listen(ctx, serverDev, "nfsd", s.Handler(), nil)
+	server, err := rdmaio.Listen(ctx, serverDev, "v41", s.Handler(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	conn, err := rdmaio.Dial(ctx, dev, "nfsd", nil)
+	conn, err := rdmaio.Dial(ctx, dev, "v41", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestCompound(t *testing.T) {
 			}
 		}
 	}
-	if n := s.Calls("EXCHANGE_ID"); n != 3 {
+	if n := s.Exchanges(); n != 3 {
 		t.Errorf("%d calls counted, expected 3", n)
 	}
 	err = c.Call(ctx, nfs41.ProcCompound, raw(unhex(t, "00000000 00000001 00000001 0000002a 01020304")), nil, nil)
@@ -170,36 +170,4 @@ func FuzzCompound(f *testing.F) {
 			t.Errorf("%d bytes left of %d, size %d", len(d.Rest()), len(b), c.XDRSize())
 		}
 	})
-}
-
-// The mount service answers or drops any message.
-func FuzzMount(f *testing.F) {
-	call, err := oncrpc.NewCall(7, 100005, 3, 1, oncrpc.None()).MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(append(call, 0, 0, 0, 1, '/', 0, 0, 0))
-	h := New().mountHandler()
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, typ, _ := oncrpc.Peek(b); len(b) < 8 || typ != oncrpc.MsgCall {
-			return // which no carrier passes to a handler
-		}
-		var got answer
-		h.ServeRPC(&oncrpc.Request{Message: b, Responder: &got})
-		var m oncrpc.Header
-		if err := m.DecodeXDR(xdr.NewDecoder(got.reply, nil)); err != nil || m.Body.Type != oncrpc.MsgReply || !bytes.Equal(got.reply[:4], b[:4]) {
-			t.Errorf("the reply is %x, %v", got.reply, err)
-		}
-	})
-}
-
-// answer is a Responder that records the reply.
-type answer struct {
-	oncrpc.Responder
-	reply []byte
-}
-
-func (a *answer) Reply(m oncrpc.Message, done func(error)) {
-	a.reply = bytes.Clone(m.Inline)
-	done(nil)
 }

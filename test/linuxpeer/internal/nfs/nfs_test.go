@@ -1,4 +1,4 @@
-package nfsd_test
+package nfs_test
 
 import (
 	"bytes"
@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/gen/mount3"
+	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -21,10 +21,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs"
-	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs/nfsd"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
@@ -47,12 +45,55 @@ var providers = []struct {
 	}},
 }
 
+// server serves a directory of the test.
+type server struct {
+	cfg nfsd.Config
+	*nfsd.Server
+	handler oncrpc.Handler // of the Server
+	root    nfs3.Handle
+	cred    oncrpc.OpaqueAuth
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	base := t.TempDir()
+	s := &server{cfg: nfsd.Config{Dir: filepath.Join(base, "export"), State: filepath.Join(base, "state"), Async: true, AllowRoot: true}}
+	check(t, os.Mkdir(s.cfg.Dir, 0o755))
+	var err error
+	s.cred, err = nfs.Cred(0, 0)
+	check(t, err)
+	s.start(t)
+	t.Cleanup(func() { check(t, s.Close()) })
+	mounts, err := tcp.Listen(context.Background(), "127.0.0.1:0", s, nil)
+	check(t, err)
+	t.Cleanup(func() { check(t, mounts.Close()) })
+	s.root, err = nfs.Mount(context.Background(), mounts.Addr(), "/export", s.cred)
+	check(t, err)
+	return s
+}
+
+func (s *server) start(t *testing.T) {
+	t.Helper()
+	var err error
+	s.Server, err = nfsd.New(s.cfg)
+	check(t, err)
+	s.handler = s.Handler()
+}
+
+// restart replaces the server. No call may be in progress.
+func (s *server) restart(t *testing.T) {
+	t.Helper()
+	check(t, s.Close())
+	s.start(t)
+}
+
+func (s *server) ServeRPC(r *oncrpc.Request) { s.handler.ServeRPC(r) }
+
 // world is a server and a client over one provider.
 type world struct {
-	server *nfsd.Server
+	*server
 	shapes nfs.Shapes
 	client *rdmaio.Client
-	cred   oncrpc.OpaqueAuth
 }
 
 func (w *world) nfs(long bool) *nfs.Client {
@@ -72,8 +113,8 @@ func each(t *testing.T, wrap func(verbs.Device) verbs.Device, f func(t *testing.
 				t.Cleanup(func() { check(t, dev.Close()) })
 				return dev
 			}
-			w := &world{server: nfsd.New()}
-			s, err := rdmaio.Listen(context.Background(), device("server"), p.addr, w.server.Handler(), nil)
+			w := &world{server: newServer(t)}
+			s, err := rdmaio.Listen(context.Background(), device("server"), p.addr, w.server, nil)
 			check(t, err)
 			t.Cleanup(func() { check(t, s.Close()) })
 			dev := device("client")
@@ -83,8 +124,6 @@ func each(t *testing.T, wrap func(verbs.Device) verbs.Device, f func(t *testing.
 			w.client, err = rdmaio.NewClient(w.shapes.Device(dev), s.Addr(), &rdmaio.ClientConfig{MinBackoff: -1})
 			check(t, err)
 			t.Cleanup(func() { check(t, w.client.Close()) })
-			w.cred, err = nfs.Cred(1000, 100)
-			check(t, err)
 			f(t, w)
 		})
 	}
@@ -127,7 +166,7 @@ func TestProcedures(t *testing.T) {
 }
 
 func procedures(t *testing.T, w *world, c *nfs.Client) {
-	ctx, root := context.Background(), w.server.Root()
+	ctx, root := context.Background(), w.root
 	check(t, c.Null(ctx))
 	info, err := c.FSInfo(ctx, root)
 	check(t, err)
@@ -243,7 +282,7 @@ func TestTransfer(t *testing.T) {
 func transfer(t *testing.T, w *world, data []byte, block, depth int) {
 	t.Helper()
 	ctx, c := context.Background(), w.nfs(false)
-	file, err := c.Create(ctx, w.server.Root(), "big", nfs.Unchecked(0o600))
+	file, err := c.Create(ctx, w.root, "big", nfs.Unchecked(0o600))
 	check(t, err)
 	check(t, nfs.Upload(ctx, c, file, data, block, depth))
 	got := make([]byte, len(data))
@@ -254,7 +293,7 @@ func transfer(t *testing.T, w *world, data []byte, block, depth int) {
 	if err := nfs.Download(ctx, c, file, make([]byte, len(data)+1), block, depth); err == nil {
 		t.Error("a byte after the end was read")
 	}
-	check(t, c.Remove(ctx, w.server.Root(), "big"))
+	check(t, c.Remove(ctx, w.root, "big"))
 }
 
 // Connections break in the middle of a transfer. The client makes others, and the data are whole.
@@ -294,8 +333,8 @@ func TestCut(t *testing.T) {
 				t.Cleanup(func() { check(t, dev.Close()) })
 				return dev
 			}
-			s := nfsd.New()
-			server, err := rdmaio.Listen(ctx, device("server"), p.addr, s.Handler(), nil)
+			s := newServer(t)
+			server, err := rdmaio.Listen(ctx, device("server"), p.addr, s, nil)
 			check(t, err)
 			t.Cleanup(func() { check(t, server.Close()) })
 			cutter, err := nfs.NewCutter(server.Addr(), 50_000, 1_000_000, 3_000_000)
@@ -305,8 +344,6 @@ func TestCut(t *testing.T) {
 			check(t, err)
 			t.Cleanup(func() { check(t, conn.Close()) })
 			w := &world{server: s, client: conn}
-			w.cred, err = nfs.Cred(1000, 100)
-			check(t, err)
 			transfer(t, w, data, 64<<10, 32)
 			if n := conn.Stats().Connects; cutter.Cuts() != 3 || n != 4 {
 				t.Errorf("%d connections cut, %d made, expected 3 and 4", cutter.Cuts(), n)
@@ -319,59 +356,15 @@ func TestCut(t *testing.T) {
 func TestLostWrites(t *testing.T) {
 	each(t, nil, func(t *testing.T, w *world) {
 		ctx, c := context.Background(), w.nfs(false)
-		file, err := c.Create(ctx, w.server.Root(), "f", nfs.Unchecked(0o600))
+		file, err := c.Create(ctx, w.root, "f", nfs.Unchecked(0o600))
 		check(t, err)
 		first, err := c.Write(ctx, file, 0, []byte("one"), nfs3.StableHowUnstable)
 		check(t, err)
-		w.server.Restart()
+		w.restart(t)
 		verf, err := c.Commit(ctx, file)
 		if err != nil || verf == first.Verf {
 			t.Errorf("the verifier is still %x after the restart, %v", verf, err)
 		}
 		check(t, nfs.Upload(ctx, c, file, random(1000), 100, 4))
 	})
-}
-
-// mountServer serves the mount protocol at an address of its own.
-func mountServer(t *testing.T, s *nfsd.Server) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); s.ServeMount(ctx, l) }()
-	t.Cleanup(func() { cancel(); <-done })
-	return l.Addr().String()
-}
-
-// MNT returns the handle of the root. Calls that the service cannot execute are refused.
-func TestMount(t *testing.T) {
-	ctx, s := context.Background(), nfsd.New()
-	addr := mountServer(t, s)
-	cred, err := nfs.Cred(0, 0)
-	check(t, err)
-	h, err := nfs.Mount(ctx, addr, "/export", cred)
-	if err != nil || !bytes.Equal(h.Data, s.Root().Data) {
-		t.Errorf("found %x, %v, expected %x", h.Data, err, s.Root().Data)
-	}
-	conn, err := tcp.Dial(ctx, addr, nil)
-	check(t, err)
-	defer conn.Close()
-	for _, tt := range []struct {
-		prog, vers, proc uint32
-		want             error
-	}{
-		{mount3.Program, mount3.Version, mount3.ProcNull, nil},
-		{mount3.Program, mount3.Version, mount3.ProcUnmountAll, nil},
-		{mount3.Program, mount3.Version, mount3.ProcUnmount, oncrpc.ErrGarbageArgs}, // no argument
-		{mount3.Program, mount3.Version, mount3.ProcMount, oncrpc.ErrGarbageArgs},   // no argument
-		{mount3.Program, mount3.Version, mount3.ProcExport, oncrpc.ErrProcUnavail},
-		{mount3.Program, 1, mount3.ProcNull, oncrpc.ErrProgMismatch},
-		{nfs3.Program, nfs3.Version, nfs3.ProcNull, oncrpc.ErrProgUnavail},
-	} {
-		c := rpc.NewClient(conn, oncrpc.Program{Number: tt.prog, Version: tt.vers}, nil)
-		if err := c.Call(ctx, tt.proc, nil, nil, nil); !errors.Is(err, tt.want) {
-			t.Errorf("program %d version %d procedure %d: found %v, expected %v", tt.prog, tt.vers, tt.proc, err, tt.want)
-		}
-	}
 }
