@@ -10,13 +10,18 @@ require (
 
 require (
 	github.com/bufbuild/protocompile v0.14.1
+	github.com/go-git/go-billy/v5 v5.6.0
 	github.com/rpcrdma/rpcrdma v0.0.0-00010101000000-000000000000
+	github.com/willscott/go-nfs v0.0.4
 	github.com/willscott/go-nfs-client v0.0.0-20251022144359-801f10d98886
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
 )
 
 require (
+	github.com/cyphar/filepath-securejoin v0.2.5 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	github.com/xdrpp/goxdr v0.1.1 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect

@@ -48,5 +48,6 @@ func IdleMemory() (r Idle, err error) {
 	if err != nil {
 		return r, err
 	}
-	return Idle{Client: own, Server: other, Receives: int64(clients[0].conn.(*rdmaio.Conn).Stats().PostedRecvs) * 4096}, nil
+	conn := clients[0].conn.(*rdmaio.Conn)
+	return Idle{Client: own, Server: other, Receives: int64(conn.Stats().PostedRecvs * conn.Terms().InlineRecv)}, nil
 }

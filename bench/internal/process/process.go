@@ -50,13 +50,16 @@ func Answer(in io.Reader, out io.Writer, addrs map[string]string) error {
 }
 
 // Start starts this program again with the variable env set. That process must call Answer.
-func Start(env string) (*Server, error) {
+func Start(env string) (*Server, error) { return StartWith(env, "1") }
+
+// StartWith does so with a value of the variable, which that process reads by os.Getenv.
+func StartWith(env, value string) (*Server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{cmd: exec.Command(self), Addrs: map[string]string{}}
-	s.cmd.Env = append(os.Environ(), env+"=1")
+	s.cmd.Env = append(os.Environ(), env+"="+value)
 	s.cmd.Stderr = os.Stderr
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
