@@ -43,6 +43,12 @@ type ClientConfig struct {
 	// and at once during a pause.
 	DialFailures int
 
+	// FailRefused makes a Call fail at once if no listener has the server's address
+	// (verbs.ErrConnectionRefused) and no connection was made before: the address may be wrong. By
+	// default such a Call waits as after other failures. Once a connection was made, a refusal
+	// means that the server restarts, and Calls wait in any case.
+	FailRefused bool
+
 	// Retransmits is the number of times that a Call is sent again after its connection was lost.
 	// If zero, the default is 4. If negative, a Call is sent once. The server may execute the Call
 	// each time, unless it has a reply cache (package replycache).

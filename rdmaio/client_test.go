@@ -247,6 +247,39 @@ func TestClientFailsFast(t *testing.T) {
 	})
 }
 
+// With FailRefused a refusal fails the first Call at once. After a connection refusals are waited
+// through.
+func TestClientFailRefused(t *testing.T) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		s := w.Serve(&file{t: t}, nil)
+		c := newClient(w, &rdmaio.ClientConfig{FailRefused: true, MinBackoff: time.Millisecond, MaxBackoff: time.Millisecond})
+		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.Call(ctx, nullCall(c.XID(), 40))
+			ended <- err
+		}()
+		for c.Stats().DialFailures < 3 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, want %v", err, context.Canceled)
+		}
+
+		c = newClient(w, &rdmaio.ClientConfig{FailRefused: true, MinBackoff: time.Hour, MaxBackoff: time.Hour})
+		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); !errors.Is(err, verbs.ErrConnectionRefused) {
+			t.Errorf("%v, want %v", err, verbs.ErrConnectionRefused)
+		}
+	})
+}
+
 // A dial that can never succeed fails the Call that wants the connection, however patient that is.
 func TestClientDialNeverSucceeds(t *testing.T) {
 	w := rdmaiotest.NewTCP(t)

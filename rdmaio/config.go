@@ -27,8 +27,10 @@ type Config struct {
 	Credits int
 
 	// InlineSend and InlineRecv are the largest messages, header included, that this side sends and
-	// receives without chunks, in bytes. If zero, the default is 4096. They must be within 1024 and
-	// 256 KiB and are rounded down to a multiple of 1024.
+	// receives without chunks, in bytes. If zero, the default is the InlineSize of the device
+	// (verbs.DeviceAttributes), or 4096 if it has none. rdmatcp, iwarp and mem have 5120, for 4 KiB
+	// of data and their headers. They must be within 1024 and 256 KiB and are rounded down to a
+	// multiple of 1024.
 	//
 	// In each direction the smaller of the sender's InlineSend and the receiver's InlineRecv is
 	// used. The two sides advertise them when the connection is made (RFC 8797 §4.2). It is 1024
@@ -217,7 +219,10 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-const defaultTimeout = 30 * time.Second
+const (
+	defaultTimeout = 30 * time.Second
+	defaultInline  = 4096 // for a device without a preference
+)
 
 // settings holds a Config with its defaults filled in.
 type settings struct {
@@ -295,15 +300,22 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 			s.Credits, s.ReverseCredits, a.MaxRecvWR, verbs.ErrInvalidValue)
 	}
 	s.Versions, err = checkVersions(s.Versions, err)
+	least := 1
 	if err = s.settleHostAuth(err); s.speaks(v2.Number) {
-		for _, size := range []*int{&s.InlineSend, &s.InlineRecv} {
-			if *size > 0 {
-				*size = max(*size, v2.LeastInline) // R40
-			}
-		}
+		least = v2.LeastInline // R40
 	}
-	number("InlineSend", &s.InlineSend, 4096, header.LeastInline, v1.MostInline)
-	number("InlineRecv", &s.InlineRecv, 4096, header.LeastInline, v1.MostInline)
+	for _, f := range []struct {
+		name string
+		size *int
+	}{{"InlineSend", &s.InlineSend}, {"InlineRecv", &s.InlineRecv}} {
+		switch {
+		case *f.size > 0:
+			*f.size = max(*f.size, least)
+		case *f.size == 0 && a.InlineSize > 0:
+			*f.size = min(max(a.InlineSize, least, header.LeastInline), v1.MostInline)
+		}
+		number(f.name, f.size, defaultInline, header.LeastInline, v1.MostInline)
+	}
 	number("SendQueue", &s.SendQueue, 256, 2, a.MaxSendWR)
 	number("SegmentSize", &s.SegmentSize, 1<<30, 1, math.MaxInt32)
 	limit(&s.MaxReadBytes, 16<<20, math.MaxInt/2)

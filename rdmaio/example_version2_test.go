@@ -50,5 +50,5 @@ func ExampleConfig_versions() {
 	}
 	// Output:
 	// server of [1]: version 1, 1 registrations, 0 parts
-	// server of [1 2]: version 2, 0 registrations, 3 parts
+	// server of [1 2]: version 2, 0 registrations, 2 parts
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // acquire implements source.
@@ -27,7 +28,7 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 				return nil, ctx.Err()
 			}
 			return nil, fmt.Errorf("%w with no connection: %w", ctx.Err(), c.failed)
-		case c.stats.DialFailures > failures && (hopeless(c.failed) || c.stats.DialFailures-failures > uint64(c.cfg.DialFailures)):
+		case c.stats.DialFailures > failures && (hopeless(c.failed) || c.refused() || c.stats.DialFailures-failures > uint64(c.cfg.DialFailures)):
 			return nil, c.failed
 		case c.cfg.DialFailures == 0 && time.Now().Before(c.next):
 			return nil, c.failed
@@ -55,6 +56,11 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 // took longer than ClientConfig.DialTimeout is not hopeless.
 func hopeless(err error) bool {
 	return lasting(err) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// refused reports whether ClientConfig.FailRefused ends the Calls that wait. mu is locked.
+func (c *Client) refused() bool {
+	return c.cfg.FailRefused && c.stats.Connects == 0 && errors.Is(c.failed, verbs.ErrConnectionRefused)
 }
 
 // release implements source.

@@ -137,18 +137,18 @@ func TestThresholdOracleSees(t *testing.T) {
 	}
 }
 
-// What a nil Config gives: 4096 bytes each way, and no invalidation by the peer.
+// What a nil Config gives: the inline size of the device each way, and no invalidation by the peer.
 func TestDefaultTerms(t *testing.T) {
 	c := plain(t, quick(nil), nil)
-	if st := c.Stats(); st.InlineSend != 4096 || st.InlineRecv != 4096 || st.RemoteInvalidate {
+	if st := c.Stats(); st.InlineSend != 5120 || st.InlineRecv != 5120 || st.RemoteInvalidate {
 		t.Errorf("%+v", st)
 	}
-	call := nullCall(1, 4096-28)
+	call := nullCall(1, 5120-28)
 	if _, err := c.Call(context.Background(), call); err != nil {
 		t.Fatal(err)
 	}
 	if st := c.Stats(); st.Registrations != 0 {
-		t.Errorf("a message of 4096 bytes took %d registrations", st.Registrations)
+		t.Errorf("a message of 5120 bytes took %d registrations", st.Registrations)
 	}
 }
 

@@ -36,7 +36,7 @@ type deviceFlags struct {
 type rdmaFlags struct {
 	Provider string   `default:"${provider}" enum:"rdmatcp,iwarp,mem"`
 	Versions versions `default:"1"`
-	Inline   size     `default:"4096"`
+	Inline   size     `default:"0"` // 0: as the provider prefers
 	Credits  int      `default:"32"`
 	CRC      string   `name:"crc" default:"on" enum:"on,off"`
 	Trace    string
@@ -54,7 +54,7 @@ func (f *deviceFlags) check() error {
 
 func (f *rdmaFlags) check() error {
 	switch {
-	case f.Inline < 1024 || f.Inline > 256<<10:
+	case f.Inline != 0 && f.Inline < 1024 || f.Inline > 256<<10:
 		return fmt.Errorf("-inline is %v, must be between 1024 and 256k (RFC 8797 §4.2)", f.Inline)
 	case f.Credits < 1 || f.Credits > 4096:
 		return fmt.Errorf("-credits is %d, must be between 1 and 4096", f.Credits)

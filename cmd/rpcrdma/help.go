@@ -233,8 +233,9 @@ const helpRDMA = `  -provider NAME   rdmatcp: RDMA framed in TCP; iwarp: iWARP o
                    client offers the first, and takes the other if the server refuses it. A server
                    takes the version of the client's first message, and the order has no effect. A
                    server has half of -W to answer an offer of version 2
-  -inline BYTES    inline threshold in each direction, header included; default 4096. With version 2
-                   in -versions it is at least 4096
+  -inline BYTES    inline threshold in each direction, header included; default 5120, which holds
+                   4 KiB of data. The peer may have less: the lesser holds. With version 2 in
+                   -versions it is at least 4096
   -credits N       credits: concurrent calls per connection; default 32, with perf at least -depth
   -crc on|off      whether iwarp asks for CRCs; default on. There are none if neither side asks
   -trace FILE      write a line for each step, with decoded headers, and the negotiated terms; - is

@@ -97,8 +97,12 @@ func TestInfo(t *testing.T) {
 	}{
 		{notesrpc.Program().Number, 1, oncrpc.NetIDTCP, netip.MustParseAddrPort(tcpAddr)},
 		{notesrpc.Program().Number, 1, oncrpc.NetIDRDMA, netip.MustParseAddrPort(rdmaAddr)},
-		{100003, 2, oncrpc.NetIDTCP, holes}, {notesrpc.Program().Number, 2, oncrpc.NetIDTCP, secure}, {100011, 1, oncrpc.NetIDTCP, absent},
-		{100012, 7, oncrpc.NetIDTCP, wide}, {100021, 1, oncrpc.NetIDTCP, dead}, {100024, 1, oncrpc.NetIDTCP, mute},
+		{100003, 2, oncrpc.NetIDTCP, holes},
+		{notesrpc.Program().Number, 2, oncrpc.NetIDTCP, secure},
+		{100011, 1, oncrpc.NetIDTCP, absent},
+		{100012, 7, oncrpc.NetIDTCP, wide},
+		{100021, 1, oncrpc.NetIDTCP, dead},
+		{100024, 1, oncrpc.NetIDTCP, mute},
 		{5, 1, oncrpc.NetIDTCP, netip.MustParseAddrPort("192.0.2.1:99")},
 		{5, 1, oncrpc.NetIDUDP, netip.MustParseAddrPort("127.0.0.1:98")},
 		{5, 1, oncrpc.NetIDTCP6, netip.MustParseAddrPort("[::]:97")},
@@ -115,7 +119,7 @@ func TestInfo(t *testing.T) {
 	}
 	for addr, want := range map[string]map[string]any{
 		tcpAddr:         {"asked": true, "netid": "tcp", "versions": "[1]", "tls": "not offered", "low": 1., "high": 1., "owner": "owner"},
-		rdmaAddr:        {"asked": true, "netid": "rdma", "versions": "[1]", "rpcrdma_version": 1., "inline_send_bytes": 4096.},
+		rdmaAddr:        {"asked": true, "netid": "rdma", "versions": "[1]", "rpcrdma_version": 1., "inline_send_bytes": 5120.},
 		holes.String():  {"name": "nfs", "versions": "[2 4]", "low": 2., "high": 4., "tls": "not offered"},
 		secure.String(): {"reject_stat": "AUTH_ERROR", "auth_stat": "AUTH_TOOWEAK", "tls": "offered"},
 		absent.String(): {"accept_stat": "PROG_UNAVAIL"},
@@ -138,7 +142,7 @@ func TestInfo(t *testing.T) {
 	}
 	code, out, _ = try(context.Background(), "info", "-W", "400ms", "-port", rdmaAddr[strings.LastIndexByte(rdmaAddr, ':')+1:], host)
 	for _, want := range []string{
-		"rpcbind at " + host + ": 11 registrations\nPROGRAM", "PROG_MISMATCH says 2 to 4", "TLS offered", "RPC-over-RDMA version 1, inline 4096",
+		"rpcbind at " + host + ": 11 registrations\nPROGRAM", "PROG_MISMATCH says 2 to 4", "TLS offered", "RPC-over-RDMA version 1, inline 5120",
 		"program unavailable", "  no answer in time\n", " connection refused\n", "\n-          -",
 	} {
 		if code != exitDone || !strings.Contains(out, want) {

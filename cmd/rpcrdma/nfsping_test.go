@@ -56,9 +56,9 @@ func TestNFSPing(t *testing.T) {
 		{
 			"both", "-c 2 -i 1ms", both, exitDone,
 			[]string{
-				"over rdmatcp", "private data sent:     f6ab0e1801000303 (sends up to 4096 bytes, receives up to 4096, remote invalidation: no)",
+				"over rdmatcp", "private data sent:     f6ab0e1801000404 (sends up to 5120 bytes, receives up to 5120, remote invalidation: no)",
 				"private data received: f6ab0e1801000107 (sends up to 2048 bytes, receives up to 8192, remote invalidation: no)",
-				"inline thresholds: 4096 bytes to the server, 2048 bytes from it", "RDMA Reads at a time: 16 of this side, 16 of the server",
+				"inline thresholds: 5120 bytes to the server, 2048 bytes from it", "RDMA Reads at a time: 16 of this side, 16 of the server",
 				"version=3 seq=1 credits=5 ", "version=4 seq=2 credits=5 ", "version 3: 2 calls, 2 replies, rtt", "version 4: 2 calls, 2 replies, rtt",
 			},
 			"PROG",
@@ -118,7 +118,7 @@ func TestNFSPingJSON(t *testing.T) {
 		t.Fatalf("exit %d, found %s, expected %s", code, got, want)
 	}
 	start, refused := all[0], all[2]
-	if start["private_data_received"] != "f6ab0e1801000303" || start["initiator_depth"] != 16. || start["responder_resources"] != 16. {
+	if start["private_data_received"] != "f6ab0e1801000404" || start["private_data_sent"] != "f6ab0e1801000404" || start["initiator_depth"] != 16. || start["responder_resources"] != 16. {
 		t.Errorf("found %v", start)
 	}
 	if refused["reason"] != "PROG_MISMATCH" || refused["low"] != 3. || refused["high"] != 3. {

@@ -4,70 +4,27 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/examples/notes/notes/notesrpc"
-	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/internal/isolated"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
-// insideEnv is set in the process that runs the test in namespaces of its own.
-const insideEnv = "RPCRDMA_RPCBIND_INSIDE"
-
-// info lists what Debian's rpcbind has, and call finds a port by it. The server has a network
-// namespace and a /run of its own, so that its port is free.
+// info lists the table of Debian's rpcbind, and call finds a port by it.
 func TestRealRpcbind(t *testing.T) {
-	server, ip := witness.Program(t, "rpcbind"), witness.Program(t, "ip")
-	if os.Getenv(insideEnv) != "" {
-		withRpcbind(t, server, ip)
+	if !isolated.Run(t) {
 		return
 	}
-	if os.Getuid() != 0 {
-		t.Skip("only root may make a network namespace")
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestRealRpcbind$", "-test.v")
-	cmd.Env = append(os.Environ(), insideEnv+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Unshareflags: syscall.CLONE_NEWNS}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-func withRpcbind(t *testing.T, server, ip string) {
-	if err := syscall.Mount("none", "/run", "tmpfs", 0, ""); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command(ip, "link", "set", "lo", "up").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	cmd := exec.Command(server, "-f")
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}()
+	isolated.Rpcbind(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	var conn *tcp.Conn
-	for {
-		var err error
-		if conn, err = rpcbind.Dial(ctx, "127.0.0.1", nil); err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
+	conn, err := rpcbind.Dial(ctx, "127.0.0.1", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer conn.Close()
 

@@ -318,7 +318,7 @@ func TestPing(t *testing.T) {
 	}
 	code, stdout, _ = try(context.Background(), "ping", "-json", "-c", "2", "-i", "1ms", "-inline", "8k", "-prog", "7", "-vers", "9", addr)
 	all := objects(t, stdout)
-	if code != exitDone || len(all) != 4 || all[0]["inline_send_bytes"] != 4096. || all[3]["received"] != 2. {
+	if code != exitDone || len(all) != 4 || all[0]["inline_send_bytes"] != 5120. || all[3]["received"] != 2. {
 		t.Errorf("exit %d\n%s", code, stdout)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // as by a signal

@@ -60,7 +60,7 @@ func TestPingTerms(t *testing.T) {
 		t.Errorf("exit %d\n%s\nexpected\n%s", code, stdout, want)
 	}
 	code, stdout, _ = try(context.Background(), "ping", "-c", "1", addr)
-	if code != exitDone || !strings.Contains(stdout, "RPC-over-RDMA version 1, inline thresholds: 4096 bytes to the server") || strings.Contains(stdout, "terms") {
+	if code != exitDone || !strings.Contains(stdout, "RPC-over-RDMA version 1, inline thresholds: 5120 bytes to the server") || strings.Contains(stdout, "terms") {
 		t.Errorf("exit %d\n%s", code, stdout)
 	}
 	const all = "version 1, inline 1024 bytes to the peer and 2048 from it, segments of 3 bytes, 4 segments in a call, 5 RDMA Reads at a time, " +
@@ -206,9 +206,9 @@ func conversation(t *testing.T, provider string) string {
 		b := append(bytes.Clone(r.Message[:4]), make([]byte, binary.BigEndian.Uint32(r.Message[40:]))...)
 		b[7] = 1 // REPLY
 		r.Reply(rdmaio.Message{Inline: b}, nil)
-	}), &rdmaio.Config{Versions: []int{2}})
+	}), &rdmaio.Config{Versions: []int{2}, InlineSend: 4096, InlineRecv: 4096})
 	must(err)
-	c, err := rdmaio.Dial(ctx, traced, s.Addr(), &rdmaio.Config{Versions: []int{2}, Events: l.event})
+	c, err := rdmaio.Dial(ctx, traced, s.Addr(), &rdmaio.Config{Versions: []int{2}, Events: l.event, InlineSend: 4096, InlineRecv: 4096})
 	must(err)
 	for _, size := range []struct{ call, reply int }{{44, 24}, {9000, 5000}, {20000, 20000}} {
 		call := make([]byte, size.call)

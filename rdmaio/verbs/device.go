@@ -55,6 +55,11 @@ type DeviceAttributes struct {
 	MaxResponderResources int // Reads of the peer it can serve at once
 	MaxPrivateData        int // bytes in each connection management message
 
+	// InlineSize is the size in bytes of the longest message that is better sent whole than fetched
+	// by a Read. Transports use it as the default of their limits of inline messages; it limits
+	// nothing in this package. If zero, the device has no preference.
+	InlineSize int
+
 	// HeapMemory reports whether RegisterMemory accepts any slice of the Go heap. If
 	// false, it accepts only memory of ProtectionDomain.Alloc, and a transport must copy
 	// other memory (stage it).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -12,8 +13,8 @@ import (
 // their neighbours to be sent, and out of a buffer after the CRC was checked when received. Larger
 // payload is direct, except for bytes that were read ahead.
 const (
-	stageSend    = 4096
-	stageReceive = 4096
+	stageSend    = soft.InlineSize
+	stageReceive = soft.InlineSize
 )
 
 // provider is the name of the provider in errors.

@@ -50,7 +50,7 @@ func over(t testing.TB, cfg *rdmatcp.Config, a, b net.Conn) (c, s *victim) {
 // exchange does Writes, Sends and Reads, long and short, and ends the connection in order.
 func exchange(t *testing.T, c, s *victim) {
 	t.Helper()
-	for _, n := range []int{0, 1, 4096, 4097, 300_000} {
+	for _, n := range []int{0, 1, 4096, rdmatcp.StageLimit + 1, 300_000} {
 		for i := range c.mr.Bytes()[:n] {
 			c.mr.Bytes()[i] = byte(i*31 + n)
 		}
@@ -105,7 +105,7 @@ func TestMidConnection(t *testing.T) {
 	}
 	c, s := over(t, nil, a, b)
 	exchange(t, c, s)
-	const long = 4097 + 300_000 // the direct payload of exchange
+	const long = rdmatcp.StageLimit + 1 + 300_000 // the direct payload of exchange
 	if got := c.dev.Stats(); got.SentDirect != long || got.SentStaged != 4097 {
 		t.Errorf("client: %+v, want %d bytes sent directly and 4097 staged", got, long)
 	}
@@ -128,7 +128,7 @@ func TestOtherStreams(t *testing.T) {
 			c, s := over(t, nil, a, b)
 			exchange(t, c, s)
 			for _, d := range []*rdmatcp.Device{c.dev, s.dev} {
-				if got := d.Stats(); got.SentDirect+got.ReceivedDirect != 0 || got.SentStaged != 1+4096+4097+300_000 || got.ReceivedStaged != got.SentStaged {
+				if got := d.Stats(); got.SentDirect+got.ReceivedDirect != 0 || got.SentStaged != 1+4096+rdmatcp.StageLimit+1+300_000 || got.ReceivedStaged != got.SentStaged {
 					t.Errorf("%+v, want all staged", got)
 				}
 			}

@@ -14,7 +14,7 @@ import (
 // copied into one buffer with its neighbours to be sent, and out of a buffer after its
 // CRC was checked when received. Larger payload is direct, except for bytes that were
 // read ahead.
-const StageLimit = 4096
+const StageLimit = 5 << 10
 
 // ALPN is the name of the protocol in the handshake of TLS (RFC 7301). It is not registered with
 // IANA. The name "sunrpc" of RFC 9289 belongs to RPC whose records are in TLS without RDMA.

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	batchArena  = 16 << 10  // bytes of the arena
+	batchArena  = 64 << 10  // bytes of the arena
 	batchFrames = 128       // frames at most
 	batchBytes  = 256 << 10 // direct payload of a full batch
 )

@@ -16,6 +16,7 @@ const HandshakeInput = 2 << 10
 
 const (
 	inputSize   = 16 << 10               // bytes of the input buffer, after the set-up
+	longInput   = 64 << 10               // bytes of it in a stream of staged frames
 	trailerSize = 4                      // bytes of the checksum
 	padding     = 3                      // the most bytes of padding
 	aheadBehind = 1 << 10                // bytes read ahead behind a long message
@@ -37,6 +38,7 @@ type Conn struct {
 	r, w      int       // buf[r:w] was read ahead
 	next      int       // size of the frame that begins at r, if known: see frameBuffered
 	readAhead int       // bytes to read ahead: few among long frames
+	filled    bool      // the last read ahead got as much as it could
 	noWait    bool      // read returns errIdle rather than wait
 	armed     time.Time // the read deadline that is set, if any
 	limit     time.Time // the read deadline that applies, if any
@@ -83,22 +85,34 @@ func newConn(d *Device, conn net.Conn) *Conn {
 	return c
 }
 
-// inputs are the input buffers that no connection has borrowed.
-var inputs = sync.Pool{New: func() any { return new([inputSize]byte) }}
+// inputs and longInputs are the input buffers that no connection has borrowed.
+var (
+	inputs     = sync.Pool{New: func() any { return new([inputSize]byte) }}
+	longInputs = sync.Pool{New: func() any { return new([longInput]byte) }}
+)
 
-// borrowInput replaces the input buffer by one of full size.
+// borrowInput replaces the input buffer by one of the size that the read-ahead needs.
 func (c *Conn) borrowInput() {
-	buf := inputs.Get().(*[inputSize]byte)[:]
-	c.w = copy(buf, c.buf[c.r:c.w])
-	c.r, c.buf = 0, buf
+	var buf []byte
+	if c.readAhead > inputSize {
+		buf = longInputs.Get().(*[longInput]byte)[:]
+	} else {
+		buf = inputs.Get().(*[inputSize]byte)[:]
+	}
+	w := copy(buf, c.buf[c.r:c.w])
+	c.returnInput()
+	c.buf, c.w = buf, w
 }
 
-// returnInput returns the input buffer, which is empty.
+// returnInput returns the input buffer. What it has is lost.
 func (c *Conn) returnInput() {
-	if c.buf != nil {
+	switch len(c.buf) {
+	case inputSize:
 		inputs.Put((*[inputSize]byte)(c.buf))
-		c.buf, c.r, c.w = nil, 0, 0
+	case longInput:
+		longInputs.Put((*[longInput]byte)(c.buf))
 	}
+	c.buf, c.r, c.w = nil, 0, 0
 }
 
 // interrupt makes both directions release registered memory that they hold while they
@@ -178,18 +192,26 @@ func (c *Conn) need(n int) ([]byte, error) {
 	if c.w-c.r >= n {
 		return c.buf[c.r : c.r+n], nil
 	}
-	if c.r > 0 && c.r+n > len(c.buf) || c.r == c.w {
+	switch {
+	case c.buf != nil && c.readAhead > len(c.buf):
+		c.borrowInput()
+	case c.r > 0 && c.r+n > len(c.buf) || c.r == c.w:
 		c.w = copy(c.buf, c.buf[c.r:c.w])
 		c.r = 0
 	}
 	for c.w-c.r < n {
-		room := min(inputSize-c.w, max(n-(c.w-c.r), c.readAhead))
+		size := len(c.buf)
+		if c.buf == nil {
+			size = max(inputSize, c.readAhead) // that of the buffer to be borrowed
+		}
+		room := min(size-c.w, max(n-(c.w-c.r), c.readAhead))
 		var dst []byte
 		if c.w > 0 || c.raw == nil {
 			dst = c.buf[c.w:][:room]
 		}
 		k, err := c.read(dst, room, false)
 		c.w += k
+		c.filled = k == room
 		if err == io.EOF && c.w > c.r {
 			err = io.ErrUnexpectedEOF
 		}

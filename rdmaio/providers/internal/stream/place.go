@@ -22,7 +22,7 @@ func (q *queuePair) receiveStaged(c *Conn, f *Frame, summed bool) error {
 	}
 	c.skip(len(b))
 	behind := c.readAhead < inputSize // few short frames ago there was a long one
-	c.readAhead = min(inputSize, max(2*c.readAhead, aheadBehind))
+	c.lookAhead()
 	if f.Observe {
 		c.framer.Observe(f, q.Num())
 	}
@@ -45,6 +45,17 @@ func (q *queuePair) receiveStaged(c *Conn, f *Frame, summed bool) error {
 		q.dev.stats.receivedStaged.Add(int64(n))
 	}
 	return q.commit(c, f)
+}
+
+// lookAhead sets the read-ahead after a staged frame: up to inputSize soon, and longInput when such
+// frames come faster than they are read.
+func (c *Conn) lookAhead() {
+	switch {
+	case c.readAhead < inputSize:
+		c.readAhead = min(inputSize, max(2*c.readAhead, aheadBehind))
+	case c.filled && c.raw != nil:
+		c.readAhead = longInput
+	}
 }
 
 // receiveDirect reads the payload of a frame into its target and computes the checksum
