@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-continue test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-nfs bench-continue test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -162,6 +162,9 @@ bench-verbs: ## compare verbs providers with TCP and with hand-written RPC over 
 
 bench-transport: ## compare RPC over rdmaio with framed TCP, net/rpc and gRPC
 	cd bench && $(GO) run ./cmd/transportbench
+
+bench-nfs: ## compare the NFS server and client of examples/nfs3 with go-nfs and go-nfs-client
+	cd bench && $(GO) run ./cmd/nfsbench
 
 bench-continue: ## compare continued messages of version 2 with chunks, and draw the picture of ADR 0052
 	cd bench && $(GO) run ./cmd/continuebench -svg ../docs/img/continue.svg

@@ -4,6 +4,7 @@ var (
 	oncrpcTests   = []string{"runtime/oncrpc"}
 	rpcbindTests  = []string{"runtime/oncrpc/rpcbind"}
 	tcpTests      = []string{"runtime/oncrpc/tcp"}
+	udpTests      = []string{"runtime/oncrpc/udp"}
 	rpcTests      = []string{"runtime/oncrpc/rpc"}
 	connconfTests = []string{"rdmaio/connconf"}
 )
@@ -27,7 +28,7 @@ var rpcMutants = []mutant{
 	{"port 0 can be reached", "runtime/oncrpc/rpcbind/mapping.go", "	if err == nil && at.Port() == 0 {", "	if false {", rpcbindTests},
 	{"the server's IPv6 address for a service over IPv4", "runtime/oncrpc/rpcbind/lookup.go", "!own.IsValid() || own.Is4() != at.Addr().Is4() {", "!own.IsValid() {", rpcbindTests},
 	{"another host's loopback address", "runtime/oncrpc/rpcbind/lookup.go", "own.IsValid() && !own.IsLoopback():", "false:", rpcbindTests},
-	{"GETADDR answers for RDMA", "runtime/oncrpc/rpcbind/lookup.go", "own.IsValid() && netID == oncrpc.NetID(\"tcp\", own.Addr()):", "own.IsValid():", rpcbindTests},
+	{"GETADDR answers for RDMA", "runtime/oncrpc/rpcbind/lookup.go", "own.IsValid() && netID == oncrpc.NetID(network(c.conn), own.Addr()):", "own.IsValid():", rpcbindTests},
 	{"rpcbind version 3 is tried whatever the server has", "runtime/oncrpc/rpcbind/client.go", "return lower, lower >= max(Version2, refused.Range.Low)", "return lower, lower >= Version2", rpcbindTests},
 	{"the version refused is tried again", "runtime/oncrpc/rpcbind/client.go", "min(vers-1, refused.Range.High)", "min(vers, refused.Range.High)", rpcbindTests},
 	{"anybody removes a registration", "runtime/oncrpc/rpcbind/table.go", "owner != Superuser && string(m.Owner) != owner", "false", rpcbindTests},
@@ -39,6 +40,18 @@ var rpcMutants = []mutant{
 	{"any user of the host is the superuser", "runtime/oncrpc/rpcbind/server.go", "	case at.Port() < 1024:", "	case at.Port() > 0:", rpcbindTests},
 	{"GETVERSADDR answers with any version", "runtime/oncrpc/rpcbind/server.go", "s.addr(r, args, false)", "s.addr(r, args, true)", rpcbindTests},
 	{"a table without limit", "runtime/oncrpc/rpcbind/client.go", "n > maxTable {", "false {", rpcbindTests},
+	{"a claim of a loopback address registers", "runtime/oncrpc/rpcbind/server.go", "	case !local(r).Addr().IsLoopback():", "	case false:", rpcbindTests},
+	{"GETADDR answers for TCP over UDP", "runtime/oncrpc/rpcbind/server.go", "oncrpc.NetID(network(r.Conn()), here.Addr())", "oncrpc.NetID(oncrpc.NetIDTCP, here.Addr())", rpcbindTests},
+	// The carrier over UDP.
+	{"a server answers replies", "runtime/oncrpc/udp/server.go", "typ != oncrpc.MsgCall || len(b) < minCall", "!typ.Valid() || len(b) < minCall", udpTests},
+	{"a short Call is answered", "runtime/oncrpc/udp/server.go", "len(b) < minCall", "len(b) < 8", udpTests},
+	{"a Call in progress runs again", "runtime/oncrpc/udp/server.go", "if p != nil && p.calls[xid] {", "if p != nil && p.calls[xid] && s.requests < 0 {", udpTests},
+	{"one source takes all handlers", "runtime/oncrpc/udp/server.go", "src.requests >= s.set.MaxRequests-s.requests", "s.requests >= s.set.MaxRequests", udpTests},
+	{"replies without a rate", "runtime/oncrpc/udp/limit.go", "src.left <= 0 {", "src.left < -1e9 {", udpTests},
+	{"sources without a limit", "runtime/oncrpc/udp/limit.go", "	if len(s.sources) >= maxSources {\n", "	if false {\n", udpTests},
+	{"a long reply has no answer", "runtime/oncrpc/udp/request.go", "size > MaxMessage {", "size > 1<<30 {", udpTests},
+	{"a Call to many hosts is served", "runtime/oncrpc/udp/local_linux.go", "toMany || own != dest", "toMany || !own.IsValid() && dest.IsValid()", udpTests},
+	{"a transmission of another Call's message", "runtime/oncrpc/udp/client.go", "		if err := call.Again(ctx); err != nil {", "		if err := ctx.Err(); err != nil {", udpTests},
 	// The carrier over TCP.
 	{"a record in fragments has no limit", "runtime/oncrpc/tcp/record.go", "n > rd.maxSize-len(buf):", "n > rd.maxSize:", tcpTests},
 	{"empty fragments without end", "runtime/oncrpc/tcp/record.go", "case fragments > rd.maxFragments:", "case false:", tcpTests},

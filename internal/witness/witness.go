@@ -9,6 +9,7 @@ package witness
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -29,6 +30,7 @@ var debian = map[string]string{
 	"dpkg-deb":            "dpkg",
 	"fish":                "fish",
 	"gcc":                 "gcc",
+	"ganesha.nfsd":        "nfs-ganesha",
 	"git":                 "git",
 	"go":                  "golang",
 	"grep":                "grep",
@@ -46,6 +48,7 @@ var debian = map[string]string{
 	"rpcinfo":             "rpcbind",
 	"sed":                 "sed",
 	"sh":                  "dash",
+	"showmount":           "nfs-common",
 	"strip":               "binutils",
 	"tar":                 "tar",
 	"tshark":              "tshark",
@@ -97,6 +100,31 @@ func Libtirpc(tb testing.TB) string {
 		missing(tb, "libtirpc", "libtirpc-dev")
 	}
 	return tirpc
+}
+
+// AuthSys writes rpc/auth_sys.h into a folder, for the C compiler's -I. RFC 7863 includes that
+// header, whose types libtirpc has under the names of rpc/auth_unix.h.
+func AuthSys(tb testing.TB, dir string) {
+	tb.Helper()
+	if err := os.Mkdir(filepath.Join(dir, "rpc"), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	const text = "#define xdr_authsys_parms xdr_authunix_parms\n"
+	if err := os.WriteFile(filepath.Join(dir, "rpc/auth_sys.h"), []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Ganesha returns the path of the NFS server NFS-Ganesha and the folder of its plugins. If the
+// server or its back end in memory is missing, Ganesha skips or fails the test as Program does.
+func Ganesha(tb testing.TB) (program, plugins string) {
+	tb.Helper()
+	program = Program(tb, "ganesha.nfsd")
+	found, _ := filepath.Glob("/usr/lib/*/ganesha/libfsalmem.so") // the pattern is a good one
+	if len(found) == 0 {
+		missing(tb, "the memory back end of NFS-Ganesha", "nfs-ganesha-mem")
+	}
+	return program, filepath.Dir(found[0])
 }
 
 func missing(tb testing.TB, name, pkg string) {
