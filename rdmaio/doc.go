@@ -68,7 +68,7 @@
 //	Receive buffer (InlineRecv)   provider   it is posted             a message arrives
 //	                              Request    ServeRPC is called       the answer is sent
 //	assembly buffer, for chunks   Request    RDMA Read begins         done runs
-//	Request.Message, Placed       handler    ServeRPC is called       done runs
+//	Request.Message, Placed       handler    ServeRPC is called       Reply is called
 //	Message of Request.Reply      Conn       Reply is called          done runs
 //
 // When Call returns, with a reply or an error, its keys no longer give access to the caller's

@@ -202,9 +202,16 @@ func (r *request) register(data []byte) (verbs.SGE, error) {
 	return verbs.SGE{MR: mr.MemoryRegion, Length: len(data)}, nil
 }
 
-// region registers memory with the given rights until the Request is released.
+// region registers memory with the given rights until the Request is released. If it is a part of
+// the Call, in a Receive that is posted again before that, region registers a copy.
 func (r *request) region(data []byte, access verbs.Access) (mrpool.Region, error) {
-	mr, err := r.conn.pool.Register(data, access)
+	var mr mrpool.Region
+	var err error
+	if r.req.InReceive() && engine.PartOf(data, r.req.Message) {
+		mr, err = r.conn.pool.RegisterCopy(data, access)
+	} else {
+		mr, err = r.conn.pool.Register(data, access)
+	}
 	if err == nil {
 		r.regions = append(r.regions, mr)
 	}

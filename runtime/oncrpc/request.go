@@ -34,8 +34,8 @@ func (f HandlerFunc) ServeRPC(r *Request) { f(r) }
 
 // Request is a Call that the peer sent. Its methods are those of the Responder.
 type Request struct {
-	// Message is the whole RPC Call. It is valid until the done function of Reply or Drop runs. The
-	// Handler may write to it.
+	// Message is the whole RPC Call. It is valid until Reply or Drop is called. The Handler may
+	// write to it, and its Reply may consist of parts of it.
 	Message []byte
 
 	// Placed are the items that came apart from the rest, over RDMA: the position of each in

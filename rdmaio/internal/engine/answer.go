@@ -135,6 +135,7 @@ func (rs *responder) wait(r *Request, s requestState) {
 // send posts an answer: the Receive it came in, for the grant that goes out
 // with it (R133), then Writes, then the Send (RFC 8166 §3.5.2; R4).
 func (rs *responder) send(r *Request) {
+	held := r.InReceive()
 	rs.repost(r)
 	want := r.hdr.Credit
 	rs.account.Answered()
@@ -149,6 +150,9 @@ func (rs *responder) send(r *Request) {
 		s := &rs.sends.sequence
 		s.start(m, r.Answer.Payload)
 		s.reply = r
+		if held { // the first part may grant a credit for the Receive
+			s.ownPartsOf(r.Message)
+		}
 		rs.to(r, sending)
 		rs.sendPart(s)
 		return

@@ -185,6 +185,10 @@ func (s requestState) follows(from requestState) bool {
 	return false
 }
 
+// InReceive reports whether Message is a part of a Receive buffer, which is posted again with the
+// answer. It may be called from Effects.Deliver to EventReply.
+func (r *Request) InReceive() bool { return r.recv != none && r.Assembly.Bytes == nil }
+
 // refusable reports whether a message in this state can be found unusable: none of its RDMA Reads
 // is queued or in progress. reading ends with its batch.
 func (s requestState) refusable() bool {

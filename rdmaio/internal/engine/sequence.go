@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 )
@@ -39,6 +41,28 @@ func (s *sequence) own() {
 	}
 	s.payload, s.done = [][]byte{rest}, 0
 	s.last.Lists = s.last.Lists.Clone()
+}
+
+// ownPartsOf copies the pieces that are a part of m, whose memory is used again before the last
+// part is sent.
+func (s *sequence) ownPartsOf(m []byte) {
+	for i, p := range s.payload {
+		if PartOf(p, m) {
+			s.payload[i] = bytes.Clone(p)
+		}
+	}
+}
+
+// PartOf reports whether p begins in the memory of m.
+func PartOf(p, m []byte) bool {
+	if len(p) > 0 {
+		for i := range m {
+			if &m[i] == &p[0] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // canContinue reports whether a message that does not fit one Send can be sent in parts.

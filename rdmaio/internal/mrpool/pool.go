@@ -99,6 +99,11 @@ func (p *Pool) Register(buf []byte, access verbs.Access) (Region, error) {
 		mr, err := p.register(buf, access)
 		return Region{MemoryRegion: mr}, err
 	}
+	return p.RegisterCopy(buf, access)
+}
+
+// RegisterCopy is like Register, but the region is of a copy in any case.
+func (p *Pool) RegisterCopy(buf []byte, access verbs.Access) (Region, error) {
 	b, err := p.Buffer(len(buf))
 	if err != nil {
 		return Region{}, err
