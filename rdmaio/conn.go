@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/lograte"
 	"github.com/rpcrdma/rpcrdma/internal/places"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -83,8 +82,7 @@ type Conn struct {
 	ctx    context.Context                 // ends with the connection
 	cancel context.CancelCauseFunc
 
-	handlers sync.WaitGroup // Requests delivered and not answered, without Config.NonBlocking
-	requests places.Queue[request]
+	requests places.Queue[request] // delivered and not answered, without Config.NonBlocking
 
 	kept keptReplies
 
@@ -188,7 +186,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *C
 	if err != nil {
 		return nil, false, err
 	}
-	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, &shared{log: lograte.New(set.Logger), ends: lograte.New(set.Logger), faults: lograte.New(set.faults)})
+	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, newShared(set))
 	if err != nil {
 		set.emitFailed(addr, false, err)
 		return nil, false, err
@@ -277,7 +275,7 @@ func (c *Conn) finish() error {
 			<-c.slots // and no Call gets one any more
 		}
 		c.driver.Stop() // no Request is left, and none comes
-		c.handlers.Wait()
+		c.shared.places.Leave(&c.requests)
 		c.closeErr = c.free()
 	})
 	return c.closeErr

@@ -199,10 +199,11 @@
 // which ends when the queue is empty. A Call that is made while others are in progress first yields
 // the processor, so that messages of several callers are posted together.
 //
-// Each handler call has a goroutine. A server runs Config.MaxHandlers of them at a time, and one
-// more for each connection; further Requests wait in a queue. With Config.NonBlocking a handler
-// runs on the goroutine that received the Call and must not block. A server has one goroutine that
-// accepts connections, one that frees memory of idle ones, and one for each connection. Conn.Close
-// and Server.Close wait for all of these. Server.Shutdown first lets handlers answer the Calls that
+// Each handler call has a goroutine, perhaps one that ran another call before and that is kept for
+// one to two seconds. A server runs Config.MaxHandlers of them at a time, and one more for each
+// connection; further Requests wait in a queue. With Config.NonBlocking a handler runs on the
+// goroutine that received the Call and must not block. A server has one goroutine that accepts
+// connections, one that frees memory of idle ones, and one for each connection. Conn.Close and
+// Server.Close wait for all of these. Server.Shutdown first lets handlers answer the Calls that
 // they have.
 package rdmaio

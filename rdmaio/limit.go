@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/internal/lograte"
 	"github.com/rpcrdma/rpcrdma/internal/places"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
@@ -21,6 +22,14 @@ type shared struct {
 	// ends is for why a connection ended. It has a rate limit of its own, so that peers cannot hide
 	// these records behind others.
 	ends *slog.Logger
+}
+
+// newShared returns a state without limits.
+func newShared(set settings) *shared {
+	return &shared{
+		places: places.Places[request]{Run: (*request).run},
+		faults: lograte.New(set.faults), log: lograte.New(set.Logger), ends: lograte.New(set.Logger),
+	}
 }
 
 // budget is an amount of memory in bytes. The zero budget has no limit.

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/lograte"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -18,7 +17,7 @@ import (
 type Server struct {
 	dev     verbs.Device
 	set     settings
-	shared  shared
+	shared  *shared
 	log     *slog.Logger // limited, for records that peers can cause
 	ln      verbs.Listener
 	handler Handler
@@ -56,11 +55,10 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 		return nil, err
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{dev: dev, set: set, log: lograte.New(set.Logger), ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]bool)}
+	s := &Server{dev: dev, set: set, ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]bool), shared: newShared(set)}
+	s.log = s.shared.log
 	s.taking, s.stop = context.WithCancelCause(run)
-	s.shared.log, s.shared.ends, s.shared.faults = s.log, lograte.New(set.Logger), lograte.New(set.faults)
-	s.shared.memory.most = int64(set.MaxMemory)
-	s.shared.places.Most = set.MaxHandlers
+	s.shared.memory.most, s.shared.places.Most = int64(set.MaxMemory), set.MaxHandlers
 	s.wg.Add(2)
 	go s.accept(run)
 	go s.trim(run)
@@ -128,7 +126,7 @@ func (s *Server) open() (*Conn, error) {
 		}
 		return nil, fmt.Errorf("rdmaio: the server has %d connections, as many as Config.MaxConns allows", s.set.MaxConns)
 	}
-	c, err := newConn(s.dev, s.set, engine.Responder, s.handler, &s.shared)
+	c, err := newConn(s.dev, s.set, engine.Responder, s.handler, s.shared)
 	if err != nil {
 		s.opened.Add(-1)
 	}

@@ -1,4 +1,4 @@
-// Package places limits how many handlers of a server run at a time.
+// Package places runs the handlers of a server, and limits how many run at a time.
 package places
 
 import (
@@ -10,63 +10,115 @@ import (
 // more for each connection. So handlers that wait for some clients, for as long as those like, do
 // not keep out the Calls of others. A Request, of type R, that gets no place waits in the Queue of
 // its connection, without a goroutine. A place that becomes free goes to the connections in turn.
+//
+// A handler runs on a goroutine that ran another one before, if there is one: its stack has the
+// size that handlers need (see idle).
 type Places[R any] struct {
-	Most int // 0: no limit. It is not changed after the first use.
+	Most int      // 0: no limit
+	Run  func(*R) // runs the handler of a Request. It may end its goroutine.
+	// Neither is changed after the first use.
 
 	mu      sync.Mutex
 	used    int
 	waiting []*Queue[R] // those that have Requests
+	queues  int         // that have called Start, and not Leave
+	idle    idle[R]
 }
 
 // Queue is the state of Places for one connection. The zero Queue is empty.
 type Queue[R any] struct {
+	running sync.WaitGroup // Requests that run or wait
+
+	// Places.mu is locked for these.
+	joined  bool // counted in Places.queues
 	own     bool // the connection's own place is in use
 	listed  bool // the Queue is in Places.waiting
 	waiting []*R
 }
 
-// Place is the kind of place at which a handler runs.
-type Place int
-
-const (
-	None Place = iota // none: the Request waits
-	Own
-	Shared
-)
-
-// Assign returns a place for a Request of the connection with a Queue. It queues the Request if
-// there is none.
-func (p *Places[R]) Assign(q *Queue[R], r *R) Place {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case !q.own:
-		q.own = true
-		return Own
-	case p.Most == 0 || p.used < p.Most:
-		p.used++
-		return Shared
-	}
-	q.waiting = append(q.waiting, r)
-	if !q.listed {
-		q.listed = true
-		p.waiting = append(p.waiting, q)
-	}
-	return None
+// job is a Request at a place.
+type job[R any] struct {
+	request *R // nil: none
+	queue   *Queue[R]
+	own     bool // at the connection's own place
 }
 
-// Next returns the next Request for a place at which a Request of the connection with a Queue ran.
-// It frees the place and returns nil if none waits.
-func (p *Places[R]) Next(at Place, q *Queue[R]) *R {
+// Start runs the handler for a Request of the connection with a Queue. If there is no place, it
+// queues the Request and returns false.
+func (p *Places[R]) Start(q *Queue[R], r *R) bool {
+	j := job[R]{request: r, queue: q}
+	q.running.Add(1)
+	p.mu.Lock()
+	if !q.joined {
+		q.joined = true
+		p.queues++
+	}
+	switch {
+	case !q.own:
+		q.own, j.own = true, true
+	case p.Most == 0 || p.used < p.Most:
+		p.used++
+	default:
+		q.waiting = append(q.waiting, r)
+		if !q.listed {
+			q.listed = true
+			p.waiting = append(p.waiting, q)
+		}
+		p.mu.Unlock()
+		return false
+	}
+	w := p.idle.take()
+	p.mu.Unlock()
+	if w == nil {
+		go p.work(make(worker[R], 1), j)
+	} else {
+		w <- j
+	}
+	return true
+}
+
+// work runs handlers, first that of j.
+func (p *Places[R]) work(w worker[R], j job[R]) {
+	defer func() {
+		if j.request == nil {
+			return
+		}
+		if j = p.next(j, nil); j.request != nil { // the handler ended this goroutine
+			go p.work(make(worker[R], 1), j)
+		}
+	}()
+	for ok := true; ok; j, ok = <-w {
+		for j.request != nil {
+			p.Run(j.request)
+			j = p.next(j, w)
+		}
+	}
+}
+
+// next ends a job and returns the next one for its place. If there is none, it frees the place, and
+// w, unless it is nil, is idle.
+func (p *Places[R]) next(j job[R], w worker[R]) job[R] {
+	defer j.queue.running.Done()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at == Own {
-		if r := q.pop(); r != nil {
-			return r
+	if j.own {
+		if j.request = j.queue.pop(); j.request != nil {
+			return j
 		}
-		q.own = false
-		return nil
+		j.queue.own = false
+	} else if next := p.pop(); next.request != nil {
+		return next
+	} else {
+		p.used--
 	}
+	if w != nil {
+		p.idle.put(w, p.sweep)
+	}
+	return job[R]{}
+}
+
+// pop removes and returns the next Request that waits for a shared place. p.mu is locked.
+func (p *Places[R]) pop() job[R] {
 	for len(p.waiting) > 0 {
 		q := p.waiting[0]
 		p.waiting[0], p.waiting = nil, p.waiting[1:]
@@ -75,24 +127,48 @@ func (p *Places[R]) Next(at Place, q *Queue[R]) *R {
 			p.waiting = append(p.waiting, q)
 		}
 		if r != nil {
-			return r
+			return job[R]{request: r, queue: q}
 		}
 	}
-	p.used--
-	return nil
+	return job[R]{}
 }
 
-// RemoveAll removes and returns the Requests that wait in a Queue.
-func (p *Places[R]) RemoveAll(q *Queue[R]) []*R {
+// sweep ends idle goroutines that were not needed lately.
+func (p *Places[R]) sweep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.idle.sweep()
+}
+
+// RemoveAll removes the Requests that wait in a Queue, and calls drop for each.
+func (p *Places[R]) RemoveAll(q *Queue[R], drop func(*R)) {
+	p.mu.Lock()
 	all := q.waiting
 	q.waiting = nil
 	if q.listed { // else Places would keep the connection's memory until a shared place is free
 		q.listed = false
 		p.waiting = slices.DeleteFunc(p.waiting, func(o *Queue[R]) bool { return o == q })
 	}
-	return all
+	p.mu.Unlock()
+	for _, r := range all {
+		drop(r)
+		q.running.Done()
+	}
+}
+
+// Leave waits until no Request of the connection with a Queue runs or waits. There must be no Start
+// for it any more. Idle goroutines end with the last connection.
+func (p *Places[R]) Leave(q *Queue[R]) {
+	q.running.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !q.joined {
+		return
+	}
+	q.joined = false
+	if p.queues--; p.queues == 0 {
+		p.idle.end()
+	}
 }
 
 // pop removes and returns the first Request of a Queue, or nil.

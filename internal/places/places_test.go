@@ -3,90 +3,271 @@ package places_test
 import (
 	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 	"weak"
 
 	"github.com/rpcrdma/rpcrdma/internal/places"
 )
 
+// request is a Request whose handler runs until end gets the way in which it ends.
+type request struct {
+	name string
+	end  chan bool // true: with its goroutine
+}
+
+// server runs requests, and records the names of those that run.
+type server struct {
+	places.Places[request]
+	t       *testing.T
+	running map[string]*request
+	started chan *request
+	mu      sync.Mutex
+	used    map[string]bool // names of the goroutines that ran requests
+}
+
+type queue = places.Queue[request]
+
+func newServer(t *testing.T, most int) *server {
+	s := &server{t: t, running: make(map[string]*request), used: make(map[string]bool), started: make(chan *request, 100)}
+	s.Most = most
+	s.Run = func(r *request) {
+		var stack [64]byte // "goroutine 7 [running]: ..."
+		name, _, _ := strings.Cut(string(stack[:runtime.Stack(stack[:], false)]), " [")
+		s.mu.Lock()
+		s.used[name] = true
+		s.mu.Unlock()
+		s.started <- r
+		if <-r.end {
+			runtime.Goexit()
+		}
+	}
+	return s
+}
+
+// start starts a request, which waits if want is false.
+func (s *server) start(q *queue, name string, want bool) {
+	s.t.Helper()
+	if got := s.Start(q, &request{name: name, end: make(chan bool, 1)}); got != want {
+		s.t.Errorf("%s: started %t, want %t", name, got, want)
+	}
+	s.expect()
+}
+
+// end ends the handler of a request. Then those of the names in want begin to run.
+func (s *server) end(name string, want ...string) {
+	s.t.Helper()
+	s.running[name].end <- false
+	delete(s.running, name)
+	s.expect(want...)
+}
+
+// expect waits, and checks that those of the names, and no others that had to wait, began to run.
+func (s *server) expect(want ...string) {
+	s.t.Helper()
+	synctest.Wait()
+	var got []string
+	for len(s.started) > 0 {
+		r := <-s.started
+		s.running[r.name] = r
+		got = append(got, r.name)
+	}
+	if want != nil && !slices.Equal(got, want) {
+		s.t.Errorf("%q began to run, want %q", got, want)
+	}
+}
+
+// finish ends all handlers that run, and the connections.
+func (s *server) finish(queues ...*queue) {
+	s.t.Helper()
+	for len(s.running) > 0 {
+		for name := range s.running {
+			s.end(name)
+		}
+	}
+	for _, q := range queues {
+		s.Leave(q)
+	}
+}
+
 // Each connection has a place of its own; the shared ones go to the connections in turn.
 func TestPlaces(t *testing.T) {
-	p := places.Places[string]{Most: 1}
-	var a, b places.Queue[string]
-	assign := func(q *places.Queue[string], name string, want places.Place) {
-		t.Helper()
-		if got := p.Assign(q, &name); got != want {
-			t.Errorf("%s: place %v, want %v", name, got, want)
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, 1)
+		var a, b queue
+		s.start(&a, "a1", true) // a's own place
+		s.start(&a, "a2", true) // the shared place
+		for _, name := range []string{"a3", "a4", "a5", "a6"} {
+			s.start(&a, name, false)
 		}
-	}
-	next := func(at places.Place, q *places.Queue[string], want string) {
-		t.Helper()
-		got := ""
-		if r := p.Next(at, q); r != nil {
-			got = *r
+		s.start(&b, "b1", true)
+		s.start(&b, "b2", false)
+		s.end("a2", "a3")
+		s.end("a3", "b2")
+		s.end("a1", "a4")
+		s.end("b1", []string{}...)
+		s.start(&b, "b3", true)
+		var left []string
+		s.RemoveAll(&a, func(r *request) { left = append(left, r.name) })
+		if !slices.Equal(left, []string{"a5", "a6"}) {
+			t.Errorf("removed %q", left)
 		}
-		if got != want {
-			t.Errorf("next is %q, want %q", got, want)
-		}
-	}
-	assign(&a, "a1", places.Own)
-	assign(&a, "a2", places.Shared)
-	for _, name := range []string{"a3", "a4", "a5", "a6"} {
-		assign(&a, name, places.None)
-	}
-	assign(&b, "b1", places.Own)
-	assign(&b, "b2", places.None)
-	next(places.Shared, &a, "a3")
-	next(places.Shared, &a, "b2")
-	next(places.Own, &a, "a4")
-	next(places.Own, &b, "")
-	assign(&b, "b3", places.Own)
-	var left []string
-	for _, r := range p.RemoveAll(&a) {
-		left = append(left, *r)
-	}
-	if !slices.Equal(left, []string{"a5", "a6"}) {
-		t.Errorf("removed %q", left)
-	}
-	next(places.Shared, &b, "")
-	next(places.Own, &a, "")
-	assign(&a, "a7", places.Own)
-	assign(&b, "b4", places.Shared)
+		s.end("b2", []string{}...)
+		s.end("a4", []string{}...)
+		s.start(&a, "a7", true)
+		s.start(&b, "b4", true)
+		s.start(&b, "b5", false)
+		s.finish(&a, &b)
+	})
 }
 
 // Without a limit no Request waits.
 func TestNoLimit(t *testing.T) {
-	var p places.Places[int]
-	var q places.Queue[int]
-	for i := range 100 {
-		if p.Assign(&q, &i) == places.None {
-			t.Errorf("Request %d waits", i)
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, 0)
+		var q queue
+		for i := range 100 {
+			s.start(&q, string(rune('!'+i)), true)
 		}
-	}
+		s.finish(&q)
+	})
 }
 
 // After RemoveAll nothing refers to the Queue, and so to its connection, although no shared place
 // becomes free.
 func TestRemoveAllForgets(t *testing.T) {
-	p := places.Places[int]{Most: 1}
-	var holder places.Queue[int]
-	a, b := new(int), new(int)
-	p.Assign(&holder, a)
-	p.Assign(&holder, b)
-	gone := func() weak.Pointer[places.Queue[int]] {
-		q := new(places.Queue[int])
-		p.Assign(q, a)
-		if p.Assign(q, b) != places.None || len(p.RemoveAll(q)) != 1 {
-			t.Error("no Request waits")
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, 1)
+		var holder queue
+		s.start(&holder, "1", true)
+		s.start(&holder, "2", true)
+		gone := func() weak.Pointer[queue] {
+			q := new(queue)
+			s.start(q, "3", true)
+			s.start(q, "4", false)
+			s.RemoveAll(q, func(*request) {})
+			s.end("3")
+			s.Leave(q)
+			return weak.Make(q)
+		}()
+		runtime.GC()
+		if gone.Value() != nil {
+			t.Error("the Queue is still in use")
 		}
-		return weak.Make(q)
-	}()
-	runtime.GC()
-	if gone.Value() != nil {
-		t.Error("the Queue is still in use")
-	}
-	if next := p.Next(places.Shared, &holder); next != nil {
-		t.Errorf("next is %v, want none", next)
-	}
-	runtime.KeepAlive(&p)
+		s.finish(&holder)
+	})
+}
+
+// Leave waits for Requests that run and for those that wait.
+func TestLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, 1)
+		var a, b queue
+		s.start(&b, "b1", true)
+		s.start(&b, "b2", true)
+		s.start(&a, "a1", true)
+		s.start(&a, "a2", false)
+		left := make(chan struct{})
+		go func() {
+			s.Leave(&a)
+			s.Leave(&a) // does nothing
+			close(left)
+		}()
+		for _, name := range []string{"a1", "a2"} {
+			synctest.Wait()
+			select {
+			case <-left:
+				t.Errorf("Leave returned before %s ended", name)
+			default:
+			}
+			s.end(name)
+		}
+		synctest.Wait()
+		<-left
+		s.finish(&b)
+	})
+}
+
+// A handler that ends its goroutine ends its job: the next Request has its place, on another one.
+func TestGoexit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, 1)
+		var q queue
+		for i, name := range []string{"1", "2", "3", "4"} {
+			s.start(&q, name, i < 2)
+		}
+		for i, name := range []string{"1", "2", "3", "4"} {
+			s.running[name].end <- true
+			delete(s.running, name)
+			want := [][]string{{"3"}, {"4"}, {}, {}}[i]
+			s.expect(want...)
+		}
+		before := runtime.NumGoroutine()
+		s.start(&q, "5", true)
+		if n := runtime.NumGoroutine(); n != before+1 {
+			t.Errorf("%d more goroutines for a handler, want 1: none is left of those before", n-before)
+		}
+		s.finish(&q)
+	})
+}
+
+// Goroutines that ran handlers run later ones. Those that the load does not need for two sweeps,
+// one to two seconds, end; so do all with the last connection.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, 0)
+		var a, b queue
+		none := runtime.NumGoroutine()
+		goroutines := func(want int, when string) {
+			t.Helper()
+			synctest.Wait()
+			if got := runtime.NumGoroutine() - none; got != want {
+				t.Errorf("%s: %d goroutines, want %d", when, got, want)
+			}
+		}
+		load := func(n int) {
+			t.Helper()
+			for i := range n {
+				s.start(&a, string(rune('a'+i)), true)
+			}
+			for len(s.running) > 0 {
+				for name := range s.running {
+					s.end(name)
+				}
+			}
+		}
+		load(10)
+		goroutines(10, "after 10 handlers at a time")
+		for range 30 {
+			load(4)
+			goroutines(10, "after 4 at a time, at once")
+		}
+		clear(s.used)
+		for range 8 {
+			time.Sleep(300 * time.Millisecond)
+			load(4)
+		}
+		goroutines(4, "after 2.4 s of 4 at a time")
+		if len(s.used) != 4 {
+			t.Errorf("%d goroutines ran the handlers of these 2.4 s, want 4", len(s.used))
+		}
+		load(10)
+		goroutines(10, "after 10 again")
+		time.Sleep(2100 * time.Millisecond)
+		goroutines(0, "after a pause")
+		load(3)
+		s.start(&b, "other", true)
+		s.Leave(&a)
+		goroutines(3, "with another connection")
+		s.end("other")
+		s.Leave(&b)
+		goroutines(0, "without a connection")
+		time.Sleep(time.Minute) // no sweep is left that finds anything
+		load(2)
+		s.finish(&a)
+		goroutines(0, "at the end")
+	})
 }

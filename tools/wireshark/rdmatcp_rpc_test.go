@@ -20,6 +20,7 @@ func conversation(t *testing.T, dev streams, cfg rdmaio.Config, all *sends) stri
 	t.Helper()
 	ctx := context.Background()
 	cfg.RemoteInvalidate = 1
+	cfg.InlineSend, cfg.InlineRecv = 4096, 4096 // the sizes of shapes lie around this
 	return record(t, dev, func(client verbs.Device) {
 		server, err := rdmaio.Listen(ctx, dev, "127.0.0.1:0", rdmaio.HandlerFunc(serve), &cfg)
 		if err != nil {

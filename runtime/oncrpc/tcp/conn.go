@@ -40,7 +40,7 @@ type Conn struct {
 	pendings sync.Pool     // of *pending; its own, for the channels of testing/synctest
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	wg       sync.WaitGroup // the goroutines that read and write, and handlers
+	wg       sync.WaitGroup // the goroutines that read and write
 	first    *time.Timer    // ends an accepted connection that brings no message, or nil
 
 	// The goroutine that reads alone uses these.
@@ -374,6 +374,7 @@ func (c *Conn) finish() {
 	}
 	c.mu.Unlock()
 	c.wg.Wait()
+	c.shared.places.Leave(&c.waiting)
 }
 
 // drain ends the connection when its Requests are answered and the answers written. No further

@@ -16,7 +16,12 @@ type shared struct {
 }
 
 // alone returns the state of a connection that has no server. It has no limits.
-func alone() *shared { return &shared{budget: budget{most: math.MaxInt}} }
+func alone() *shared { return newShared(math.MaxInt, 0) }
+
+// newShared returns a state with limits.
+func newShared(memory, handlers int) *shared {
+	return &shared{budget: budget{most: memory}, places: places.Places[request]{Most: handlers, Run: (*request).run}}
+}
 
 // reserve takes n bytes from the server's budget for the record that is read. It waits for them,
 // for RecordTimeout at most.

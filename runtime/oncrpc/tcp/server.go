@@ -20,7 +20,7 @@ type Server struct {
 	log     *slog.Logger
 	ln      net.Listener
 	handler oncrpc.Handler
-	shared  shared
+	shared  *shared
 	rate    ratelimit.Bucket
 	ctx     context.Context // ends when the server accepts no more connections
 	stop    context.CancelCauseFunc
@@ -70,7 +70,7 @@ func serve(ln net.Listener, h oncrpc.Handler, set settings) (*Server, error) {
 		set: set, log: set.Logger, ln: ln, handler: h, rate: ratelimit.Bucket{Rate: set.AcceptRate},
 		conns: make(map[*Conn]bool), sources: make(map[netip.Prefix]int),
 	}
-	s.shared.budget.most, s.shared.places.Most = set.MaxMemory, set.MaxHandlers
+	s.shared = newShared(set.MaxMemory, set.MaxHandlers)
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.wg.Add(1)
 	go s.accept()
@@ -137,7 +137,7 @@ func (s *Server) open(nc net.Conn) {
 		_ = nc.Close()
 		return
 	}
-	c := newConn(nc, s.set, true, s.handler, &s.shared)
+	c := newConn(nc, s.set, true, s.handler, s.shared)
 	s.stats.Accepted++
 	s.conns[c] = true
 	s.sources[source]++

@@ -114,14 +114,15 @@ func each(t *testing.T, wrap func(verbs.Device) verbs.Device, f func(t *testing.
 				return dev
 			}
 			w := &world{server: newServer(t)}
-			s, err := rdmaio.Listen(context.Background(), device("server"), p.addr, w.server, nil)
+			linux := rdmaio.Config{InlineSend: 4096, InlineRecv: 4096} // as Linux has them
+			s, err := rdmaio.Listen(context.Background(), device("server"), p.addr, w.server, &linux)
 			check(t, err)
 			t.Cleanup(func() { check(t, s.Close()) })
 			dev := device("client")
 			if wrap != nil {
 				dev = wrap(dev)
 			}
-			w.client, err = rdmaio.NewClient(w.shapes.Device(dev), s.Addr(), &rdmaio.ClientConfig{MinBackoff: -1})
+			w.client, err = rdmaio.NewClient(w.shapes.Device(dev), s.Addr(), &rdmaio.ClientConfig{Conn: &linux, MinBackoff: -1})
 			check(t, err)
 			t.Cleanup(func() { check(t, w.client.Close()) })
 			f(t, w)
