@@ -133,7 +133,7 @@ func (p *Places[R]) pop() job[R] {
 	return job[R]{}
 }
 
-// sweep ends idle goroutines that were not needed lately.
+// sweep ends idle goroutines that the load does not need.
 func (p *Places[R]) sweep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

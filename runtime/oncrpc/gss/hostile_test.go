@@ -197,9 +197,29 @@ func TestSequenceWindow(t *testing.T) {
 		seq  uint32
 		want string
 	}{
-		{10, "ok"}, {10, "dropped"}, {3, "ok"}, {2, "dropped"}, {3, "dropped"}, {9, "ok"}, {11, "ok"}, {3, "dropped"}, {4, "ok"},
-		{18, "ok"}, {10, "dropped"}, {11, "dropped"}, {12, "ok"}, {1000, "ok"}, {992, "dropped"}, {993, "ok"}, {18, "dropped"},
-		{1000, "dropped"}, {993, "dropped"}, {999, "ok"}, {1007, "ok"}, {1000, "dropped"}, {1001, "ok"},
+		{10, "ok"},
+		{10, "dropped"},
+		{3, "ok"},
+		{2, "dropped"},
+		{3, "dropped"},
+		{9, "ok"},
+		{11, "ok"},
+		{3, "dropped"},
+		{4, "ok"},
+		{18, "ok"},
+		{10, "dropped"},
+		{11, "dropped"},
+		{12, "ok"},
+		{1000, "ok"},
+		{992, "dropped"},
+		{993, "ok"},
+		{18, "dropped"},
+		{1000, "dropped"},
+		{993, "dropped"},
+		{999, "ok"},
+		{1007, "ok"},
+		{1000, "dropped"},
+		{1001, "ok"},
 	} {
 		// The same number, higher ones too, with a wrong checksum before.
 		bad := p.call(1, step.seq+5000, gss.None, nil)

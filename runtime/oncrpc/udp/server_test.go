@@ -43,7 +43,9 @@ func TestGarbage(t *testing.T) {
 	whole := call(t, 7, 1)
 	n := uint64(0)
 	for _, b := range [][]byte{
-		nil, {0}, []byte("GET / HTTP/1.1\r\n"), bytes.Repeat([]byte{0xff}, 60_000), reply(t, 7),
+		nil,
+		{0},
+		[]byte("GET / HTTP/1.1\r\n"), bytes.Repeat([]byte{0xff}, 60_000), reply(t, 7),
 		append(reply(t, 7), make([]byte, 100)...), whole[:8], whole[:39],
 	} {
 		if _, err := sock.Write(b); err != nil {
