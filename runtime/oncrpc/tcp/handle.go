@@ -11,7 +11,10 @@ func (r *request) Serve(h oncrpc.Handler) {
 		return
 	}
 	r.handler = h
-	if !c.shared.places.Start(&c.waiting, r) && c.ctx.Err() != nil { // it may have ended before the Request was in the queue
+	if c.shared.places.Start(&c.waiting, r) {
+		return
+	}
+	if c.ctx.Err() != nil { // it may have ended before the Request was in the queue
 		c.dropWaiting()
 	}
 }
