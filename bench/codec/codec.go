@@ -12,6 +12,8 @@
 //	f    a signed transaction of envelope.x with eight operations (1,244 bytes)
 //	g    an NFS version 4.2 COMPOUND call that opens a file, with SEQUENCE (RFC 7863, 196 bytes)
 //	h    an NFS version 4.2 reply of SEQUENCE, PUTFH, READ of 4 KiB and GETATTR (4,272 bytes)
+//	n4   an array int<> of 1 Mi numbers (4 MiB)
+//	n8   an array double<> of 1 Mi numbers (8 MiB)
 package codec
 
 import (
@@ -55,7 +57,7 @@ type Codec struct {
 	Visit func(b []byte) (int, error)
 }
 
-// Message is a sample and its encoding by package hand, or for messages e to h, which that
+// Message is a sample and its encoding by package hand, or for the messages after d, which that
 // package does not have, by generated code.
 type Message struct {
 	Name string
@@ -78,6 +80,8 @@ func Messages() ([]Message, error) {
 		{"f", sample.Envelope().AppendBinary},
 		{"g", sample.OpenCall().AppendBinary},
 		{"h", sample.ReadReply().AppendBinary},
+		{"n4", sample.Words().AppendBinary},
+		{"n8", sample.Doubles().AppendBinary},
 	} {
 		wire, err := m.bytes(nil)
 		if err != nil {

@@ -75,6 +75,10 @@ func generatedCodecs(m Message) ([]Codec, error) {
 		if err := compoundCodec(&c, m.Wire, enc, dec); err != nil {
 			return nil, err
 		}
+	case "n4", "n8":
+		if err := numbersCodec(&c, m, enc, dec); err != nil {
+			return nil, err
+		}
 	case "g", "h":
 		if err := sessionCodec(&c, m, enc, dec); err != nil {
 			return nil, err

@@ -413,19 +413,12 @@ func (v *MountResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error
 	if uint64(len(v.AuthFlavors)) > math.MaxUint32 {
 		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.AuthFlavors)), math.MaxUint32, "mount3.MountResOK:AuthFlavors")
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(v.AuthFlavors)) {
 		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AuthFlavors)))
 	off += 4
-	s := v.AuthFlavors
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Full()
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s[i]))
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.AuthFlavors)
 	return off, nil
 }
 
@@ -444,11 +437,7 @@ func (v *MountResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, &v.AuthFlavors, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "mount3.MountResOK:AuthFlavors")
 	}
-	s := v.AuthFlavors
-	for i := range s {
-		s[i] = int32(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AuthFlavors)
 	return off, nil
 }
 

@@ -5128,19 +5128,12 @@ func (v *Bitmap) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs42.Bitmap:"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(*v)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := *v
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, *v)
 	return off, nil
 }
 
@@ -5156,11 +5149,7 @@ func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.Bitmap:")
 	}
-	s := *v
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, *v)
 	return off, nil
 }
 
@@ -8771,27 +8760,17 @@ func (v *ThresholdItem) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.HintSet)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.HintSet)), math.MaxUint32, "nfs42.ThresholdItem:HintSet"))
 	}
-	if codec.Lacks(b, off, 8) {
+	if uint64(len(v.HintList)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.HintSet)+8, uint64(len(v.HintList)), math.MaxUint32, "nfs42.ThresholdItem:HintList"))
+	}
+	if codec.Lacks(b, off, 12+4*len(v.HintSet)+xdr.Padded(len(v.HintList))) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.LayoutType))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.HintSet)))
 	off += 8
-	s := v.HintSet
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.HintList)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.HintList)), math.MaxUint32, "nfs42.ThresholdItem:HintList"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.HintList))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.HintSet)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.HintList)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.HintList)
@@ -8816,11 +8795,7 @@ func (v *ThresholdItem) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	if err = codec.Resize(d, &v.HintSet, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.ThresholdItem:HintSet")
 	}
-	s := v.HintSet
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.HintSet)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.ThresholdItem:HintList")
 	}
@@ -8897,27 +8872,17 @@ func (v *MDSThreshold) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(p.HintSet)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.HintSet)), math.MaxUint32, "nfs42.MDSThreshold:Hints[].HintSet", i))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(p.HintList)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(p.HintSet)+8, uint64(len(p.HintList)), math.MaxUint32, "nfs42.MDSThreshold:Hints[].HintList", i))
+		}
+		if codec.Lacks(b, off, 12+4*len(p.HintSet)+xdr.Padded(len(p.HintList))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.LayoutType))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.HintSet)))
 		off += 8
-		s2 := p.HintSet
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
-		if uint64(len(p.HintList)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.HintList)), math.MaxUint32, "nfs42.MDSThreshold:Hints[].HintList", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(p.HintList))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p.HintSet)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.HintList)))
 		off += 4
 		off = codec.PutOpaque(b, off, p.HintList)
@@ -8957,11 +8922,7 @@ func (v *MDSThreshold) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 		if err = codec.Resize(d, &p.HintSet, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.MDSThreshold:Hints[].HintSet", i)
 		}
-		s2 := p.HintSet
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p.HintSet)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.MDSThreshold:Hints[].HintList", i)
 		}
@@ -9105,21 +9066,14 @@ func (v *RetentionSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Duration) > 1 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Duration)), 1, "nfs42.RetentionSet:Duration"))
 	}
-	if codec.Lacks(b, off, 8) {
+	if codec.Lacks(b, off, 8+8*len(v.Duration)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], codec.Word(v.Enable))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Duration)))
 	off += 8
-	s := v.Duration
-	for i := range s {
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint64(b[off:off+8:off+8], s[i])
-		off += 8
-	}
+	off = codec.PutHypers(b, off, v.Duration)
 	return off, nil
 }
 
@@ -9144,11 +9098,7 @@ func (v *RetentionSet) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.Duration, int(n), 8, off); err != nil {
 		return 0, codec.In(err, "nfs42.RetentionSet:Duration")
 	}
-	s := v.Duration
-	for i := range s {
-		s[i] = binary.BigEndian.Uint64(b[off : off+8 : off+8])
-		off += 8
-	}
+	off = codec.GetHypers(b, off, v.Duration)
 	return off, nil
 }
 
@@ -12609,25 +12559,15 @@ func (v *Fattr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.AttrMask)), math.MaxUint32, "nfs42.Fattr:AttrMask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.AttrMask)+4, uint64(len(v.AttrVals)), math.MaxUint32, "nfs42.Fattr:AttrVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.AttrMask)+xdr.Padded(len(v.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrMask)))
 	off += 4
-	s := v.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.AttrVals)), math.MaxUint32, "nfs42.Fattr:AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.AttrVals)
@@ -12646,11 +12586,7 @@ func (v *Fattr) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.AttrMask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.Fattr:AttrMask")
 	}
-	s := v.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.Fattr:AttrVals")
 	}
@@ -14478,45 +14414,35 @@ func (v *FileLayoutDSAddr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	if uint64(len(v.StripeIndices)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StripeIndices)), math.MaxUint32, "nfs42.FileLayoutDSAddr:StripeIndices"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.MultipathDSList)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StripeIndices)+4, uint64(len(v.MultipathDSList)), math.MaxUint32, "nfs42.FileLayoutDSAddr:MultipathDSList"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.StripeIndices)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StripeIndices)))
 	off += 4
-	s := v.StripeIndices
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.MultipathDSList)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MultipathDSList)), math.MaxUint32, "nfs42.FileLayoutDSAddr:MultipathDSList"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.StripeIndices)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MultipathDSList)))
 	off += 4
-	s2 := v.MultipathDSList
-	for i2 := range s2 {
-		if uint64(len(s2[i2])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs42.FileLayoutDSAddr:MultipathDSList[]", i2))
+	s := v.MultipathDSList
+	for i := range s {
+		if uint64(len(s[i])) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42.FileLayoutDSAddr:MultipathDSList[]", i))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
-		s3 := s2[i2]
-		for i3 := range s3 {
-			p := &s3[i3]
+		s2 := s[i]
+		for i2 := range s2 {
+			p := &s2[i2]
 			if uint64(len(p.NetID)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.NetID)), math.MaxUint32, "nfs42.FileLayoutDSAddr:MultipathDSList[][].NetID", i2, i3))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.NetID)), math.MaxUint32, "nfs42.FileLayoutDSAddr:MultipathDSList[][].NetID", i, i2))
 			}
 			if uint64(len(p.Addr)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+4, uint64(len(p.Addr)), math.MaxUint32, "nfs42.FileLayoutDSAddr:MultipathDSList[][].Addr", i2, i3))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+4, uint64(len(p.Addr)), math.MaxUint32, "nfs42.FileLayoutDSAddr:MultipathDSList[][].Addr", i, i2))
 			}
 			if codec.Lacks(b, off, 8+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))) {
 				return v.failXDR(e, codec.Full())
@@ -14544,11 +14470,7 @@ func (v *FileLayoutDSAddr) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 	if err = codec.Resize(d, &v.StripeIndices, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.FileLayoutDSAddr:StripeIndices")
 	}
-	s := v.StripeIndices
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.StripeIndices)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.FileLayoutDSAddr:MultipathDSList")
 	}
@@ -14560,45 +14482,45 @@ func (v *FileLayoutDSAddr) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 	if err = codec.Resize(d, &v.MultipathDSList, int(n2), 24, off); err != nil {
 		return 0, codec.In(err, "nfs42.FileLayoutDSAddr:MultipathDSList")
 	}
-	s2 := v.MultipathDSList
-	for i2 := range s2 {
+	s := v.MultipathDSList
+	for i := range s {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.FileLayoutDSAddr:MultipathDSList[]", i2)
+			return 0, codec.Short(b, off, 4, "nfs42.FileLayoutDSAddr:MultipathDSList[]", i)
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*8 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/8, "nfs42.FileLayoutDSAddr:MultipathDSList[]", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/8, "nfs42.FileLayoutDSAddr:MultipathDSList[]", i)
 		}
-		if err = codec.Resize(d, &s2[i2], int(n3), 48, off); err != nil {
-			return 0, codec.In(err, "nfs42.FileLayoutDSAddr:MultipathDSList[]", i2)
+		if err = codec.Resize(d, &s[i], int(n3), 48, off); err != nil {
+			return 0, codec.In(err, "nfs42.FileLayoutDSAddr:MultipathDSList[]", i)
 		}
-		s3 := s2[i2]
-		for i3 := range s3 {
-			p := &s3[i3]
+		s2 := s[i]
+		for i2 := range s2 {
+			p := &s2[i2]
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.FileLayoutDSAddr:MultipathDSList[][].NetID", i2, i3)
+				return 0, codec.Short(b, off, 4, "nfs42.FileLayoutDSAddr:MultipathDSList[][].NetID", i, i2)
 			}
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42.FileLayoutDSAddr:MultipathDSList[][].NetID", i2, i3)
+				return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42.FileLayoutDSAddr:MultipathDSList[][].NetID", i, i2)
 			}
 			if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42.FileLayoutDSAddr:MultipathDSList[][].NetID", i2, i3)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42.FileLayoutDSAddr:MultipathDSList[][].NetID", i, i2)
 			}
 			p.NetID = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 			off += xdr.Padded(int(n4))
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.FileLayoutDSAddr:MultipathDSList[][].Addr", i2, i3)
+				return 0, codec.Short(b, off, 4, "nfs42.FileLayoutDSAddr:MultipathDSList[][].Addr", i, i2)
 			}
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs42.FileLayoutDSAddr:MultipathDSList[][].Addr", i2, i3)
+				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs42.FileLayoutDSAddr:MultipathDSList[][].Addr", i, i2)
 			}
 			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs42.FileLayoutDSAddr:MultipathDSList[][].Addr", i2, i3)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs42.FileLayoutDSAddr:MultipathDSList[][].Addr", i, i2)
 			}
 			p.Addr = codec.Bytes(d, b[off:off+int(n5):off+int(n5)])
 			off += xdr.Padded(int(n5))
@@ -15784,7 +15706,10 @@ func (v *CreateArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.CreateAttrs.AttrMask)) > math.MaxUint32 {
 		return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ObjName))+4, uint64(len(v.CreateAttrs.AttrMask)), math.MaxUint32, "nfs42.CreateArgs:CreateAttrs.AttrMask")
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.ObjName))) {
+	if uint64(len(v.CreateAttrs.AttrVals)) > math.MaxUint32 {
+		return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ObjName))+4*len(v.CreateAttrs.AttrMask)+8, uint64(len(v.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.CreateArgs:CreateAttrs.AttrVals")
+	}
+	if codec.Lacks(b, off, 12+xdr.Padded(len(v.ObjName))+4*len(v.CreateAttrs.AttrMask)+xdr.Padded(len(v.CreateAttrs.AttrVals))) {
 		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjName)))
@@ -15792,20 +15717,7 @@ func (v *CreateArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.ObjName)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.CreateAttrs.AttrMask)))
 	off += 4
-	s := v.CreateAttrs.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Full()
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.CreateAttrs.AttrVals)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.CreateArgs:CreateAttrs.AttrVals")
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.CreateAttrs.AttrVals))) {
-		return 0, codec.Full()
-	}
+	off = codec.PutWords(b, off, v.CreateAttrs.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.CreateAttrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.CreateAttrs.AttrVals)
@@ -15894,11 +15806,7 @@ func (v *CreateArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, &v.CreateAttrs.AttrMask, int(n3), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.CreateArgs:CreateAttrs.AttrMask")
 	}
-	s := v.CreateAttrs.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.CreateAttrs.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CreateArgs:CreateAttrs.AttrVals")
 	}
@@ -15955,7 +15863,7 @@ func (v *CreateResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrSet)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.AttrSet)), math.MaxUint32, "nfs42.CreateResOK:AttrSet"))
 	}
-	if codec.Lacks(b, off, 24) {
+	if codec.Lacks(b, off, 24+4*len(v.AttrSet)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+24 : off+24]
@@ -15964,14 +15872,7 @@ func (v *CreateResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint64(w[12:20], uint64(v.ChangeInfo.After))
 	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.AttrSet)))
 	off += 24
-	s := v.AttrSet
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.AttrSet)
 	return off, nil
 }
 
@@ -15995,11 +15896,7 @@ func (v *CreateResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.AttrSet, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.CreateResOK:AttrSet")
 	}
-	s := v.AttrSet
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AttrSet)
 	return off, nil
 }
 
@@ -16052,7 +15949,7 @@ func (v *CreateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.OK.AttrSet)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.OK.AttrSet)), math.MaxUint32, "nfs42.CreateRes:OK.AttrSet"))
 		}
-		if codec.Lacks(b, off, 28) {
+		if codec.Lacks(b, off, 28+4*len(v.OK.AttrSet)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+28 : off+28]
@@ -16062,14 +15959,7 @@ func (v *CreateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(w[16:24], uint64(v.OK.ChangeInfo.After))
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.OK.AttrSet)))
 		off += 28
-		s := v.OK.AttrSet
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.OK.AttrSet)
 	default:
 		if !v.Status.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CreateRes:Status"))
@@ -16118,11 +16008,7 @@ func (v *CreateRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &v.OK.AttrSet, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CreateRes:OK.AttrSet")
 		}
-		s := v.OK.AttrSet
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.AttrSet)
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CreateRes:Status")
@@ -16396,19 +16282,12 @@ func (v *GetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs42.GetAttrArgs:AttrRequest"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(v.AttrRequest)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrRequest)))
 	off += 4
-	s := v.AttrRequest
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -16424,11 +16303,7 @@ func (v *GetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.AttrRequest, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.GetAttrArgs:AttrRequest")
 	}
-	s := v.AttrRequest
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -16470,25 +16345,15 @@ func (v *GetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.GetAttrResOK:ObjAttributes.AttrMask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ObjAttributes.AttrMask)+4, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.GetAttrResOK:ObjAttributes.AttrVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.ObjAttributes.AttrMask)+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrMask)))
 	off += 4
-	s := v.ObjAttributes.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.GetAttrResOK:ObjAttributes.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ObjAttributes.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.ObjAttributes.AttrVals)
@@ -16507,11 +16372,7 @@ func (v *GetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.ObjAttributes.AttrMask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.GetAttrResOK:ObjAttributes.AttrMask")
 	}
-	s := v.ObjAttributes.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ObjAttributes.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.GetAttrResOK:ObjAttributes.AttrVals")
 	}
@@ -16574,27 +16435,17 @@ func (v *GetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.OK.ObjAttributes.AttrMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.OK.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.GetAttrRes:OK.ObjAttributes.AttrMask"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.OK.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.ObjAttributes.AttrMask)+8, uint64(len(v.OK.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.GetAttrRes:OK.ObjAttributes.AttrVals"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.OK.ObjAttributes.AttrMask)+xdr.Padded(len(v.OK.ObjAttributes.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.OK.ObjAttributes.AttrMask)))
 		off += 8
-		s := v.OK.ObjAttributes.AttrMask
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.OK.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.GetAttrRes:OK.ObjAttributes.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.OK.ObjAttributes.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.OK.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.ObjAttributes.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.OK.ObjAttributes.AttrVals)
@@ -16638,11 +16489,7 @@ func (v *GetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		if err = codec.Resize(d, &v.OK.ObjAttributes.AttrMask, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.GetAttrRes:OK.ObjAttributes.AttrMask")
 		}
-		s := v.OK.ObjAttributes.AttrMask
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.ObjAttributes.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.GetAttrRes:OK.ObjAttributes.AttrVals")
 		}
@@ -18366,25 +18213,15 @@ func (v *NverifyArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.NverifyArgs:ObjAttributes.AttrMask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ObjAttributes.AttrMask)+4, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.NverifyArgs:ObjAttributes.AttrVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.ObjAttributes.AttrMask)+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrMask)))
 	off += 4
-	s := v.ObjAttributes.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.NverifyArgs:ObjAttributes.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ObjAttributes.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.ObjAttributes.AttrVals)
@@ -18403,11 +18240,7 @@ func (v *NverifyArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.ObjAttributes.AttrMask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.NverifyArgs:ObjAttributes.AttrMask")
 	}
-	s := v.ObjAttributes.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ObjAttributes.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.NverifyArgs:ObjAttributes.AttrVals")
 	}
@@ -18604,27 +18437,17 @@ func (v *CreateVerfAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	if uint64(len(v.Attrs.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Attrs.AttrMask)), math.MaxUint32, "nfs42.CreateVerfAttr:Attrs.AttrMask"))
 	}
-	if codec.Lacks(b, off, 12) {
+	if uint64(len(v.Attrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Attrs.AttrMask)+12, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs42.CreateVerfAttr:Attrs.AttrVals"))
+	}
+	if codec.Lacks(b, off, 16+4*len(v.Attrs.AttrMask)+xdr.Padded(len(v.Attrs.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+12 : off+12]
 	*(*[8]byte)(w[0:8]) = v.Verf
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Attrs.AttrMask)))
 	off += 12
-	s := v.Attrs.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.Attrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs42.CreateVerfAttr:Attrs.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Attrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Attrs.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.Attrs.AttrVals)
@@ -18645,11 +18468,7 @@ func (v *CreateVerfAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	if err = codec.Resize(d, &v.Attrs.AttrMask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.CreateVerfAttr:Attrs.AttrMask")
 	}
-	s := v.Attrs.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Attrs.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CreateVerfAttr:Attrs.AttrVals")
 	}
@@ -18718,27 +18537,17 @@ func (v *CreateHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.CreateAttrs.AttrMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.CreateAttrs.AttrMask)), math.MaxUint32, "nfs42.CreateHow:CreateAttrs.AttrMask"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.CreateAttrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.CreateAttrs.AttrMask)+8, uint64(len(v.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.CreateHow:CreateAttrs.AttrVals"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.CreateAttrs.AttrMask)+xdr.Padded(len(v.CreateAttrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Mode))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.CreateAttrs.AttrMask)))
 		off += 8
-		s := v.CreateAttrs.AttrMask
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.CreateAttrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.CreateHow:CreateAttrs.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.CreateAttrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.CreateAttrs.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.CreateAttrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.CreateAttrs.AttrVals)
@@ -18754,7 +18563,10 @@ func (v *CreateHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.CreateBoth.Attrs.AttrMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.CreateBoth.Attrs.AttrMask)), math.MaxUint32, "nfs42.CreateHow:CreateBoth.Attrs.AttrMask"))
 		}
-		if codec.Lacks(b, off, 16) {
+		if uint64(len(v.CreateBoth.Attrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.CreateBoth.Attrs.AttrMask)+16, uint64(len(v.CreateBoth.Attrs.AttrVals)), math.MaxUint32, "nfs42.CreateHow:CreateBoth.Attrs.AttrVals"))
+		}
+		if codec.Lacks(b, off, 20+4*len(v.CreateBoth.Attrs.AttrMask)+xdr.Padded(len(v.CreateBoth.Attrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
@@ -18762,20 +18574,7 @@ func (v *CreateHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		*(*[8]byte)(w[4:12]) = v.CreateBoth.Verf
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(v.CreateBoth.Attrs.AttrMask)))
 		off += 16
-		s2 := v.CreateBoth.Attrs.AttrMask
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
-		if uint64(len(v.CreateBoth.Attrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.CreateBoth.Attrs.AttrVals)), math.MaxUint32, "nfs42.CreateHow:CreateBoth.Attrs.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.CreateBoth.Attrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.CreateBoth.Attrs.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.CreateBoth.Attrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.CreateBoth.Attrs.AttrVals)
@@ -18818,11 +18617,7 @@ func (v *CreateHow) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &v.CreateAttrs.AttrMask, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CreateHow:CreateAttrs.AttrMask")
 		}
-		s := v.CreateAttrs.AttrMask
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.CreateAttrs.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CreateHow:CreateAttrs.AttrVals")
 		}
@@ -18856,11 +18651,7 @@ func (v *CreateHow) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &v.CreateBoth.Attrs.AttrMask, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CreateHow:CreateBoth.Attrs.AttrMask")
 		}
-		s2 := v.CreateBoth.Attrs.AttrMask
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.CreateBoth.Attrs.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CreateHow:CreateBoth.Attrs.AttrVals")
 		}
@@ -19038,27 +18829,17 @@ func (v *OpenFlag) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.How.CreateAttrs.AttrMask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.How.CreateAttrs.AttrMask)), math.MaxUint32, "nfs42.OpenFlag:How.CreateAttrs.AttrMask"))
 			}
-			if codec.Lacks(b, off, 8) {
+			if uint64(len(v.How.CreateAttrs.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.How.CreateAttrs.AttrMask)+8, uint64(len(v.How.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.OpenFlag:How.CreateAttrs.AttrVals"))
+			}
+			if codec.Lacks(b, off, 12+4*len(v.How.CreateAttrs.AttrMask)+xdr.Padded(len(v.How.CreateAttrs.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.How.Mode))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.How.CreateAttrs.AttrMask)))
 			off += 8
-			s := v.How.CreateAttrs.AttrMask
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
-			if uint64(len(v.How.CreateAttrs.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.How.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.OpenFlag:How.CreateAttrs.AttrVals"))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.How.CreateAttrs.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.How.CreateAttrs.AttrMask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.How.CreateAttrs.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.How.CreateAttrs.AttrVals)
@@ -19074,7 +18855,10 @@ func (v *OpenFlag) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.How.CreateBoth.Attrs.AttrMask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.How.CreateBoth.Attrs.AttrMask)), math.MaxUint32, "nfs42.OpenFlag:How.CreateBoth.Attrs.AttrMask"))
 			}
-			if codec.Lacks(b, off, 16) {
+			if uint64(len(v.How.CreateBoth.Attrs.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.How.CreateBoth.Attrs.AttrMask)+16, uint64(len(v.How.CreateBoth.Attrs.AttrVals)), math.MaxUint32, "nfs42.OpenFlag:How.CreateBoth.Attrs.AttrVals"))
+			}
+			if codec.Lacks(b, off, 20+4*len(v.How.CreateBoth.Attrs.AttrMask)+xdr.Padded(len(v.How.CreateBoth.Attrs.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
@@ -19082,20 +18866,7 @@ func (v *OpenFlag) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			*(*[8]byte)(w[4:12]) = v.How.CreateBoth.Verf
 			binary.BigEndian.PutUint32(w[12:16], uint32(len(v.How.CreateBoth.Attrs.AttrMask)))
 			off += 16
-			s2 := v.How.CreateBoth.Attrs.AttrMask
-			for i2 := range s2 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-				off += 4
-			}
-			if uint64(len(v.How.CreateBoth.Attrs.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.How.CreateBoth.Attrs.AttrVals)), math.MaxUint32, "nfs42.OpenFlag:How.CreateBoth.Attrs.AttrVals"))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.How.CreateBoth.Attrs.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.How.CreateBoth.Attrs.AttrMask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.How.CreateBoth.Attrs.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.How.CreateBoth.Attrs.AttrVals)
@@ -19158,11 +18929,7 @@ func (v *OpenFlag) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 			if err = codec.Resize(d, &v.How.CreateAttrs.AttrMask, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.OpenFlag:How.CreateAttrs.AttrMask")
 			}
-			s := v.How.CreateAttrs.AttrMask
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.How.CreateAttrs.AttrMask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.OpenFlag:How.CreateAttrs.AttrVals")
 			}
@@ -19196,11 +18963,7 @@ func (v *OpenFlag) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 			if err = codec.Resize(d, &v.How.CreateBoth.Attrs.AttrMask, int(n3), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.OpenFlag:How.CreateBoth.Attrs.AttrMask")
 			}
-			s2 := v.How.CreateBoth.Attrs.AttrMask
-			for i2 := range s2 {
-				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.How.CreateBoth.Attrs.AttrMask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.OpenFlag:How.CreateBoth.Attrs.AttrVals")
 			}
@@ -20035,27 +19798,17 @@ func (v *OpenArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.OpenHow.How.CreateAttrs.AttrMask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.OpenHow.How.CreateAttrs.AttrMask)), math.MaxUint32, "nfs42.OpenArgs:OpenHow.How.CreateAttrs.AttrMask"))
 			}
-			if codec.Lacks(b, off, 8) {
+			if uint64(len(v.OpenHow.How.CreateAttrs.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OpenHow.How.CreateAttrs.AttrMask)+8, uint64(len(v.OpenHow.How.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.OpenArgs:OpenHow.How.CreateAttrs.AttrVals"))
+			}
+			if codec.Lacks(b, off, 12+4*len(v.OpenHow.How.CreateAttrs.AttrMask)+xdr.Padded(len(v.OpenHow.How.CreateAttrs.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.OpenHow.How.Mode))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.OpenHow.How.CreateAttrs.AttrMask)))
 			off += 8
-			s := v.OpenHow.How.CreateAttrs.AttrMask
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
-			if uint64(len(v.OpenHow.How.CreateAttrs.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OpenHow.How.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.OpenArgs:OpenHow.How.CreateAttrs.AttrVals"))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.OpenHow.How.CreateAttrs.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.OpenHow.How.CreateAttrs.AttrMask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OpenHow.How.CreateAttrs.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.OpenHow.How.CreateAttrs.AttrVals)
@@ -20071,7 +19824,10 @@ func (v *OpenArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.OpenHow.How.CreateBoth.Attrs.AttrMask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.OpenHow.How.CreateBoth.Attrs.AttrMask)), math.MaxUint32, "nfs42.OpenArgs:OpenHow.How.CreateBoth.Attrs.AttrMask"))
 			}
-			if codec.Lacks(b, off, 16) {
+			if uint64(len(v.OpenHow.How.CreateBoth.Attrs.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OpenHow.How.CreateBoth.Attrs.AttrMask)+16, uint64(len(v.OpenHow.How.CreateBoth.Attrs.AttrVals)), math.MaxUint32, "nfs42.OpenArgs:OpenHow.How.CreateBoth.Attrs.AttrVals"))
+			}
+			if codec.Lacks(b, off, 20+4*len(v.OpenHow.How.CreateBoth.Attrs.AttrMask)+xdr.Padded(len(v.OpenHow.How.CreateBoth.Attrs.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
@@ -20079,20 +19835,7 @@ func (v *OpenArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			*(*[8]byte)(w[4:12]) = v.OpenHow.How.CreateBoth.Verf
 			binary.BigEndian.PutUint32(w[12:16], uint32(len(v.OpenHow.How.CreateBoth.Attrs.AttrMask)))
 			off += 16
-			s2 := v.OpenHow.How.CreateBoth.Attrs.AttrMask
-			for i2 := range s2 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-				off += 4
-			}
-			if uint64(len(v.OpenHow.How.CreateBoth.Attrs.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OpenHow.How.CreateBoth.Attrs.AttrVals)), math.MaxUint32, "nfs42.OpenArgs:OpenHow.How.CreateBoth.Attrs.AttrVals"))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.OpenHow.How.CreateBoth.Attrs.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.OpenHow.How.CreateBoth.Attrs.AttrMask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OpenHow.How.CreateBoth.Attrs.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.OpenHow.How.CreateBoth.Attrs.AttrVals)
@@ -20253,11 +19996,7 @@ func (v *OpenArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 			if err = codec.Resize(d, &v.OpenHow.How.CreateAttrs.AttrMask, int(n2), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.OpenArgs:OpenHow.How.CreateAttrs.AttrMask")
 			}
-			s := v.OpenHow.How.CreateAttrs.AttrMask
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OpenHow.How.CreateAttrs.AttrMask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.OpenArgs:OpenHow.How.CreateAttrs.AttrVals")
 			}
@@ -20291,11 +20030,7 @@ func (v *OpenArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 			if err = codec.Resize(d, &v.OpenHow.How.CreateBoth.Attrs.AttrMask, int(n4), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.OpenArgs:OpenHow.How.CreateBoth.Attrs.AttrMask")
 			}
-			s2 := v.OpenHow.How.CreateBoth.Attrs.AttrMask
-			for i2 := range s2 {
-				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OpenHow.How.CreateBoth.Attrs.AttrMask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.OpenArgs:OpenHow.How.CreateBoth.Attrs.AttrVals")
 			}
@@ -21225,7 +20960,7 @@ func (v *OpenResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	if uint64(len(v.AttrSet)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+40, uint64(len(v.AttrSet)), math.MaxUint32, "nfs42.OpenResOK:AttrSet"))
 	}
-	if codec.Lacks(b, off, 44) {
+	if codec.Lacks(b, off, 44+4*len(v.AttrSet)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+44 : off+44]
@@ -21237,14 +20972,7 @@ func (v *OpenResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	binary.BigEndian.PutUint32(w[36:40], v.RFlags)
 	binary.BigEndian.PutUint32(w[40:44], uint32(len(v.AttrSet)))
 	off += 44
-	s := v.AttrSet
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.AttrSet)
 	if off, err = v.Delegation.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "nfs42.OpenResOK:Delegation"))
 	}
@@ -21274,11 +21002,7 @@ func (v *OpenResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	if err = codec.Resize(d, &v.AttrSet, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.OpenResOK:AttrSet")
 	}
-	s := v.AttrSet
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AttrSet)
 	if off, err = v.Delegation.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs42.OpenResOK:Delegation")
 	}
@@ -21342,7 +21066,7 @@ func (v *OpenRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.OK.AttrSet)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+44, uint64(len(v.OK.AttrSet)), math.MaxUint32, "nfs42.OpenRes:OK.AttrSet"))
 		}
-		if codec.Lacks(b, off, 48) {
+		if codec.Lacks(b, off, 48+4*len(v.OK.AttrSet)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+48 : off+48]
@@ -21355,14 +21079,7 @@ func (v *OpenRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[40:44], v.OK.RFlags)
 		binary.BigEndian.PutUint32(w[44:48], uint32(len(v.OK.AttrSet)))
 		off += 48
-		s := v.OK.AttrSet
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.OK.AttrSet)
 		if off, err = v.OK.Delegation.PutXDR(nil, b, off); err != nil {
 			return v.failXDR(e, codec.In(err, "nfs42.OpenRes:OK.Delegation"))
 		}
@@ -21422,11 +21139,7 @@ func (v *OpenRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.OK.AttrSet, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.OpenRes:OK.AttrSet")
 		}
-		s := v.OK.AttrSet
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.AttrSet)
 		if off, err = v.OK.Delegation.GetXDR(d, b, off); err != nil {
 			return 0, codec.In(err, "nfs42.OpenRes:OK.Delegation")
 		}
@@ -22565,7 +22278,7 @@ func (v *ReadDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs42.ReadDirArgs:AttrRequest"))
 	}
-	if codec.Lacks(b, off, 28) {
+	if codec.Lacks(b, off, 28+4*len(v.AttrRequest)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+28 : off+28]
@@ -22575,14 +22288,7 @@ func (v *ReadDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.MaxCount))
 	binary.BigEndian.PutUint32(w[24:28], uint32(len(v.AttrRequest)))
 	off += 28
-	s := v.AttrRequest
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -22603,11 +22309,7 @@ func (v *ReadDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.AttrRequest, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.ReadDirArgs:AttrRequest")
 	}
-	s := v.AttrRequest
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -22652,7 +22354,10 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrs.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+12, uint64(len(v.Attrs.AttrMask)), math.MaxUint32, "nfs42.Entry:Attrs.AttrMask"))
 	}
-	if codec.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
+	if uint64(len(v.Attrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+4*len(v.Attrs.AttrMask)+16, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs42.Entry:Attrs.AttrVals"))
+	}
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.Name))+4*len(v.Attrs.AttrMask)+xdr.Padded(len(v.Attrs.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+12 : off+12]
@@ -22662,20 +22367,7 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Name)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrs.AttrMask)))
 	off += 4
-	s := v.Attrs.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.Attrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs42.Entry:Attrs.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Attrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Attrs.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.Attrs.AttrVals)
@@ -22709,11 +22401,7 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.Attrs.AttrMask, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.Entry:Attrs.AttrMask")
 	}
-	s := v.Attrs.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Attrs.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.Entry:Attrs.AttrVals")
 	}
@@ -22782,7 +22470,10 @@ func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(p.Attrs.AttrMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.AttrMask)), math.MaxUint32, "nfs42.DirList:Entries[].Attrs.AttrMask", i))
 		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
+		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+4*len(p.Attrs.AttrMask)+20, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs42.DirList:Entries[].Attrs.AttrVals", i))
+		}
+		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))+4*len(p.Attrs.AttrMask)+xdr.Padded(len(p.Attrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
@@ -22793,20 +22484,7 @@ func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, p.Name)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrMask)))
 		off += 4
-		s2 := p.Attrs.AttrMask
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
-		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs42.DirList:Entries[].Attrs.AttrVals", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p.Attrs.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, p.Attrs.AttrVals)
@@ -22861,11 +22539,7 @@ func (v *DirList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &p.Attrs.AttrMask, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.DirList:Entries[].Attrs.AttrMask", i)
 		}
-		s := p.Attrs.AttrMask
-		for i2 := range s {
-			s[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p.Attrs.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.DirList:Entries[].Attrs.AttrVals", i)
 		}
@@ -22958,7 +22632,10 @@ func (v *ReadDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(p.Attrs.AttrMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.AttrMask)), math.MaxUint32, "nfs42.ReadDirResOK:Reply.Entries[].Attrs.AttrMask", i))
 		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
+		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+4*len(p.Attrs.AttrMask)+20, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs42.ReadDirResOK:Reply.Entries[].Attrs.AttrVals", i))
+		}
+		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))+4*len(p.Attrs.AttrMask)+xdr.Padded(len(p.Attrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
@@ -22969,20 +22646,7 @@ func (v *ReadDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, p.Name)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrMask)))
 		off += 4
-		s2 := p.Attrs.AttrMask
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
-		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs42.ReadDirResOK:Reply.Entries[].Attrs.AttrVals", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p.Attrs.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, p.Attrs.AttrVals)
@@ -23039,11 +22703,7 @@ func (v *ReadDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 		if err = codec.Resize(d, &p.Attrs.AttrMask, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ReadDirResOK:Reply.Entries[].Attrs.AttrMask", i)
 		}
-		s := p.Attrs.AttrMask
-		for i2 := range s {
-			s[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p.Attrs.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ReadDirResOK:Reply.Entries[].Attrs.AttrVals", i)
 		}
@@ -23145,7 +22805,10 @@ func (v *ReadDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(p.Attrs.AttrMask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.AttrMask)), math.MaxUint32, "nfs42.ReadDirRes:OK.Reply.Entries[].Attrs.AttrMask", i))
 			}
-			if codec.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
+			if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+4*len(p.Attrs.AttrMask)+20, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs42.ReadDirRes:OK.Reply.Entries[].Attrs.AttrVals", i))
+			}
+			if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))+4*len(p.Attrs.AttrMask)+xdr.Padded(len(p.Attrs.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
@@ -23156,20 +22819,7 @@ func (v *ReadDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off = codec.PutOpaque(b, off, p.Name)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrMask)))
 			off += 4
-			s2 := p.Attrs.AttrMask
-			for i2 := range s2 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-				off += 4
-			}
-			if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs42.ReadDirRes:OK.Reply.Entries[].Attrs.AttrVals", i))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, p.Attrs.AttrMask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, p.Attrs.AttrVals)
@@ -23251,11 +22901,7 @@ func (v *ReadDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 			if err = codec.Resize(d, &p.Attrs.AttrMask, int(n2), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ReadDirRes:OK.Reply.Entries[].Attrs.AttrMask", i)
 			}
-			s := p.Attrs.AttrMask
-			for i2 := range s {
-				s[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, p.Attrs.AttrMask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.ReadDirRes:OK.Reply.Entries[].Attrs.AttrVals", i)
 			}
@@ -24974,7 +24620,10 @@ func (v *SetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.SetAttrArgs:ObjAttributes.AttrMask"))
 	}
-	if codec.Lacks(b, off, 20) {
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ObjAttributes.AttrMask)+20, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.SetAttrArgs:ObjAttributes.AttrVals"))
+	}
+	if codec.Lacks(b, off, 24+4*len(v.ObjAttributes.AttrMask)+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+20 : off+20]
@@ -24982,20 +24631,7 @@ func (v *SetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	*(*[12]byte)(w[4:16]) = v.StateID.Other
 	binary.BigEndian.PutUint32(w[16:20], uint32(len(v.ObjAttributes.AttrMask)))
 	off += 20
-	s := v.ObjAttributes.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.SetAttrArgs:ObjAttributes.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ObjAttributes.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.ObjAttributes.AttrVals)
@@ -25017,11 +24653,7 @@ func (v *SetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.ObjAttributes.AttrMask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.SetAttrArgs:ObjAttributes.AttrMask")
 	}
-	s := v.ObjAttributes.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ObjAttributes.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SetAttrArgs:ObjAttributes.AttrVals")
 	}
@@ -25080,21 +24712,14 @@ func (v *SetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrsSet)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.AttrsSet)), math.MaxUint32, "nfs42.SetAttrRes:AttrsSet"))
 	}
-	if codec.Lacks(b, off, 8) {
+	if codec.Lacks(b, off, 8+4*len(v.AttrsSet)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.AttrsSet)))
 	off += 8
-	s := v.AttrsSet
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.AttrsSet)
 	return off, nil
 }
 
@@ -25116,11 +24741,7 @@ func (v *SetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, &v.AttrsSet, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.SetAttrRes:AttrsSet")
 	}
-	s := v.AttrsSet
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AttrsSet)
 	return off, nil
 }
 
@@ -25597,25 +25218,15 @@ func (v *VerifyArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.VerifyArgs:ObjAttributes.AttrMask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ObjAttributes.AttrMask)+4, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.VerifyArgs:ObjAttributes.AttrVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.ObjAttributes.AttrMask)+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrMask)))
 	off += 4
-	s := v.ObjAttributes.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.VerifyArgs:ObjAttributes.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ObjAttributes.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.ObjAttributes.AttrVals)
@@ -25634,11 +25245,7 @@ func (v *VerifyArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, &v.ObjAttributes.AttrMask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.VerifyArgs:ObjAttributes.AttrMask")
 	}
-	s := v.ObjAttributes.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ObjAttributes.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.VerifyArgs:ObjAttributes.AttrVals")
 	}
@@ -26392,7 +25999,7 @@ func (v *CallbackSecParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		if len(v.SysCred.Gids) > 16 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.SysCred.MachineName))+20, uint64(len(v.SysCred.Gids)), 16, "nfs42.CallbackSecParms:SysCred.Gids"))
 		}
-		if codec.Lacks(b, off, 24+xdr.Padded(len(v.SysCred.MachineName))) {
+		if codec.Lacks(b, off, 24+xdr.Padded(len(v.SysCred.MachineName))+4*len(v.SysCred.Gids)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
@@ -26406,14 +26013,7 @@ func (v *CallbackSecParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		binary.BigEndian.PutUint32(w[4:8], v.SysCred.GID)
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.SysCred.Gids)))
 		off += 12
-		s := v.SysCred.Gids
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.SysCred.Gids)
 	case 6:
 		if !v.GSSHandles.Service.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.GSSHandles.Service)), 0, "nfs42.CallbackSecParms:GSSHandles.Service"))
@@ -26497,11 +26097,7 @@ func (v *CallbackSecParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.SysCred.Gids, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CallbackSecParms:SysCred.Gids")
 		}
-		s := v.SysCred.Gids
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SysCred.Gids)
 	case 6:
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Short(b, off, 8, "nfs42.CallbackSecParms:GSSHandles.Service")
@@ -27144,35 +26740,18 @@ func (v *StateProtectOps) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	if uint64(len(v.MustEnforce)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MustEnforce)), math.MaxUint32, "nfs42.StateProtectOps:MustEnforce"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.MustAllow)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.MustEnforce)+4, uint64(len(v.MustAllow)), math.MaxUint32, "nfs42.StateProtectOps:MustAllow"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.MustEnforce)+4*len(v.MustAllow)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MustEnforce)))
 	off += 4
-	s := v.MustEnforce
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.MustAllow)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MustAllow)), math.MaxUint32, "nfs42.StateProtectOps:MustAllow"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.MustEnforce)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MustAllow)))
 	off += 4
-	s2 := v.MustAllow
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.MustAllow)
 	return off, nil
 }
 
@@ -27188,11 +26767,7 @@ func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	if err = codec.Resize(d, &v.MustEnforce, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.StateProtectOps:MustEnforce")
 	}
-	s := v.MustEnforce
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.MustEnforce)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.StateProtectOps:MustAllow")
 	}
@@ -27204,11 +26779,7 @@ func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	if err = codec.Resize(d, &v.MustAllow, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.StateProtectOps:MustAllow")
 	}
-	s2 := v.MustAllow
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.MustAllow)
 	return off, nil
 }
 
@@ -27260,54 +26831,34 @@ func (v *SSVSpParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Ops.MustEnforce)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustEnforce)), math.MaxUint32, "nfs42.SSVSpParms:Ops.MustEnforce"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.Ops.MustAllow)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4, uint64(len(v.Ops.MustAllow)), math.MaxUint32, "nfs42.SSVSpParms:Ops.MustAllow"))
+	}
+	if uint64(len(v.HashAlgs)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)+8, uint64(len(v.HashAlgs)), math.MaxUint32, "nfs42.SSVSpParms:HashAlgs"))
+	}
+	if codec.Lacks(b, off, 12+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustEnforce)))
 	off += 4
-	s := v.Ops.MustEnforce
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.Ops.MustAllow)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustAllow)), math.MaxUint32, "nfs42.SSVSpParms:Ops.MustAllow"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Ops.MustEnforce)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustAllow)))
 	off += 4
-	s2 := v.Ops.MustAllow
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
-	if uint64(len(v.HashAlgs)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.HashAlgs)), math.MaxUint32, "nfs42.SSVSpParms:HashAlgs"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Ops.MustAllow)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.HashAlgs)))
 	off += 4
-	s3 := v.HashAlgs
-	for i3 := range s3 {
-		if uint64(len(s3[i3])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), math.MaxUint32, "nfs42.SSVSpParms:HashAlgs[]", i3))
+	s := v.HashAlgs
+	for i := range s {
+		if uint64(len(s[i])) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42.SSVSpParms:HashAlgs[]", i))
 		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s3[i3]))) {
+		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s3[i3])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
-		off = codec.PutOpaque(b, off, s3[i3])
+		off = codec.PutOpaque(b, off, s[i])
 	}
 	if uint64(len(v.EncrAlgs)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.EncrAlgs)), math.MaxUint32, "nfs42.SSVSpParms:EncrAlgs"))
@@ -27317,17 +26868,17 @@ func (v *SSVSpParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.EncrAlgs)))
 	off += 4
-	s4 := v.EncrAlgs
-	for i4 := range s4 {
-		if uint64(len(s4[i4])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s4[i4])), math.MaxUint32, "nfs42.SSVSpParms:EncrAlgs[]", i4))
+	s2 := v.EncrAlgs
+	for i2 := range s2 {
+		if uint64(len(s2[i2])) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs42.SSVSpParms:EncrAlgs[]", i2))
 		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s4[i4]))) {
+		if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s4[i4])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 		off += 4
-		off = codec.PutOpaque(b, off, s4[i4])
+		off = codec.PutOpaque(b, off, s2[i2])
 	}
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -27351,11 +26902,7 @@ func (v *SSVSpParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, &v.Ops.MustEnforce, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.SSVSpParms:Ops.MustEnforce")
 	}
-	s := v.Ops.MustEnforce
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Ops.MustEnforce)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SSVSpParms:Ops.MustAllow")
 	}
@@ -27367,11 +26914,7 @@ func (v *SSVSpParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, &v.Ops.MustAllow, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.SSVSpParms:Ops.MustAllow")
 	}
-	s2 := v.Ops.MustAllow
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Ops.MustAllow)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SSVSpParms:HashAlgs")
 	}
@@ -27383,20 +26926,20 @@ func (v *SSVSpParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, &v.HashAlgs, int(n3), 24, off); err != nil {
 		return 0, codec.In(err, "nfs42.SSVSpParms:HashAlgs")
 	}
-	s3 := v.HashAlgs
-	for i3 := range s3 {
+	s := v.HashAlgs
+	for i := range s {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.SSVSpParms:HashAlgs[]", i3)
+			return 0, codec.Short(b, off, 4, "nfs42.SSVSpParms:HashAlgs[]", i)
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42.SSVSpParms:HashAlgs[]", i3)
+			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42.SSVSpParms:HashAlgs[]", i)
 		}
 		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42.SSVSpParms:HashAlgs[]", i3)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42.SSVSpParms:HashAlgs[]", i)
 		}
-		s3[i3] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
+		s[i] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
 	}
 	if codec.Lacks(b, off, 4) {
@@ -27410,20 +26953,20 @@ func (v *SSVSpParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, &v.EncrAlgs, int(n5), 24, off); err != nil {
 		return 0, codec.In(err, "nfs42.SSVSpParms:EncrAlgs")
 	}
-	s4 := v.EncrAlgs
-	for i4 := range s4 {
+	s2 := v.EncrAlgs
+	for i2 := range s2 {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.SSVSpParms:EncrAlgs[]", i4)
+			return 0, codec.Short(b, off, 4, "nfs42.SSVSpParms:EncrAlgs[]", i2)
 		}
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42.SSVSpParms:EncrAlgs[]", i4)
+			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42.SSVSpParms:EncrAlgs[]", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42.SSVSpParms:EncrAlgs[]", i4)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42.SSVSpParms:EncrAlgs[]", i2)
 		}
-		s4[i4] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+		s2[i2] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 		off += xdr.Padded(int(n6))
 	}
 	if codec.Lacks(b, off, 8) {
@@ -27588,37 +27131,20 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		if uint64(len(v.MachOps.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachOps.MustEnforce)), math.MaxUint32, "nfs42.StateProtectArgs:MachOps.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.MachOps.MustEnforce)+8, uint64(len(v.MachOps.MustAllow)), math.MaxUint32, "nfs42.StateProtectArgs:MachOps.MustAllow"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.MachOps.MustEnforce)+4*len(v.MachOps.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.MachOps.MustEnforce)))
 		off += 8
-		s := v.MachOps.MustEnforce
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MachOps.MustAllow)), math.MaxUint32, "nfs42.StateProtectArgs:MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MachOps.MustAllow)))
 		off += 4
-		s2 := v.MachOps.MustAllow
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if v.SSVParms == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.StateProtectArgs:SSVParms"))
@@ -27626,56 +27152,36 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		if uint64(len(v.SSVParms.Ops.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SSVParms.Ops.MustEnforce)), math.MaxUint32, "nfs42.StateProtectArgs:SSVParms.Ops.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVParms.Ops.MustEnforce)+8, uint64(len(v.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs42.StateProtectArgs:SSVParms.Ops.MustAllow"))
+		}
+		if uint64(len(v.SSVParms.HashAlgs)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVParms.Ops.MustEnforce)+4*len(v.SSVParms.Ops.MustAllow)+12, uint64(len(v.SSVParms.HashAlgs)), math.MaxUint32, "nfs42.StateProtectArgs:SSVParms.HashAlgs"))
+		}
+		if codec.Lacks(b, off, 16+4*len(v.SSVParms.Ops.MustEnforce)+4*len(v.SSVParms.Ops.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SSVParms.Ops.MustEnforce)))
 		off += 8
-		s3 := v.SSVParms.Ops.MustEnforce
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(v.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs42.StateProtectArgs:SSVParms.Ops.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.SSVParms.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.Ops.MustAllow)))
 		off += 4
-		s4 := v.SSVParms.Ops.MustAllow
-		for i4 := range s4 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-			off += 4
-		}
-		if uint64(len(v.SSVParms.HashAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVParms.HashAlgs)), math.MaxUint32, "nfs42.StateProtectArgs:SSVParms.HashAlgs"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.SSVParms.Ops.MustAllow)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.HashAlgs)))
 		off += 4
-		s5 := v.SSVParms.HashAlgs
-		for i5 := range s5 {
-			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs42.StateProtectArgs:SSVParms.HashAlgs[]", i5))
+		s := v.SSVParms.HashAlgs
+		for i := range s {
+			if uint64(len(s[i])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42.StateProtectArgs:SSVParms.HashAlgs[]", i))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 			off += 4
-			off = codec.PutOpaque(b, off, s5[i5])
+			off = codec.PutOpaque(b, off, s[i])
 		}
 		if uint64(len(v.SSVParms.EncrAlgs)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVParms.EncrAlgs)), math.MaxUint32, "nfs42.StateProtectArgs:SSVParms.EncrAlgs"))
@@ -27685,17 +27191,17 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.EncrAlgs)))
 		off += 4
-		s6 := v.SSVParms.EncrAlgs
-		for i6 := range s6 {
-			if uint64(len(s6[i6])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs42.StateProtectArgs:SSVParms.EncrAlgs[]", i6))
+		s2 := v.SSVParms.EncrAlgs
+		for i2 := range s2 {
+			if uint64(len(s2[i2])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs42.StateProtectArgs:SSVParms.EncrAlgs[]", i2))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s6[i6]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s6[i6])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 			off += 4
-			off = codec.PutOpaque(b, off, s6[i6])
+			off = codec.PutOpaque(b, off, s2[i2])
 		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -27745,11 +27251,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.MachOps.MustEnforce, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectArgs:MachOps.MustEnforce")
 		}
-		s := v.MachOps.MustEnforce
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.MachOps.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.StateProtectArgs:MachOps.MustAllow")
 		}
@@ -27761,11 +27263,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.MachOps.MustAllow, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectArgs:MachOps.MustAllow")
 		}
-		s2 := v.MachOps.MustAllow
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if err = codec.Arm(d, &v.SSVParms, 104, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectArgs:SSVParms")
@@ -27781,11 +27279,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.SSVParms.Ops.MustEnforce, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectArgs:SSVParms.Ops.MustEnforce")
 		}
-		s3 := v.SSVParms.Ops.MustEnforce
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SSVParms.Ops.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.StateProtectArgs:SSVParms.Ops.MustAllow")
 		}
@@ -27797,11 +27291,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.SSVParms.Ops.MustAllow, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectArgs:SSVParms.Ops.MustAllow")
 		}
-		s4 := v.SSVParms.Ops.MustAllow
-		for i4 := range s4 {
-			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SSVParms.Ops.MustAllow)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.StateProtectArgs:SSVParms.HashAlgs")
 		}
@@ -27813,20 +27303,20 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.SSVParms.HashAlgs, int(n5), 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectArgs:SSVParms.HashAlgs")
 		}
-		s5 := v.SSVParms.HashAlgs
-		for i5 := range s5 {
+		s := v.SSVParms.HashAlgs
+		for i := range s {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.StateProtectArgs:SSVParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs42.StateProtectArgs:SSVParms.HashAlgs[]", i)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42.StateProtectArgs:SSVParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42.StateProtectArgs:SSVParms.HashAlgs[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42.StateProtectArgs:SSVParms.HashAlgs[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42.StateProtectArgs:SSVParms.HashAlgs[]", i)
 			}
-			s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+			s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
 		}
 		if codec.Lacks(b, off, 4) {
@@ -27840,20 +27330,20 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.SSVParms.EncrAlgs, int(n7), 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectArgs:SSVParms.EncrAlgs")
 		}
-		s6 := v.SSVParms.EncrAlgs
-		for i6 := range s6 {
+		s2 := v.SSVParms.EncrAlgs
+		for i2 := range s2 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.StateProtectArgs:SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, 4, "nfs42.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
 			}
 			n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs42.StateProtectArgs:SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs42.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
 			}
 			if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs42.StateProtectArgs:SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs42.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
 			}
-			s6[i6] = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
+			s2[i2] = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 			off += xdr.Padded(int(n8))
 		}
 		if codec.Lacks(b, off, 8) {
@@ -27958,35 +27448,18 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		if uint64(len(v.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.MachOps.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 4) {
+		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.MachOps.MustAllow"))
+		}
+		if codec.Lacks(b, off, 8+4*len(v.StateProtect.MachOps.MustEnforce)+4*len(v.StateProtect.MachOps.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustEnforce)))
 		off += 4
-		s := v.StateProtect.MachOps.MustEnforce
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustAllow)))
 		off += 4
-		s2 := v.StateProtect.MachOps.MustAllow
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if v.StateProtect.SSVParms == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs42.ExchangeIDArgs:StateProtect.SSVParms"))
@@ -27994,54 +27467,34 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		if uint64(len(v.StateProtect.SSVParms.Ops.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.Ops.MustEnforce)), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 4) {
+		if uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4, uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow"))
+		}
+		if uint64(len(v.StateProtect.SSVParms.HashAlgs)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4*len(v.StateProtect.SSVParms.Ops.MustAllow)+8, uint64(len(v.StateProtect.SSVParms.HashAlgs)), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4*len(v.StateProtect.SSVParms.Ops.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.Ops.MustEnforce)))
 		off += 4
-		s3 := v.StateProtect.SSVParms.Ops.MustEnforce
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.SSVParms.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.Ops.MustAllow)))
 		off += 4
-		s4 := v.StateProtect.SSVParms.Ops.MustAllow
-		for i4 := range s4 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.SSVParms.HashAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.HashAlgs)), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.SSVParms.Ops.MustAllow)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.HashAlgs)))
 		off += 4
-		s5 := v.StateProtect.SSVParms.HashAlgs
-		for i5 := range s5 {
-			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5))
+		s := v.StateProtect.SSVParms.HashAlgs
+		for i := range s {
+			if uint64(len(s[i])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 			off += 4
-			off = codec.PutOpaque(b, off, s5[i5])
+			off = codec.PutOpaque(b, off, s[i])
 		}
 		if uint64(len(v.StateProtect.SSVParms.EncrAlgs)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.EncrAlgs)), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs"))
@@ -28051,17 +27504,17 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.EncrAlgs)))
 		off += 4
-		s6 := v.StateProtect.SSVParms.EncrAlgs
-		for i6 := range s6 {
-			if uint64(len(s6[i6])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6))
+		s2 := v.StateProtect.SSVParms.EncrAlgs
+		for i2 := range s2 {
+			if uint64(len(s2[i2])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s6[i6]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s6[i6])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 			off += 4
-			off = codec.PutOpaque(b, off, s6[i6])
+			off = codec.PutOpaque(b, off, s2[i2])
 		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -28084,14 +27537,14 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ClientImplID)))
 	off += 4
-	s7 := v.ClientImplID
-	for i7 := range s7 {
-		p := &s7[i7]
+	s3 := v.ClientImplID
+	for i3 := range s3 {
+		p := &s3[i3]
 		if uint64(len(p.Domain)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs42.ExchangeIDArgs:ClientImplID[].Domain", i7))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs42.ExchangeIDArgs:ClientImplID[].Domain", i3))
 		}
 		if uint64(len(p.Name)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs42.ExchangeIDArgs:ClientImplID[].Name", i7))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs42.ExchangeIDArgs:ClientImplID[].Name", i3))
 		}
 		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
 			return v.failXDR(e, codec.Full())
@@ -28162,11 +27615,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustEnforce, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDArgs:StateProtect.MachOps.MustEnforce")
 		}
-		s := v.StateProtect.MachOps.MustEnforce
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.MachOps.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:StateProtect.MachOps.MustAllow")
 		}
@@ -28178,11 +27627,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustAllow, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDArgs:StateProtect.MachOps.MustAllow")
 		}
-		s2 := v.StateProtect.MachOps.MustAllow
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if err = codec.Arm(d, &v.StateProtect.SSVParms, 104, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDArgs:StateProtect.SSVParms")
@@ -28198,11 +27643,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.Ops.MustEnforce, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
 		}
-		s3 := v.StateProtect.SSVParms.Ops.MustEnforce
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.SSVParms.Ops.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
 		}
@@ -28214,11 +27655,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.Ops.MustAllow, int(n5), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
 		}
-		s4 := v.StateProtect.SSVParms.Ops.MustAllow
-		for i4 := range s4 {
-			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.SSVParms.Ops.MustAllow)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
 		}
@@ -28230,20 +27667,20 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.HashAlgs, int(n6), 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
 		}
-		s5 := v.StateProtect.SSVParms.HashAlgs
-		for i5 := range s5 {
+		s := v.StateProtect.SSVParms.HashAlgs
+		for i := range s {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
 			}
 			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
 			}
-			s5[i5] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
+			s[i] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 			off += xdr.Padded(int(n7))
 		}
 		if codec.Lacks(b, off, 4) {
@@ -28257,20 +27694,20 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.EncrAlgs, int(n8), 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
 		}
-		s6 := v.StateProtect.SSVParms.EncrAlgs
-		for i6 := range s6 {
+		s2 := v.StateProtect.SSVParms.EncrAlgs
+		for i2 := range s2 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
 			}
 			n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs42.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs42.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
 			}
 			if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs42.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
 			}
-			s6[i6] = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
+			s2[i2] = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
 			off += xdr.Padded(int(n9))
 		}
 		if codec.Lacks(b, off, 8) {
@@ -28300,37 +27737,37 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	if err = codec.Resize(d, &v.ClientImplID, int(n10), 64, off); err != nil {
 		return 0, codec.In(err, "nfs42.ExchangeIDArgs:ClientImplID")
 	}
-	s7 := v.ClientImplID
-	for i7 := range s7 {
-		p := &s7[i7]
+	s3 := v.ClientImplID
+	for i3 := range s3 {
+		p := &s3[i3]
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:ClientImplID[].Domain", i7)
+			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:ClientImplID[].Domain", i3)
 		}
 		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42.ExchangeIDArgs:ClientImplID[].Domain", i7)
+			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42.ExchangeIDArgs:ClientImplID[].Domain", i3)
 		}
 		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42.ExchangeIDArgs:ClientImplID[].Domain", i7)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42.ExchangeIDArgs:ClientImplID[].Domain", i3)
 		}
 		p.Domain = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 		off += xdr.Padded(int(n11))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:ClientImplID[].Name", i7)
+			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDArgs:ClientImplID[].Name", i3)
 		}
 		n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs42.ExchangeIDArgs:ClientImplID[].Name", i7)
+			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs42.ExchangeIDArgs:ClientImplID[].Name", i3)
 		}
 		if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs42.ExchangeIDArgs:ClientImplID[].Name", i7)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs42.ExchangeIDArgs:ClientImplID[].Name", i3)
 		}
 		p.Name = codec.Bytes(d, b[off:off+int(n12):off+int(n12)])
 		off += xdr.Padded(int(n12))
 		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs42.ExchangeIDArgs:ClientImplID[].Date.Seconds", i7)
+			return 0, codec.Short(b, off, 12, "nfs42.ExchangeIDArgs:ClientImplID[].Date.Seconds", i3)
 		}
 		w := b[off : off+12 : off+12]
 		p.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -28387,41 +27824,21 @@ func (v *SSVProtInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Ops.MustEnforce)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustEnforce)), math.MaxUint32, "nfs42.SSVProtInfo:Ops.MustEnforce"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.Ops.MustAllow)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4, uint64(len(v.Ops.MustAllow)), math.MaxUint32, "nfs42.SSVProtInfo:Ops.MustAllow"))
+	}
+	if uint64(len(v.Handles)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)+24, uint64(len(v.Handles)), math.MaxUint32, "nfs42.SSVProtInfo:Handles"))
+	}
+	if codec.Lacks(b, off, 28+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustEnforce)))
 	off += 4
-	s := v.Ops.MustEnforce
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.Ops.MustAllow)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustAllow)), math.MaxUint32, "nfs42.SSVProtInfo:Ops.MustAllow"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Ops.MustEnforce)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustAllow)))
 	off += 4
-	s2 := v.Ops.MustAllow
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
-	if uint64(len(v.Handles)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.Handles)), math.MaxUint32, "nfs42.SSVProtInfo:Handles"))
-	}
-	if codec.Lacks(b, off, 20) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Ops.MustAllow)
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.HashAlg)
 	binary.BigEndian.PutUint32(w[4:8], v.EncrAlg)
@@ -28429,17 +27846,17 @@ func (v *SSVProtInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[12:16], v.Window)
 	binary.BigEndian.PutUint32(w[16:20], uint32(len(v.Handles)))
 	off += 20
-	s3 := v.Handles
-	for i3 := range s3 {
-		if uint64(len(s3[i3])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), math.MaxUint32, "nfs42.SSVProtInfo:Handles[]", i3))
+	s := v.Handles
+	for i := range s {
+		if uint64(len(s[i])) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42.SSVProtInfo:Handles[]", i))
 		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s3[i3]))) {
+		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s3[i3])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
-		off = codec.PutOpaque(b, off, s3[i3])
+		off = codec.PutOpaque(b, off, s[i])
 	}
 	return off, nil
 }
@@ -28456,11 +27873,7 @@ func (v *SSVProtInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.Ops.MustEnforce, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.SSVProtInfo:Ops.MustEnforce")
 	}
-	s := v.Ops.MustEnforce
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Ops.MustEnforce)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SSVProtInfo:Ops.MustAllow")
 	}
@@ -28472,11 +27885,7 @@ func (v *SSVProtInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.Ops.MustAllow, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.SSVProtInfo:Ops.MustAllow")
 	}
-	s2 := v.Ops.MustAllow
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Ops.MustAllow)
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs42.SSVProtInfo:HashAlg")
 	}
@@ -28493,20 +27902,20 @@ func (v *SSVProtInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.Handles, int(n3), 24, off); err != nil {
 		return 0, codec.In(err, "nfs42.SSVProtInfo:Handles")
 	}
-	s3 := v.Handles
-	for i3 := range s3 {
+	s := v.Handles
+	for i := range s {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.SSVProtInfo:Handles[]", i3)
+			return 0, codec.Short(b, off, 4, "nfs42.SSVProtInfo:Handles[]", i)
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42.SSVProtInfo:Handles[]", i3)
+			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42.SSVProtInfo:Handles[]", i)
 		}
 		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42.SSVProtInfo:Handles[]", i3)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42.SSVProtInfo:Handles[]", i)
 		}
-		s3[i3] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
+		s[i] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
 	}
 	return off, nil
@@ -28578,37 +27987,20 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		if uint64(len(v.MachOps.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachOps.MustEnforce)), math.MaxUint32, "nfs42.StateProtectRes:MachOps.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.MachOps.MustEnforce)+8, uint64(len(v.MachOps.MustAllow)), math.MaxUint32, "nfs42.StateProtectRes:MachOps.MustAllow"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.MachOps.MustEnforce)+4*len(v.MachOps.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.MachOps.MustEnforce)))
 		off += 8
-		s := v.MachOps.MustEnforce
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MachOps.MustAllow)), math.MaxUint32, "nfs42.StateProtectRes:MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MachOps.MustAllow)))
 		off += 4
-		s2 := v.MachOps.MustAllow
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if v.SSVInfo == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.StateProtectRes:SSVInfo"))
@@ -28616,43 +28008,23 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		if uint64(len(v.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs42.StateProtectRes:SSVInfo.Ops.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVInfo.Ops.MustEnforce)+8, uint64(len(v.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs42.StateProtectRes:SSVInfo.Ops.MustAllow"))
+		}
+		if uint64(len(v.SSVInfo.Handles)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVInfo.Ops.MustEnforce)+4*len(v.SSVInfo.Ops.MustAllow)+28, uint64(len(v.SSVInfo.Handles)), math.MaxUint32, "nfs42.StateProtectRes:SSVInfo.Handles"))
+		}
+		if codec.Lacks(b, off, 32+4*len(v.SSVInfo.Ops.MustEnforce)+4*len(v.SSVInfo.Ops.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SSVInfo.Ops.MustEnforce)))
 		off += 8
-		s3 := v.SSVInfo.Ops.MustEnforce
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(v.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs42.StateProtectRes:SSVInfo.Ops.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.SSVInfo.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVInfo.Ops.MustAllow)))
 		off += 4
-		s4 := v.SSVInfo.Ops.MustAllow
-		for i4 := range s4 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-			off += 4
-		}
-		if uint64(len(v.SSVInfo.Handles)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.SSVInfo.Handles)), math.MaxUint32, "nfs42.StateProtectRes:SSVInfo.Handles"))
-		}
-		if codec.Lacks(b, off, 20) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.SSVInfo.Ops.MustAllow)
 		w = b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], v.SSVInfo.HashAlg)
 		binary.BigEndian.PutUint32(w[4:8], v.SSVInfo.EncrAlg)
@@ -28660,17 +28032,17 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		binary.BigEndian.PutUint32(w[12:16], v.SSVInfo.Window)
 		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.SSVInfo.Handles)))
 		off += 20
-		s5 := v.SSVInfo.Handles
-		for i5 := range s5 {
-			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs42.StateProtectRes:SSVInfo.Handles[]", i5))
+		s := v.SSVInfo.Handles
+		for i := range s {
+			if uint64(len(s[i])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42.StateProtectRes:SSVInfo.Handles[]", i))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 			off += 4
-			off = codec.PutOpaque(b, off, s5[i5])
+			off = codec.PutOpaque(b, off, s[i])
 		}
 	default:
 		if !v.How.Valid() {
@@ -28713,11 +28085,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.MachOps.MustEnforce, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectRes:MachOps.MustEnforce")
 		}
-		s := v.MachOps.MustEnforce
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.MachOps.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.StateProtectRes:MachOps.MustAllow")
 		}
@@ -28729,11 +28097,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.MachOps.MustAllow, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectRes:MachOps.MustAllow")
 		}
-		s2 := v.MachOps.MustAllow
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if err = codec.Arm(d, &v.SSVInfo, 88, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectRes:SSVInfo")
@@ -28749,11 +28113,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectRes:SSVInfo.Ops.MustEnforce")
 		}
-		s3 := v.SSVInfo.Ops.MustEnforce
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SSVInfo.Ops.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.StateProtectRes:SSVInfo.Ops.MustAllow")
 		}
@@ -28765,11 +28125,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectRes:SSVInfo.Ops.MustAllow")
 		}
-		s4 := v.SSVInfo.Ops.MustAllow
-		for i4 := range s4 {
-			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SSVInfo.Ops.MustAllow)
 		if codec.Lacks(b, off, 20) {
 			return 0, codec.Short(b, off, 20, "nfs42.StateProtectRes:SSVInfo.HashAlg")
 		}
@@ -28786,20 +28142,20 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.SSVInfo.Handles, int(n5), 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.StateProtectRes:SSVInfo.Handles")
 		}
-		s5 := v.SSVInfo.Handles
-		for i5 := range s5 {
+		s := v.SSVInfo.Handles
+		for i := range s {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.StateProtectRes:SSVInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs42.StateProtectRes:SSVInfo.Handles[]", i)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42.StateProtectRes:SSVInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42.StateProtectRes:SSVInfo.Handles[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42.StateProtectRes:SSVInfo.Handles[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42.StateProtectRes:SSVInfo.Handles[]", i)
 			}
-			s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+			s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
 		}
 	default:
@@ -28888,35 +28244,18 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		if uint64(len(v.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs42.ExchangeIDResOK:StateProtect.MachOps.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 4) {
+		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDResOK:StateProtect.MachOps.MustAllow"))
+		}
+		if codec.Lacks(b, off, 8+4*len(v.StateProtect.MachOps.MustEnforce)+4*len(v.StateProtect.MachOps.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustEnforce)))
 		off += 4
-		s := v.StateProtect.MachOps.MustEnforce
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDResOK:StateProtect.MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustAllow)))
 		off += 4
-		s2 := v.StateProtect.MachOps.MustAllow
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if v.StateProtect.SSVInfo == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo"))
@@ -28924,41 +28263,21 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		if uint64(len(v.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 4) {
+		if uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow"))
+		}
+		if uint64(len(v.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(v.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles"))
+		}
+		if codec.Lacks(b, off, 28+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.StateProtect.SSVInfo.Ops.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVInfo.Ops.MustEnforce)))
 		off += 4
-		s3 := v.StateProtect.SSVInfo.Ops.MustEnforce
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.SSVInfo.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVInfo.Ops.MustAllow)))
 		off += 4
-		s4 := v.StateProtect.SSVInfo.Ops.MustAllow
-		for i4 := range s4 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles"))
-		}
-		if codec.Lacks(b, off, 20) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.SSVInfo.Ops.MustAllow)
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], v.StateProtect.SSVInfo.HashAlg)
 		binary.BigEndian.PutUint32(w[4:8], v.StateProtect.SSVInfo.EncrAlg)
@@ -28966,17 +28285,17 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		binary.BigEndian.PutUint32(w[12:16], v.StateProtect.SSVInfo.Window)
 		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.StateProtect.SSVInfo.Handles)))
 		off += 20
-		s5 := v.StateProtect.SSVInfo.Handles
-		for i5 := range s5 {
-			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5))
+		s := v.StateProtect.SSVInfo.Handles
+		for i := range s {
+			if uint64(len(s[i])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 			off += 4
-			off = codec.PutOpaque(b, off, s5[i5])
+			off = codec.PutOpaque(b, off, s[i])
 		}
 	default:
 		if !v.StateProtect.How.Valid() {
@@ -29006,14 +28325,14 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	off = codec.PutOpaque(b, off, v.ServerScope)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ServerImplID)))
 	off += 4
-	s6 := v.ServerImplID
-	for i6 := range s6 {
-		p := &s6[i6]
+	s2 := v.ServerImplID
+	for i2 := range s2 {
+		p := &s2[i2]
 		if uint64(len(p.Domain)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs42.ExchangeIDResOK:ServerImplID[].Domain", i6))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs42.ExchangeIDResOK:ServerImplID[].Domain", i2))
 		}
 		if uint64(len(p.Name)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs42.ExchangeIDResOK:ServerImplID[].Name", i6))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs42.ExchangeIDResOK:ServerImplID[].Name", i2))
 		}
 		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
 			return v.failXDR(e, codec.Full())
@@ -29068,11 +28387,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustEnforce, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDResOK:StateProtect.MachOps.MustEnforce")
 		}
-		s := v.StateProtect.MachOps.MustEnforce
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.MachOps.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDResOK:StateProtect.MachOps.MustAllow")
 		}
@@ -29084,11 +28399,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustAllow, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDResOK:StateProtect.MachOps.MustAllow")
 		}
-		s2 := v.StateProtect.MachOps.MustAllow
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if err = codec.Arm(d, &v.StateProtect.SSVInfo, 88, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo")
@@ -29104,11 +28415,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
 		}
-		s3 := v.StateProtect.SSVInfo.Ops.MustEnforce
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.SSVInfo.Ops.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
 		}
@@ -29120,11 +28427,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
 		}
-		s4 := v.StateProtect.SSVInfo.Ops.MustAllow
-		for i4 := range s4 {
-			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.SSVInfo.Ops.MustAllow)
 		if codec.Lacks(b, off, 20) {
 			return 0, codec.Short(b, off, 20, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.HashAlg")
 		}
@@ -29141,20 +28444,20 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles")
 		}
-		s5 := v.StateProtect.SSVInfo.Handles
-		for i5 := range s5 {
+		s := v.StateProtect.SSVInfo.Handles
+		for i := range s {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
 			}
-			s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+			s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
 		}
 	default:
@@ -29211,37 +28514,37 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	if err = codec.Resize(d, &v.ServerImplID, int(n9), 64, off); err != nil {
 		return 0, codec.In(err, "nfs42.ExchangeIDResOK:ServerImplID")
 	}
-	s6 := v.ServerImplID
-	for i6 := range s6 {
-		p := &s6[i6]
+	s2 := v.ServerImplID
+	for i2 := range s2 {
+		p := &s2[i2]
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDResOK:ServerImplID[].Domain", i6)
+			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDResOK:ServerImplID[].Domain", i2)
 		}
 		n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs42.ExchangeIDResOK:ServerImplID[].Domain", i6)
+			return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs42.ExchangeIDResOK:ServerImplID[].Domain", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs42.ExchangeIDResOK:ServerImplID[].Domain", i6)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs42.ExchangeIDResOK:ServerImplID[].Domain", i2)
 		}
 		p.Domain = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 		off += xdr.Padded(int(n10))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDResOK:ServerImplID[].Name", i6)
+			return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDResOK:ServerImplID[].Name", i2)
 		}
 		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42.ExchangeIDResOK:ServerImplID[].Name", i6)
+			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42.ExchangeIDResOK:ServerImplID[].Name", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42.ExchangeIDResOK:ServerImplID[].Name", i6)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42.ExchangeIDResOK:ServerImplID[].Name", i2)
 		}
 		p.Name = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 		off += xdr.Padded(int(n11))
 		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs42.ExchangeIDResOK:ServerImplID[].Date.Seconds", i6)
+			return 0, codec.Short(b, off, 12, "nfs42.ExchangeIDResOK:ServerImplID[].Date.Seconds", i2)
 		}
 		w := b[off : off+12 : off+12]
 		p.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -29338,35 +28641,18 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.OK.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce"))
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(v.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow"))
+			}
+			if codec.Lacks(b, off, 8+4*len(v.OK.StateProtect.MachOps.MustEnforce)+4*len(v.OK.StateProtect.MachOps.MustAllow)) {
 				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.MachOps.MustEnforce)))
 			off += 4
-			s := v.OK.StateProtect.MachOps.MustEnforce
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
-			if uint64(len(v.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.OK.StateProtect.MachOps.MustEnforce)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.MachOps.MustAllow)))
 			off += 4
-			s2 := v.OK.StateProtect.MachOps.MustAllow
-			for i2 := range s2 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.OK.StateProtect.MachOps.MustAllow)
 		case StateProtectHowSSV:
 			if v.OK.StateProtect.SSVInfo == nil {
 				return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo"))
@@ -29374,41 +28660,21 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce"))
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow"))
+			}
+			if uint64(len(v.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(v.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles"))
+			}
+			if codec.Lacks(b, off, 28+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
 				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
 			off += 4
-			s3 := v.OK.StateProtect.SSVInfo.Ops.MustEnforce
-			for i3 := range s3 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-				off += 4
-			}
-			if uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)))
 			off += 4
-			s4 := v.OK.StateProtect.SSVInfo.Ops.MustAllow
-			for i4 := range s4 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-				off += 4
-			}
-			if uint64(len(v.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles"))
-			}
-			if codec.Lacks(b, off, 20) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.OK.StateProtect.SSVInfo.Ops.MustAllow)
 			w := b[off : off+20 : off+20]
 			binary.BigEndian.PutUint32(w[0:4], v.OK.StateProtect.SSVInfo.HashAlg)
 			binary.BigEndian.PutUint32(w[4:8], v.OK.StateProtect.SSVInfo.EncrAlg)
@@ -29416,17 +28682,17 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[12:16], v.OK.StateProtect.SSVInfo.Window)
 			binary.BigEndian.PutUint32(w[16:20], uint32(len(v.OK.StateProtect.SSVInfo.Handles)))
 			off += 20
-			s5 := v.OK.StateProtect.SSVInfo.Handles
-			for i5 := range s5 {
-				if uint64(len(s5[i5])) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5))
+			s := v.OK.StateProtect.SSVInfo.Handles
+			for i := range s {
+				if uint64(len(s[i])) > math.MaxUint32 {
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i))
 				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+				if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 					return v.failXDR(e, codec.Full())
 				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 				off += 4
-				off = codec.PutOpaque(b, off, s5[i5])
+				off = codec.PutOpaque(b, off, s[i])
 			}
 		default:
 			if !v.OK.StateProtect.How.Valid() {
@@ -29456,14 +28722,14 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, v.OK.ServerScope)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.ServerImplID)))
 		off += 4
-		s6 := v.OK.ServerImplID
-		for i6 := range s6 {
-			p := &s6[i6]
+		s2 := v.OK.ServerImplID
+		for i2 := range s2 {
+			p := &s2[i2]
 			if uint64(len(p.Domain)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.ServerImplID[].Domain", i6))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.ServerImplID[].Domain", i2))
 			}
 			if uint64(len(p.Name)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.ServerImplID[].Name", i6))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs42.ExchangeIDRes:OK.ServerImplID[].Name", i2))
 			}
 			if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
 				return v.failXDR(e, codec.Full())
@@ -29548,11 +28814,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if err = codec.Resize(d, &v.OK.StateProtect.MachOps.MustEnforce, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce")
 			}
-			s := v.OK.StateProtect.MachOps.MustEnforce
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OK.StateProtect.MachOps.MustEnforce)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow")
 			}
@@ -29564,11 +28826,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if err = codec.Resize(d, &v.OK.StateProtect.MachOps.MustAllow, int(n2), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow")
 			}
-			s2 := v.OK.StateProtect.MachOps.MustAllow
-			for i2 := range s2 {
-				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OK.StateProtect.MachOps.MustAllow)
 		case StateProtectHowSSV:
 			if err = codec.Arm(d, &v.OK.StateProtect.SSVInfo, 88, off); err != nil {
 				return 0, codec.In(err, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo")
@@ -29584,11 +28842,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
 			}
-			s3 := v.OK.StateProtect.SSVInfo.Ops.MustEnforce
-			for i3 := range s3 {
-				s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
 			}
@@ -29600,11 +28854,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
 			}
-			s4 := v.OK.StateProtect.SSVInfo.Ops.MustAllow
-			for i4 := range s4 {
-				s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OK.StateProtect.SSVInfo.Ops.MustAllow)
 			if codec.Lacks(b, off, 20) {
 				return 0, codec.Short(b, off, 20, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.HashAlg")
 			}
@@ -29621,20 +28871,20 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
 				return 0, codec.In(err, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles")
 			}
-			s5 := v.OK.StateProtect.SSVInfo.Handles
-			for i5 := range s5 {
+			s := v.OK.StateProtect.SSVInfo.Handles
+			for i := range s {
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5)
+					return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
 				}
 				n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5)
+					return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
 				}
 				if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
 				}
-				s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+				s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 				off += xdr.Padded(int(n6))
 			}
 		default:
@@ -29691,37 +28941,37 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		if err = codec.Resize(d, &v.OK.ServerImplID, int(n9), 64, off); err != nil {
 			return 0, codec.In(err, "nfs42.ExchangeIDRes:OK.ServerImplID")
 		}
-		s6 := v.OK.ServerImplID
-		for i6 := range s6 {
-			p := &s6[i6]
+		s2 := v.OK.ServerImplID
+		for i2 := range s2 {
+			p := &s2[i2]
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDRes:OK.ServerImplID[].Domain", i6)
+				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDRes:OK.ServerImplID[].Domain", i2)
 			}
 			n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs42.ExchangeIDRes:OK.ServerImplID[].Domain", i6)
+				return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs42.ExchangeIDRes:OK.ServerImplID[].Domain", i2)
 			}
 			if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs42.ExchangeIDRes:OK.ServerImplID[].Domain", i6)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs42.ExchangeIDRes:OK.ServerImplID[].Domain", i2)
 			}
 			p.Domain = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 			off += xdr.Padded(int(n10))
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDRes:OK.ServerImplID[].Name", i6)
+				return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDRes:OK.ServerImplID[].Name", i2)
 			}
 			n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42.ExchangeIDRes:OK.ServerImplID[].Name", i6)
+				return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42.ExchangeIDRes:OK.ServerImplID[].Name", i2)
 			}
 			if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42.ExchangeIDRes:OK.ServerImplID[].Name", i6)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42.ExchangeIDRes:OK.ServerImplID[].Name", i2)
 			}
 			p.Name = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 			off += xdr.Padded(int(n11))
 			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs42.ExchangeIDRes:OK.ServerImplID[].Date.Seconds", i6)
+				return 0, codec.Short(b, off, 12, "nfs42.ExchangeIDRes:OK.ServerImplID[].Date.Seconds", i2)
 			}
 			w := b[off : off+12 : off+12]
 			p.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -29782,7 +29032,7 @@ func (v *ChannelAttrs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.RDMAIRD) > 1 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.RDMAIRD)), 1, "nfs42.ChannelAttrs:RDMAIRD"))
 	}
-	if codec.Lacks(b, off, 28) {
+	if codec.Lacks(b, off, 28+4*len(v.RDMAIRD)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+28 : off+28]
@@ -29794,14 +29044,7 @@ func (v *ChannelAttrs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.MaxRequests))
 	binary.BigEndian.PutUint32(w[24:28], uint32(len(v.RDMAIRD)))
 	off += 28
-	s := v.RDMAIRD
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.RDMAIRD)
 	return off, nil
 }
 
@@ -29827,11 +29070,7 @@ func (v *ChannelAttrs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.RDMAIRD, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.ChannelAttrs:RDMAIRD")
 	}
-	s := v.RDMAIRD
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.RDMAIRD)
 	return off, nil
 }
 
@@ -29885,7 +29124,13 @@ func (v *CreateSessionArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, er
 	if len(v.ForeChanAttrs.RDMAIRD) > 1 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+40, uint64(len(v.ForeChanAttrs.RDMAIRD)), 1, "nfs42.CreateSessionArgs:ForeChanAttrs.RDMAIRD"))
 	}
-	if codec.Lacks(b, off, 44) {
+	if len(v.BackChanAttrs.RDMAIRD) > 1 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ForeChanAttrs.RDMAIRD)+68, uint64(len(v.BackChanAttrs.RDMAIRD)), 1, "nfs42.CreateSessionArgs:BackChanAttrs.RDMAIRD"))
+	}
+	if uint64(len(v.SecParms)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ForeChanAttrs.RDMAIRD)+4*len(v.BackChanAttrs.RDMAIRD)+76, uint64(len(v.SecParms)), math.MaxUint32, "nfs42.CreateSessionArgs:SecParms"))
+	}
+	if codec.Lacks(b, off, 80+4*len(v.ForeChanAttrs.RDMAIRD)+4*len(v.BackChanAttrs.RDMAIRD)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+44 : off+44]
@@ -29900,20 +29145,7 @@ func (v *CreateSessionArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, er
 	binary.BigEndian.PutUint32(w[36:40], uint32(v.ForeChanAttrs.MaxRequests))
 	binary.BigEndian.PutUint32(w[40:44], uint32(len(v.ForeChanAttrs.RDMAIRD)))
 	off += 44
-	s := v.ForeChanAttrs.RDMAIRD
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if len(v.BackChanAttrs.RDMAIRD) > 1 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.BackChanAttrs.RDMAIRD)), 1, "nfs42.CreateSessionArgs:BackChanAttrs.RDMAIRD"))
-	}
-	if codec.Lacks(b, off, 28) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ForeChanAttrs.RDMAIRD)
 	w = b[off : off+28 : off+28]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.BackChanAttrs.HeaderPadSize))
 	binary.BigEndian.PutUint32(w[4:8], uint32(v.BackChanAttrs.MaxRequestSize))
@@ -29923,29 +29155,16 @@ func (v *CreateSessionArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, er
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.BackChanAttrs.MaxRequests))
 	binary.BigEndian.PutUint32(w[24:28], uint32(len(v.BackChanAttrs.RDMAIRD)))
 	off += 28
-	s2 := v.BackChanAttrs.RDMAIRD
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
-	if uint64(len(v.SecParms)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SecParms)), math.MaxUint32, "nfs42.CreateSessionArgs:SecParms"))
-	}
-	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.BackChanAttrs.RDMAIRD)
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.CBProgram)
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SecParms)))
 	off += 8
-	s3 := v.SecParms
-	for i3 := range s3 {
-		p := &s3[i3]
+	s := v.SecParms
+	for i := range s {
+		p := &s[i]
 		if off, err = p.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, codec.In(err, "nfs42.CreateSessionArgs:SecParms[]", i3))
+			return v.failXDR(e, codec.In(err, "nfs42.CreateSessionArgs:SecParms[]", i))
 		}
 	}
 	return off, nil
@@ -29976,11 +29195,7 @@ func (v *CreateSessionArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, er
 	if err = codec.Resize(d, &v.ForeChanAttrs.RDMAIRD, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.CreateSessionArgs:ForeChanAttrs.RDMAIRD")
 	}
-	s := v.ForeChanAttrs.RDMAIRD
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ForeChanAttrs.RDMAIRD)
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs42.CreateSessionArgs:BackChanAttrs.HeaderPadSize")
 	}
@@ -30002,11 +29217,7 @@ func (v *CreateSessionArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, er
 	if err = codec.Resize(d, &v.BackChanAttrs.RDMAIRD, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.CreateSessionArgs:BackChanAttrs.RDMAIRD")
 	}
-	s2 := v.BackChanAttrs.RDMAIRD
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.BackChanAttrs.RDMAIRD)
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs42.CreateSessionArgs:CBProgram")
 	}
@@ -30020,11 +29231,11 @@ func (v *CreateSessionArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, er
 	if err = codec.Resize(d, &v.SecParms, int(n3), 128, off); err != nil {
 		return 0, codec.In(err, "nfs42.CreateSessionArgs:SecParms")
 	}
-	s3 := v.SecParms
-	for i3 := range s3 {
-		p := &s3[i3]
+	s := v.SecParms
+	for i := range s {
+		p := &s[i]
 		if off, err = p.GetXDR(d, b, off); err != nil {
-			return 0, codec.In(err, "nfs42.CreateSessionArgs:SecParms[]", i3)
+			return 0, codec.In(err, "nfs42.CreateSessionArgs:SecParms[]", i)
 		}
 	}
 	return off, nil
@@ -30077,7 +29288,10 @@ func (v *CreateSessionResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	if len(v.ForeChanAttrs.RDMAIRD) > 1 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+48, uint64(len(v.ForeChanAttrs.RDMAIRD)), 1, "nfs42.CreateSessionResOK:ForeChanAttrs.RDMAIRD"))
 	}
-	if codec.Lacks(b, off, 52) {
+	if len(v.BackChanAttrs.RDMAIRD) > 1 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ForeChanAttrs.RDMAIRD)+76, uint64(len(v.BackChanAttrs.RDMAIRD)), 1, "nfs42.CreateSessionResOK:BackChanAttrs.RDMAIRD"))
+	}
+	if codec.Lacks(b, off, 80+4*len(v.ForeChanAttrs.RDMAIRD)+4*len(v.BackChanAttrs.RDMAIRD)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+52 : off+52]
@@ -30092,20 +29306,7 @@ func (v *CreateSessionResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	binary.BigEndian.PutUint32(w[44:48], uint32(v.ForeChanAttrs.MaxRequests))
 	binary.BigEndian.PutUint32(w[48:52], uint32(len(v.ForeChanAttrs.RDMAIRD)))
 	off += 52
-	s := v.ForeChanAttrs.RDMAIRD
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if len(v.BackChanAttrs.RDMAIRD) > 1 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.BackChanAttrs.RDMAIRD)), 1, "nfs42.CreateSessionResOK:BackChanAttrs.RDMAIRD"))
-	}
-	if codec.Lacks(b, off, 28) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ForeChanAttrs.RDMAIRD)
 	w = b[off : off+28 : off+28]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.BackChanAttrs.HeaderPadSize))
 	binary.BigEndian.PutUint32(w[4:8], uint32(v.BackChanAttrs.MaxRequestSize))
@@ -30115,14 +29316,7 @@ func (v *CreateSessionResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.BackChanAttrs.MaxRequests))
 	binary.BigEndian.PutUint32(w[24:28], uint32(len(v.BackChanAttrs.RDMAIRD)))
 	off += 28
-	s2 := v.BackChanAttrs.RDMAIRD
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.BackChanAttrs.RDMAIRD)
 	return off, nil
 }
 
@@ -30151,11 +29345,7 @@ func (v *CreateSessionResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, e
 	if err = codec.Resize(d, &v.ForeChanAttrs.RDMAIRD, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.CreateSessionResOK:ForeChanAttrs.RDMAIRD")
 	}
-	s := v.ForeChanAttrs.RDMAIRD
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ForeChanAttrs.RDMAIRD)
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs42.CreateSessionResOK:BackChanAttrs.HeaderPadSize")
 	}
@@ -30177,11 +29367,7 @@ func (v *CreateSessionResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, e
 	if err = codec.Resize(d, &v.BackChanAttrs.RDMAIRD, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.CreateSessionResOK:BackChanAttrs.RDMAIRD")
 	}
-	s2 := v.BackChanAttrs.RDMAIRD
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.BackChanAttrs.RDMAIRD)
 	return off, nil
 }
 
@@ -30238,7 +29424,10 @@ func (v *CreateSessionRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		if len(v.OK.ForeChanAttrs.RDMAIRD) > 1 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+52, uint64(len(v.OK.ForeChanAttrs.RDMAIRD)), 1, "nfs42.CreateSessionRes:OK.ForeChanAttrs.RDMAIRD"))
 		}
-		if codec.Lacks(b, off, 56) {
+		if len(v.OK.BackChanAttrs.RDMAIRD) > 1 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.ForeChanAttrs.RDMAIRD)+80, uint64(len(v.OK.BackChanAttrs.RDMAIRD)), 1, "nfs42.CreateSessionRes:OK.BackChanAttrs.RDMAIRD"))
+		}
+		if codec.Lacks(b, off, 84+4*len(v.OK.ForeChanAttrs.RDMAIRD)+4*len(v.OK.BackChanAttrs.RDMAIRD)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+56 : off+56]
@@ -30254,20 +29443,7 @@ func (v *CreateSessionRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		binary.BigEndian.PutUint32(w[48:52], uint32(v.OK.ForeChanAttrs.MaxRequests))
 		binary.BigEndian.PutUint32(w[52:56], uint32(len(v.OK.ForeChanAttrs.RDMAIRD)))
 		off += 56
-		s := v.OK.ForeChanAttrs.RDMAIRD
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if len(v.OK.BackChanAttrs.RDMAIRD) > 1 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.OK.BackChanAttrs.RDMAIRD)), 1, "nfs42.CreateSessionRes:OK.BackChanAttrs.RDMAIRD"))
-		}
-		if codec.Lacks(b, off, 28) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.OK.ForeChanAttrs.RDMAIRD)
 		w = b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.OK.BackChanAttrs.HeaderPadSize))
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.OK.BackChanAttrs.MaxRequestSize))
@@ -30277,14 +29453,7 @@ func (v *CreateSessionRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.OK.BackChanAttrs.MaxRequests))
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.OK.BackChanAttrs.RDMAIRD)))
 		off += 28
-		s2 := v.OK.BackChanAttrs.RDMAIRD
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.OK.BackChanAttrs.RDMAIRD)
 	default:
 		if !v.Status.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CreateSessionRes:Status"))
@@ -30338,11 +29507,7 @@ func (v *CreateSessionRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.OK.ForeChanAttrs.RDMAIRD, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CreateSessionRes:OK.ForeChanAttrs.RDMAIRD")
 		}
-		s := v.OK.ForeChanAttrs.RDMAIRD
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.ForeChanAttrs.RDMAIRD)
 		if codec.Lacks(b, off, 28) {
 			return 0, codec.Short(b, off, 28, "nfs42.CreateSessionRes:OK.BackChanAttrs.HeaderPadSize")
 		}
@@ -30364,11 +29529,7 @@ func (v *CreateSessionRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.OK.BackChanAttrs.RDMAIRD, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CreateSessionRes:OK.BackChanAttrs.RDMAIRD")
 		}
-		s2 := v.OK.BackChanAttrs.RDMAIRD
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.BackChanAttrs.RDMAIRD)
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CreateSessionRes:Status")
@@ -30644,27 +29805,20 @@ func (v *GetDirDelegationArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	if uint64(len(v.NotificationTypes)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.NotificationTypes)), math.MaxUint32, "nfs42.GetDirDelegationArgs:NotificationTypes"))
 	}
-	if codec.Lacks(b, off, 8) {
+	if uint64(len(v.ChildAttributes)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.NotificationTypes)+32, uint64(len(v.ChildAttributes)), math.MaxUint32, "nfs42.GetDirDelegationArgs:ChildAttributes"))
+	}
+	if uint64(len(v.DirAttributes)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.NotificationTypes)+4*len(v.ChildAttributes)+36, uint64(len(v.DirAttributes)), math.MaxUint32, "nfs42.GetDirDelegationArgs:DirAttributes"))
+	}
+	if codec.Lacks(b, off, 40+4*len(v.NotificationTypes)+4*len(v.ChildAttributes)+4*len(v.DirAttributes)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], codec.Word(v.SignalDelegAvail))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.NotificationTypes)))
 	off += 8
-	s := v.NotificationTypes
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ChildAttributes)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.ChildAttributes)), math.MaxUint32, "nfs42.GetDirDelegationArgs:ChildAttributes"))
-	}
-	if codec.Lacks(b, off, 28) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.NotificationTypes)
 	w = b[off : off+28 : off+28]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.ChildAttrDelay.Seconds))
 	binary.BigEndian.PutUint32(w[8:12], v.ChildAttrDelay.Nseconds)
@@ -30672,30 +29826,10 @@ func (v *GetDirDelegationArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	binary.BigEndian.PutUint32(w[20:24], v.DirAttrDelay.Nseconds)
 	binary.BigEndian.PutUint32(w[24:28], uint32(len(v.ChildAttributes)))
 	off += 28
-	s2 := v.ChildAttributes
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
-	if uint64(len(v.DirAttributes)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.DirAttributes)), math.MaxUint32, "nfs42.GetDirDelegationArgs:DirAttributes"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ChildAttributes)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.DirAttributes)))
 	off += 4
-	s3 := v.DirAttributes
-	for i3 := range s3 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.DirAttributes)
 	return off, nil
 }
 
@@ -30717,11 +29851,7 @@ func (v *GetDirDelegationArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int,
 	if err = codec.Resize(d, &v.NotificationTypes, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.GetDirDelegationArgs:NotificationTypes")
 	}
-	s := v.NotificationTypes
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.NotificationTypes)
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs42.GetDirDelegationArgs:ChildAttrDelay.Seconds")
 	}
@@ -30738,11 +29868,7 @@ func (v *GetDirDelegationArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int,
 	if err = codec.Resize(d, &v.ChildAttributes, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.GetDirDelegationArgs:ChildAttributes")
 	}
-	s2 := v.ChildAttributes
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ChildAttributes)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.GetDirDelegationArgs:DirAttributes")
 	}
@@ -30754,11 +29880,7 @@ func (v *GetDirDelegationArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int,
 	if err = codec.Resize(d, &v.DirAttributes, int(n3), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.GetDirDelegationArgs:DirAttributes")
 	}
-	s3 := v.DirAttributes
-	for i3 := range s3 {
-		s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.DirAttributes)
 	return off, nil
 }
 
@@ -30807,7 +29929,13 @@ func (v *GetDirDelegationResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	if uint64(len(v.Notification)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Notification)), math.MaxUint32, "nfs42.GetDirDelegationResOK:Notification"))
 	}
-	if codec.Lacks(b, off, 28) {
+	if uint64(len(v.ChildAttributes)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Notification)+28, uint64(len(v.ChildAttributes)), math.MaxUint32, "nfs42.GetDirDelegationResOK:ChildAttributes"))
+	}
+	if uint64(len(v.DirAttributes)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Notification)+4*len(v.ChildAttributes)+32, uint64(len(v.DirAttributes)), math.MaxUint32, "nfs42.GetDirDelegationResOK:DirAttributes"))
+	}
+	if codec.Lacks(b, off, 36+4*len(v.Notification)+4*len(v.ChildAttributes)+4*len(v.DirAttributes)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+28 : off+28]
@@ -30816,46 +29944,13 @@ func (v *GetDirDelegationResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	*(*[12]byte)(w[12:24]) = v.StateID.Other
 	binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Notification)))
 	off += 28
-	s := v.Notification
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ChildAttributes)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ChildAttributes)), math.MaxUint32, "nfs42.GetDirDelegationResOK:ChildAttributes"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Notification)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ChildAttributes)))
 	off += 4
-	s2 := v.ChildAttributes
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
-	if uint64(len(v.DirAttributes)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.DirAttributes)), math.MaxUint32, "nfs42.GetDirDelegationResOK:DirAttributes"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ChildAttributes)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.DirAttributes)))
 	off += 4
-	s3 := v.DirAttributes
-	for i3 := range s3 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.DirAttributes)
 	return off, nil
 }
 
@@ -30875,11 +29970,7 @@ func (v *GetDirDelegationResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int
 	if err = codec.Resize(d, &v.Notification, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.GetDirDelegationResOK:Notification")
 	}
-	s := v.Notification
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Notification)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.GetDirDelegationResOK:ChildAttributes")
 	}
@@ -30891,11 +29982,7 @@ func (v *GetDirDelegationResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int
 	if err = codec.Resize(d, &v.ChildAttributes, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.GetDirDelegationResOK:ChildAttributes")
 	}
-	s2 := v.ChildAttributes
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ChildAttributes)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.GetDirDelegationResOK:DirAttributes")
 	}
@@ -30907,11 +29994,7 @@ func (v *GetDirDelegationResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int
 	if err = codec.Resize(d, &v.DirAttributes, int(n3), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.GetDirDelegationResOK:DirAttributes")
 	}
-	s3 := v.DirAttributes
-	for i3 := range s3 {
-		s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.DirAttributes)
 	return off, nil
 }
 
@@ -31052,7 +30135,13 @@ func (v *GetDirDelegationResNonFatal) PutXDR(e *xdr.Encoder, b []byte, off int) 
 		if uint64(len(v.OK.Notification)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+28, uint64(len(v.OK.Notification)), math.MaxUint32, "nfs42.GetDirDelegationResNonFatal:OK.Notification"))
 		}
-		if codec.Lacks(b, off, 32) {
+		if uint64(len(v.OK.ChildAttributes)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.Notification)+32, uint64(len(v.OK.ChildAttributes)), math.MaxUint32, "nfs42.GetDirDelegationResNonFatal:OK.ChildAttributes"))
+		}
+		if uint64(len(v.OK.DirAttributes)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.Notification)+4*len(v.OK.ChildAttributes)+36, uint64(len(v.OK.DirAttributes)), math.MaxUint32, "nfs42.GetDirDelegationResNonFatal:OK.DirAttributes"))
+		}
+		if codec.Lacks(b, off, 40+4*len(v.OK.Notification)+4*len(v.OK.ChildAttributes)+4*len(v.OK.DirAttributes)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+32 : off+32]
@@ -31062,46 +30151,13 @@ func (v *GetDirDelegationResNonFatal) PutXDR(e *xdr.Encoder, b []byte, off int) 
 		*(*[12]byte)(w[16:28]) = v.OK.StateID.Other
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.OK.Notification)))
 		off += 32
-		s := v.OK.Notification
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.OK.ChildAttributes)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.ChildAttributes)), math.MaxUint32, "nfs42.GetDirDelegationResNonFatal:OK.ChildAttributes"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.OK.Notification)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.ChildAttributes)))
 		off += 4
-		s2 := v.OK.ChildAttributes
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
-		if uint64(len(v.OK.DirAttributes)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.DirAttributes)), math.MaxUint32, "nfs42.GetDirDelegationResNonFatal:OK.DirAttributes"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.OK.ChildAttributes)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.DirAttributes)))
 		off += 4
-		s3 := v.OK.DirAttributes
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.OK.DirAttributes)
 	case GetDirDelegationStatusUnavail:
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -31151,11 +30207,7 @@ func (v *GetDirDelegationResNonFatal) GetXDR(d *xdr.Decoder, b []byte, off int) 
 		if err = codec.Resize(d, &v.OK.Notification, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.GetDirDelegationResNonFatal:OK.Notification")
 		}
-		s := v.OK.Notification
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.Notification)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.GetDirDelegationResNonFatal:OK.ChildAttributes")
 		}
@@ -31167,11 +30219,7 @@ func (v *GetDirDelegationResNonFatal) GetXDR(d *xdr.Decoder, b []byte, off int) 
 		if err = codec.Resize(d, &v.OK.ChildAttributes, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.GetDirDelegationResNonFatal:OK.ChildAttributes")
 		}
-		s2 := v.OK.ChildAttributes
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.ChildAttributes)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.GetDirDelegationResNonFatal:OK.DirAttributes")
 		}
@@ -31183,11 +30231,7 @@ func (v *GetDirDelegationResNonFatal) GetXDR(d *xdr.Decoder, b []byte, off int) 
 		if err = codec.Resize(d, &v.OK.DirAttributes, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.GetDirDelegationResNonFatal:OK.DirAttributes")
 		}
-		s3 := v.OK.DirAttributes
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.DirAttributes)
 	case GetDirDelegationStatusUnavail:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.GetDirDelegationResNonFatal:WillSignalDelegAvail")
@@ -31276,7 +30320,13 @@ func (v *GetDirDelegationRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 			if uint64(len(v.NonFatal.OK.Notification)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+28, uint64(len(v.NonFatal.OK.Notification)), math.MaxUint32, "nfs42.GetDirDelegationRes:NonFatal.OK.Notification"))
 			}
-			if codec.Lacks(b, off, 32) {
+			if uint64(len(v.NonFatal.OK.ChildAttributes)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.NonFatal.OK.Notification)+32, uint64(len(v.NonFatal.OK.ChildAttributes)), math.MaxUint32, "nfs42.GetDirDelegationRes:NonFatal.OK.ChildAttributes"))
+			}
+			if uint64(len(v.NonFatal.OK.DirAttributes)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.NonFatal.OK.Notification)+4*len(v.NonFatal.OK.ChildAttributes)+36, uint64(len(v.NonFatal.OK.DirAttributes)), math.MaxUint32, "nfs42.GetDirDelegationRes:NonFatal.OK.DirAttributes"))
+			}
+			if codec.Lacks(b, off, 40+4*len(v.NonFatal.OK.Notification)+4*len(v.NonFatal.OK.ChildAttributes)+4*len(v.NonFatal.OK.DirAttributes)) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+32 : off+32]
@@ -31286,46 +30336,13 @@ func (v *GetDirDelegationRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 			*(*[12]byte)(w[16:28]) = v.NonFatal.OK.StateID.Other
 			binary.BigEndian.PutUint32(w[28:32], uint32(len(v.NonFatal.OK.Notification)))
 			off += 32
-			s := v.NonFatal.OK.Notification
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
-			if uint64(len(v.NonFatal.OK.ChildAttributes)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NonFatal.OK.ChildAttributes)), math.MaxUint32, "nfs42.GetDirDelegationRes:NonFatal.OK.ChildAttributes"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.NonFatal.OK.Notification)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NonFatal.OK.ChildAttributes)))
 			off += 4
-			s2 := v.NonFatal.OK.ChildAttributes
-			for i2 := range s2 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-				off += 4
-			}
-			if uint64(len(v.NonFatal.OK.DirAttributes)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NonFatal.OK.DirAttributes)), math.MaxUint32, "nfs42.GetDirDelegationRes:NonFatal.OK.DirAttributes"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.NonFatal.OK.ChildAttributes)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NonFatal.OK.DirAttributes)))
 			off += 4
-			s3 := v.NonFatal.OK.DirAttributes
-			for i3 := range s3 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.NonFatal.OK.DirAttributes)
 		case GetDirDelegationStatusUnavail:
 			if codec.Lacks(b, off, 8) {
 				return v.failXDR(e, codec.Full())
@@ -31395,11 +30412,7 @@ func (v *GetDirDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, 
 			if err = codec.Resize(d, &v.NonFatal.OK.Notification, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.GetDirDelegationRes:NonFatal.OK.Notification")
 			}
-			s := v.NonFatal.OK.Notification
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.NonFatal.OK.Notification)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.GetDirDelegationRes:NonFatal.OK.ChildAttributes")
 			}
@@ -31411,11 +30424,7 @@ func (v *GetDirDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, 
 			if err = codec.Resize(d, &v.NonFatal.OK.ChildAttributes, int(n2), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.GetDirDelegationRes:NonFatal.OK.ChildAttributes")
 			}
-			s2 := v.NonFatal.OK.ChildAttributes
-			for i2 := range s2 {
-				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.NonFatal.OK.ChildAttributes)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.GetDirDelegationRes:NonFatal.OK.DirAttributes")
 			}
@@ -31427,11 +30436,7 @@ func (v *GetDirDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, 
 			if err = codec.Resize(d, &v.NonFatal.OK.DirAttributes, int(n3), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.GetDirDelegationRes:NonFatal.OK.DirAttributes")
 			}
-			s3 := v.NonFatal.OK.DirAttributes
-			for i3 := range s3 {
-				s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.NonFatal.OK.DirAttributes)
 		case GetDirDelegationStatusUnavail:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.GetDirDelegationRes:NonFatal.WillSignalDelegAvail")
@@ -31502,7 +30507,7 @@ func (v *GetDeviceInfoArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	if uint64(len(v.NotifyTypes)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.NotifyTypes)), math.MaxUint32, "nfs42.GetDeviceInfoArgs:NotifyTypes"))
 	}
-	if codec.Lacks(b, off, 28) {
+	if codec.Lacks(b, off, 28+4*len(v.NotifyTypes)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+28 : off+28]
@@ -31511,14 +30516,7 @@ func (v *GetDeviceInfoArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.MaxCount))
 	binary.BigEndian.PutUint32(w[24:28], uint32(len(v.NotifyTypes)))
 	off += 28
-	s := v.NotifyTypes
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.NotifyTypes)
 	return off, nil
 }
 
@@ -31542,11 +30540,7 @@ func (v *GetDeviceInfoArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, er
 	if err = codec.Resize(d, &v.NotifyTypes, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.GetDeviceInfoArgs:NotifyTypes")
 	}
-	s := v.NotifyTypes
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.NotifyTypes)
 	return off, nil
 }
 
@@ -31599,7 +30593,7 @@ func (v *GetDeviceInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	if uint64(len(v.Notification)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.DeviceAddr.AddrBody))+8, uint64(len(v.Notification)), math.MaxUint32, "nfs42.GetDeviceInfoResOK:Notification"))
 	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.DeviceAddr.AddrBody))) {
+	if codec.Lacks(b, off, 12+xdr.Padded(len(v.DeviceAddr.AddrBody))+4*len(v.Notification)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
@@ -31609,14 +30603,7 @@ func (v *GetDeviceInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	off = codec.PutOpaque(b, off, v.DeviceAddr.AddrBody)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Notification)))
 	off += 4
-	s := v.Notification
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.Notification)
 	return off, nil
 }
 
@@ -31651,11 +30638,7 @@ func (v *GetDeviceInfoResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, e
 	if err = codec.Resize(d, &v.Notification, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.GetDeviceInfoResOK:Notification")
 	}
-	s := v.Notification
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Notification)
 	return off, nil
 }
 
@@ -31716,7 +30699,7 @@ func (v *GetDeviceInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		if uint64(len(v.OK.Notification)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.OK.DeviceAddr.AddrBody))+12, uint64(len(v.OK.Notification)), math.MaxUint32, "nfs42.GetDeviceInfoRes:OK.Notification"))
 		}
-		if codec.Lacks(b, off, 16+xdr.Padded(len(v.OK.DeviceAddr.AddrBody))) {
+		if codec.Lacks(b, off, 16+xdr.Padded(len(v.OK.DeviceAddr.AddrBody))+4*len(v.OK.Notification)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
@@ -31727,14 +30710,7 @@ func (v *GetDeviceInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		off = codec.PutOpaque(b, off, v.OK.DeviceAddr.AddrBody)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.Notification)))
 		off += 4
-		s := v.OK.Notification
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.OK.Notification)
 	case StatusToosmall:
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -31804,11 +30780,7 @@ func (v *GetDeviceInfoRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.OK.Notification, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.GetDeviceInfoRes:OK.Notification")
 		}
-		s := v.OK.Notification
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.Notification)
 	case StatusToosmall:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.GetDeviceInfoRes:MinCount")
@@ -36578,7 +35550,7 @@ func (v *IOAdviseArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Hints)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.Hints)), math.MaxUint32, "nfs42.IOAdviseArgs:Hints"))
 	}
-	if codec.Lacks(b, off, 36) {
+	if codec.Lacks(b, off, 36+4*len(v.Hints)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+36 : off+36]
@@ -36588,14 +35560,7 @@ func (v *IOAdviseArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint64(w[24:32], uint64(v.Count))
 	binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Hints)))
 	off += 36
-	s := v.Hints
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.Hints)
 	return off, nil
 }
 
@@ -36616,11 +35581,7 @@ func (v *IOAdviseArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.Hints, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.IOAdviseArgs:Hints")
 	}
-	s := v.Hints
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Hints)
 	return off, nil
 }
 
@@ -36665,19 +35626,12 @@ func (v *IOAdviseResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Hints)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Hints)), math.MaxUint32, "nfs42.IOAdviseResOK:Hints"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(v.Hints)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Hints)))
 	off += 4
-	s := v.Hints
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.Hints)
 	return off, nil
 }
 
@@ -36693,11 +35647,7 @@ func (v *IOAdviseResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	if err = codec.Resize(d, &v.Hints, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.IOAdviseResOK:Hints")
 	}
-	s := v.Hints
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Hints)
 	return off, nil
 }
 
@@ -36747,21 +35697,14 @@ func (v *IOAdviseRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.OK.Hints)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.OK.Hints)), math.MaxUint32, "nfs42.IOAdviseRes:OK.Hints"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if codec.Lacks(b, off, 8+4*len(v.OK.Hints)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.OK.Hints)))
 		off += 8
-		s := v.OK.Hints
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.OK.Hints)
 	default:
 		if !v.Status.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.IOAdviseRes:Status"))
@@ -36802,11 +35745,7 @@ func (v *IOAdviseRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 		if err = codec.Resize(d, &v.OK.Hints, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.IOAdviseRes:OK.Hints")
 		}
-		s := v.OK.Hints
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.Hints)
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.IOAdviseRes:Status")
@@ -39063,7 +38002,10 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.Create.CreateAttrs.AttrMask)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Create.ObjName))+4, uint64(len(v.Create.CreateAttrs.AttrMask)), math.MaxUint32, "nfs42.ArgOp:Create.CreateAttrs.AttrMask")
 		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Create.ObjName))) {
+		if uint64(len(v.Create.CreateAttrs.AttrVals)) > math.MaxUint32 {
+			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Create.ObjName))+4*len(v.Create.CreateAttrs.AttrMask)+8, uint64(len(v.Create.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.ArgOp:Create.CreateAttrs.AttrVals")
+		}
+		if codec.Lacks(b, off, 12+xdr.Padded(len(v.Create.ObjName))+4*len(v.Create.CreateAttrs.AttrMask)+xdr.Padded(len(v.Create.CreateAttrs.AttrVals))) {
 			return 0, codec.Full()
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Create.ObjName)))
@@ -39071,20 +38013,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		off = codec.PutOpaque(b, off, v.Create.ObjName)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Create.CreateAttrs.AttrMask)))
 		off += 4
-		s := v.Create.CreateAttrs.AttrMask
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.Create.CreateAttrs.AttrVals)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Create.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.ArgOp:Create.CreateAttrs.AttrVals")
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Create.CreateAttrs.AttrVals))) {
-			return 0, codec.Full()
-		}
+		off = codec.PutWords(b, off, v.Create.CreateAttrs.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Create.CreateAttrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Create.CreateAttrs.AttrVals)
@@ -39109,21 +38038,14 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.GetAttr.AttrRequest)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.GetAttr.AttrRequest)), math.MaxUint32, "nfs42.ArgOp:GetAttr.AttrRequest")
 		}
-		if codec.Lacks(b, off, 8) {
+		if codec.Lacks(b, off, 8+4*len(v.GetAttr.AttrRequest)) {
 			return 0, codec.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.GetAttr.AttrRequest)))
 		off += 8
-		s2 := v.GetAttr.AttrRequest
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.GetAttr.AttrRequest)
 	case OpGetFH:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -39255,27 +38177,17 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.Nverify.ObjAttributes.AttrMask)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Nverify.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.ArgOp:Nverify.ObjAttributes.AttrMask")
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.Nverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.Nverify.ObjAttributes.AttrMask)+8, uint64(len(v.Nverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.ArgOp:Nverify.ObjAttributes.AttrVals")
+		}
+		if codec.Lacks(b, off, 12+4*len(v.Nverify.ObjAttributes.AttrMask)+xdr.Padded(len(v.Nverify.ObjAttributes.AttrVals))) {
 			return 0, codec.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Nverify.ObjAttributes.AttrMask)))
 		off += 8
-		s3 := v.Nverify.ObjAttributes.AttrMask
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(v.Nverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Nverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.ArgOp:Nverify.ObjAttributes.AttrVals")
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Nverify.ObjAttributes.AttrVals))) {
-			return 0, codec.Full()
-		}
+		off = codec.PutWords(b, off, v.Nverify.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Nverify.ObjAttributes.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Nverify.ObjAttributes.AttrVals)
@@ -39307,27 +38219,17 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				if uint64(len(v.Open.OpenHow.How.CreateAttrs.AttrMask)) > math.MaxUint32 {
 					return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Open.OpenHow.How.CreateAttrs.AttrMask)), math.MaxUint32, "nfs42.ArgOp:Open.OpenHow.How.CreateAttrs.AttrMask")
 				}
-				if codec.Lacks(b, off, 8) {
+				if uint64(len(v.Open.OpenHow.How.CreateAttrs.AttrVals)) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off+4*len(v.Open.OpenHow.How.CreateAttrs.AttrMask)+8, uint64(len(v.Open.OpenHow.How.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.ArgOp:Open.OpenHow.How.CreateAttrs.AttrVals")
+				}
+				if codec.Lacks(b, off, 12+4*len(v.Open.OpenHow.How.CreateAttrs.AttrMask)+xdr.Padded(len(v.Open.OpenHow.How.CreateAttrs.AttrVals))) {
 					return 0, codec.Full()
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Open.OpenHow.How.Mode))
 				binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Open.OpenHow.How.CreateAttrs.AttrMask)))
 				off += 8
-				s4 := v.Open.OpenHow.How.CreateAttrs.AttrMask
-				for i4 := range s4 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-					off += 4
-				}
-				if uint64(len(v.Open.OpenHow.How.CreateAttrs.AttrVals)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Open.OpenHow.How.CreateAttrs.AttrVals)), math.MaxUint32, "nfs42.ArgOp:Open.OpenHow.How.CreateAttrs.AttrVals")
-				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(v.Open.OpenHow.How.CreateAttrs.AttrVals))) {
-					return 0, codec.Full()
-				}
+				off = codec.PutWords(b, off, v.Open.OpenHow.How.CreateAttrs.AttrMask)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Open.OpenHow.How.CreateAttrs.AttrVals)))
 				off += 4
 				off = codec.PutOpaque(b, off, v.Open.OpenHow.How.CreateAttrs.AttrVals)
@@ -39343,7 +38245,10 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				if uint64(len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrMask)) > math.MaxUint32 {
 					return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrMask)), math.MaxUint32, "nfs42.ArgOp:Open.OpenHow.How.CreateBoth.Attrs.AttrMask")
 				}
-				if codec.Lacks(b, off, 16) {
+				if uint64(len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrVals)) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off+4*len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrMask)+16, uint64(len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrVals)), math.MaxUint32, "nfs42.ArgOp:Open.OpenHow.How.CreateBoth.Attrs.AttrVals")
+				}
+				if codec.Lacks(b, off, 20+4*len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrMask)+xdr.Padded(len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrVals))) {
 					return 0, codec.Full()
 				}
 				w := b[off : off+16 : off+16]
@@ -39351,20 +38256,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				*(*[8]byte)(w[4:12]) = v.Open.OpenHow.How.CreateBoth.Verf
 				binary.BigEndian.PutUint32(w[12:16], uint32(len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrMask)))
 				off += 16
-				s5 := v.Open.OpenHow.How.CreateBoth.Attrs.AttrMask
-				for i5 := range s5 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
-					off += 4
-				}
-				if uint64(len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrVals)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrVals)), math.MaxUint32, "nfs42.ArgOp:Open.OpenHow.How.CreateBoth.Attrs.AttrVals")
-				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrVals))) {
-					return 0, codec.Full()
-				}
+				off = codec.PutWords(b, off, v.Open.OpenHow.How.CreateBoth.Attrs.AttrMask)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Open.OpenHow.How.CreateBoth.Attrs.AttrVals)))
 				off += 4
 				off = codec.PutOpaque(b, off, v.Open.OpenHow.How.CreateBoth.Attrs.AttrVals)
@@ -39540,7 +38432,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.ReadDir.AttrRequest)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+28, uint64(len(v.ReadDir.AttrRequest)), math.MaxUint32, "nfs42.ArgOp:ReadDir.AttrRequest")
 		}
-		if codec.Lacks(b, off, 32) {
+		if codec.Lacks(b, off, 32+4*len(v.ReadDir.AttrRequest)) {
 			return 0, codec.Full()
 		}
 		w := b[off : off+32 : off+32]
@@ -39551,14 +38443,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[24:28], uint32(v.ReadDir.MaxCount))
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.ReadDir.AttrRequest)))
 		off += 32
-		s6 := v.ReadDir.AttrRequest
-		for i6 := range s6 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s6[i6])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.ReadDir.AttrRequest)
 	case OpReadLink:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -39643,7 +38528,10 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.SetAttr.ObjAttributes.AttrMask)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.SetAttr.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.ArgOp:SetAttr.ObjAttributes.AttrMask")
 		}
-		if codec.Lacks(b, off, 24) {
+		if uint64(len(v.SetAttr.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.SetAttr.ObjAttributes.AttrMask)+24, uint64(len(v.SetAttr.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.ArgOp:SetAttr.ObjAttributes.AttrVals")
+		}
+		if codec.Lacks(b, off, 28+4*len(v.SetAttr.ObjAttributes.AttrMask)+xdr.Padded(len(v.SetAttr.ObjAttributes.AttrVals))) {
 			return 0, codec.Full()
 		}
 		w := b[off : off+24 : off+24]
@@ -39652,20 +38540,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		*(*[12]byte)(w[8:20]) = v.SetAttr.StateID.Other
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.SetAttr.ObjAttributes.AttrMask)))
 		off += 24
-		s7 := v.SetAttr.ObjAttributes.AttrMask
-		for i7 := range s7 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s7[i7])
-			off += 4
-		}
-		if uint64(len(v.SetAttr.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.SetAttr.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.ArgOp:SetAttr.ObjAttributes.AttrVals")
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.SetAttr.ObjAttributes.AttrVals))) {
-			return 0, codec.Full()
-		}
+		off = codec.PutWords(b, off, v.SetAttr.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SetAttr.ObjAttributes.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.SetAttr.ObjAttributes.AttrVals)
@@ -39720,27 +38595,17 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.Verify.ObjAttributes.AttrMask)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Verify.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.ArgOp:Verify.ObjAttributes.AttrMask")
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.Verify.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.Verify.ObjAttributes.AttrMask)+8, uint64(len(v.Verify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.ArgOp:Verify.ObjAttributes.AttrVals")
+		}
+		if codec.Lacks(b, off, 12+4*len(v.Verify.ObjAttributes.AttrMask)+xdr.Padded(len(v.Verify.ObjAttributes.AttrVals))) {
 			return 0, codec.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Verify.ObjAttributes.AttrMask)))
 		off += 8
-		s8 := v.Verify.ObjAttributes.AttrMask
-		for i8 := range s8 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s8[i8])
-			off += 4
-		}
-		if uint64(len(v.Verify.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Verify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.ArgOp:Verify.ObjAttributes.AttrVals")
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Verify.ObjAttributes.AttrVals))) {
-			return 0, codec.Full()
-		}
+		off = codec.PutWords(b, off, v.Verify.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Verify.ObjAttributes.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Verify.ObjAttributes.AttrVals)
@@ -39804,11 +38669,11 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[4:8], v.BackchannelCtl.CBProgram)
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.BackchannelCtl.SecParms)))
 		off += 12
-		s9 := v.BackchannelCtl.SecParms
-		for i9 := range s9 {
-			p := &s9[i9]
+		s := v.BackchannelCtl.SecParms
+		for i := range s {
+			p := &s[i]
 			if off, err = p.PutXDR(nil, b, off); err != nil {
-				return 0, codec.In(err, "nfs42.ArgOp:BackchannelCtl.SecParms[]", i9)
+				return 0, codec.In(err, "nfs42.ArgOp:BackchannelCtl.SecParms[]", i)
 			}
 		}
 	case OpBindConnToSession:
@@ -39853,35 +38718,18 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if uint64(len(v.ExchangeID.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
 				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.MachOps.MustEnforce")
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(v.ExchangeID.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
+				return 0, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.ExchangeID.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.MachOps.MustAllow")
+			}
+			if codec.Lacks(b, off, 8+4*len(v.ExchangeID.StateProtect.MachOps.MustEnforce)+4*len(v.ExchangeID.StateProtect.MachOps.MustAllow)) {
 				return 0, codec.Full()
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.StateProtect.MachOps.MustEnforce)))
 			off += 4
-			s10 := v.ExchangeID.StateProtect.MachOps.MustEnforce
-			for i10 := range s10 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s10[i10])
-				off += 4
-			}
-			if uint64(len(v.ExchangeID.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.MachOps.MustAllow")
-			}
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
+			off = codec.PutWords(b, off, v.ExchangeID.StateProtect.MachOps.MustEnforce)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.StateProtect.MachOps.MustAllow)))
 			off += 4
-			s11 := v.ExchangeID.StateProtect.MachOps.MustAllow
-			for i11 := range s11 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s11[i11])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.ExchangeID.StateProtect.MachOps.MustAllow)
 		case StateProtectHowSSV:
 			if v.ExchangeID.StateProtect.SSVParms == nil {
 				return 0, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms")
@@ -39889,54 +38737,34 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if uint64(len(v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce)) > math.MaxUint32 {
 				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.Ops.MustEnforce")
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
+				return 0, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce)+4, uint64(len(v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.Ops.MustAllow")
+			}
+			if uint64(len(v.ExchangeID.StateProtect.SSVParms.HashAlgs)) > math.MaxUint32 {
+				return 0, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce)+4*len(v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow)+8, uint64(len(v.ExchangeID.StateProtect.SSVParms.HashAlgs)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs")
+			}
+			if codec.Lacks(b, off, 12+4*len(v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce)+4*len(v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow)) {
 				return 0, codec.Full()
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce)))
 			off += 4
-			s12 := v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce
-			for i12 := range s12 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s12[i12])
-				off += 4
-			}
-			if uint64(len(v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.Ops.MustAllow")
-			}
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
+			off = codec.PutWords(b, off, v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow)))
 			off += 4
-			s13 := v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow
-			for i13 := range s13 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s13[i13])
-				off += 4
-			}
-			if uint64(len(v.ExchangeID.StateProtect.SSVParms.HashAlgs)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.StateProtect.SSVParms.HashAlgs)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs")
-			}
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
+			off = codec.PutWords(b, off, v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.StateProtect.SSVParms.HashAlgs)))
 			off += 4
-			s14 := v.ExchangeID.StateProtect.SSVParms.HashAlgs
-			for i14 := range s14 {
-				if uint64(len(s14[i14])) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s14[i14])), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs[]", i14)
+			s2 := v.ExchangeID.StateProtect.SSVParms.HashAlgs
+			for i2 := range s2 {
+				if uint64(len(s2[i2])) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs[]", i2)
 				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(s14[i14]))) {
+				if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 					return 0, codec.Full()
 				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s14[i14])))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 				off += 4
-				off = codec.PutOpaque(b, off, s14[i14])
+				off = codec.PutOpaque(b, off, s2[i2])
 			}
 			if uint64(len(v.ExchangeID.StateProtect.SSVParms.EncrAlgs)) > math.MaxUint32 {
 				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.StateProtect.SSVParms.EncrAlgs)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.EncrAlgs")
@@ -39946,17 +38774,17 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.StateProtect.SSVParms.EncrAlgs)))
 			off += 4
-			s15 := v.ExchangeID.StateProtect.SSVParms.EncrAlgs
-			for i15 := range s15 {
-				if uint64(len(s15[i15])) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s15[i15])), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.EncrAlgs[]", i15)
+			s3 := v.ExchangeID.StateProtect.SSVParms.EncrAlgs
+			for i3 := range s3 {
+				if uint64(len(s3[i3])) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), math.MaxUint32, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.EncrAlgs[]", i3)
 				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(s15[i15]))) {
+				if codec.Lacks(b, off, 4+xdr.Padded(len(s3[i3]))) {
 					return 0, codec.Full()
 				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s15[i15])))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s3[i3])))
 				off += 4
-				off = codec.PutOpaque(b, off, s15[i15])
+				off = codec.PutOpaque(b, off, s3[i3])
 			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
@@ -39979,14 +38807,14 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.ClientImplID)))
 		off += 4
-		s16 := v.ExchangeID.ClientImplID
-		for i16 := range s16 {
-			p2 := &s16[i16]
+		s4 := v.ExchangeID.ClientImplID
+		for i4 := range s4 {
+			p2 := &s4[i4]
 			if uint64(len(p2.Domain)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p2.Domain)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.ClientImplID[].Domain", i16)
+				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p2.Domain)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.ClientImplID[].Domain", i4)
 			}
 			if uint64(len(p2.Name)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.Domain))+4, uint64(len(p2.Name)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.ClientImplID[].Name", i16)
+				return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.Domain))+4, uint64(len(p2.Name)), math.MaxUint32, "nfs42.ArgOp:ExchangeID.ClientImplID[].Name", i4)
 			}
 			if codec.Lacks(b, off, 20+xdr.Padded(len(p2.Domain))+xdr.Padded(len(p2.Name))) {
 				return 0, codec.Full()
@@ -40009,7 +38837,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if len(v.CreateSession.ForeChanAttrs.RDMAIRD) > 1 {
 			return 0, codec.Fail(xdr.CodeBound, off+44, uint64(len(v.CreateSession.ForeChanAttrs.RDMAIRD)), 1, "nfs42.ArgOp:CreateSession.ForeChanAttrs.RDMAIRD")
 		}
-		if codec.Lacks(b, off, 48) {
+		if len(v.CreateSession.BackChanAttrs.RDMAIRD) > 1 {
+			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.CreateSession.ForeChanAttrs.RDMAIRD)+72, uint64(len(v.CreateSession.BackChanAttrs.RDMAIRD)), 1, "nfs42.ArgOp:CreateSession.BackChanAttrs.RDMAIRD")
+		}
+		if uint64(len(v.CreateSession.SecParms)) > math.MaxUint32 {
+			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.CreateSession.ForeChanAttrs.RDMAIRD)+4*len(v.CreateSession.BackChanAttrs.RDMAIRD)+80, uint64(len(v.CreateSession.SecParms)), math.MaxUint32, "nfs42.ArgOp:CreateSession.SecParms")
+		}
+		if codec.Lacks(b, off, 84+4*len(v.CreateSession.ForeChanAttrs.RDMAIRD)+4*len(v.CreateSession.BackChanAttrs.RDMAIRD)) {
 			return 0, codec.Full()
 		}
 		w := b[off : off+48 : off+48]
@@ -40025,20 +38859,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[40:44], uint32(v.CreateSession.ForeChanAttrs.MaxRequests))
 		binary.BigEndian.PutUint32(w[44:48], uint32(len(v.CreateSession.ForeChanAttrs.RDMAIRD)))
 		off += 48
-		s17 := v.CreateSession.ForeChanAttrs.RDMAIRD
-		for i17 := range s17 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s17[i17])
-			off += 4
-		}
-		if len(v.CreateSession.BackChanAttrs.RDMAIRD) > 1 {
-			return 0, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.CreateSession.BackChanAttrs.RDMAIRD)), 1, "nfs42.ArgOp:CreateSession.BackChanAttrs.RDMAIRD")
-		}
-		if codec.Lacks(b, off, 28) {
-			return 0, codec.Full()
-		}
+		off = codec.PutWords(b, off, v.CreateSession.ForeChanAttrs.RDMAIRD)
 		w = b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.CreateSession.BackChanAttrs.HeaderPadSize))
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.CreateSession.BackChanAttrs.MaxRequestSize))
@@ -40048,29 +38869,16 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.CreateSession.BackChanAttrs.MaxRequests))
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.CreateSession.BackChanAttrs.RDMAIRD)))
 		off += 28
-		s18 := v.CreateSession.BackChanAttrs.RDMAIRD
-		for i18 := range s18 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s18[i18])
-			off += 4
-		}
-		if uint64(len(v.CreateSession.SecParms)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.CreateSession.SecParms)), math.MaxUint32, "nfs42.ArgOp:CreateSession.SecParms")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Full()
-		}
+		off = codec.PutWords(b, off, v.CreateSession.BackChanAttrs.RDMAIRD)
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.CreateSession.CBProgram)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.CreateSession.SecParms)))
 		off += 8
-		s19 := v.CreateSession.SecParms
-		for i19 := range s19 {
-			p3 := &s19[i19]
+		s5 := v.CreateSession.SecParms
+		for i5 := range s5 {
+			p3 := &s5[i5]
 			if off, err = p3.PutXDR(nil, b, off); err != nil {
-				return 0, codec.In(err, "nfs42.ArgOp:CreateSession.SecParms[]", i19)
+				return 0, codec.In(err, "nfs42.ArgOp:CreateSession.SecParms[]", i5)
 			}
 		}
 	case OpDestroySession:
@@ -40103,7 +38911,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.GetDirDelegation.NotificationTypes)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.GetDirDelegation.NotificationTypes)), math.MaxUint32, "nfs42.ArgOp:GetDirDelegation.NotificationTypes")
 		}
-		if codec.Lacks(b, off, 12) {
+		if uint64(len(v.GetDirDelegation.ChildAttributes)) > math.MaxUint32 {
+			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.GetDirDelegation.NotificationTypes)+36, uint64(len(v.GetDirDelegation.ChildAttributes)), math.MaxUint32, "nfs42.ArgOp:GetDirDelegation.ChildAttributes")
+		}
+		if uint64(len(v.GetDirDelegation.DirAttributes)) > math.MaxUint32 {
+			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.GetDirDelegation.NotificationTypes)+4*len(v.GetDirDelegation.ChildAttributes)+40, uint64(len(v.GetDirDelegation.DirAttributes)), math.MaxUint32, "nfs42.ArgOp:GetDirDelegation.DirAttributes")
+		}
+		if codec.Lacks(b, off, 44+4*len(v.GetDirDelegation.NotificationTypes)+4*len(v.GetDirDelegation.ChildAttributes)+4*len(v.GetDirDelegation.DirAttributes)) {
 			return 0, codec.Full()
 		}
 		w := b[off : off+12 : off+12]
@@ -40111,20 +38925,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.GetDirDelegation.SignalDelegAvail))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.GetDirDelegation.NotificationTypes)))
 		off += 12
-		s20 := v.GetDirDelegation.NotificationTypes
-		for i20 := range s20 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s20[i20])
-			off += 4
-		}
-		if uint64(len(v.GetDirDelegation.ChildAttributes)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.GetDirDelegation.ChildAttributes)), math.MaxUint32, "nfs42.ArgOp:GetDirDelegation.ChildAttributes")
-		}
-		if codec.Lacks(b, off, 28) {
-			return 0, codec.Full()
-		}
+		off = codec.PutWords(b, off, v.GetDirDelegation.NotificationTypes)
 		w = b[off : off+28 : off+28]
 		binary.BigEndian.PutUint64(w[0:8], uint64(v.GetDirDelegation.ChildAttrDelay.Seconds))
 		binary.BigEndian.PutUint32(w[8:12], v.GetDirDelegation.ChildAttrDelay.Nseconds)
@@ -40132,30 +38933,10 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[20:24], v.GetDirDelegation.DirAttrDelay.Nseconds)
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.GetDirDelegation.ChildAttributes)))
 		off += 28
-		s21 := v.GetDirDelegation.ChildAttributes
-		for i21 := range s21 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s21[i21])
-			off += 4
-		}
-		if uint64(len(v.GetDirDelegation.DirAttributes)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.GetDirDelegation.DirAttributes)), math.MaxUint32, "nfs42.ArgOp:GetDirDelegation.DirAttributes")
-		}
-		if codec.Lacks(b, off, 4) {
-			return 0, codec.Full()
-		}
+		off = codec.PutWords(b, off, v.GetDirDelegation.ChildAttributes)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetDirDelegation.DirAttributes)))
 		off += 4
-		s22 := v.GetDirDelegation.DirAttributes
-		for i22 := range s22 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s22[i22])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.GetDirDelegation.DirAttributes)
 	case OpGetDeviceInfo:
 		if v.GetDeviceInfo == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ArgOp:GetDeviceInfo")
@@ -40166,7 +38947,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.GetDeviceInfo.NotifyTypes)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+28, uint64(len(v.GetDeviceInfo.NotifyTypes)), math.MaxUint32, "nfs42.ArgOp:GetDeviceInfo.NotifyTypes")
 		}
-		if codec.Lacks(b, off, 32) {
+		if codec.Lacks(b, off, 32+4*len(v.GetDeviceInfo.NotifyTypes)) {
 			return 0, codec.Full()
 		}
 		w := b[off : off+32 : off+32]
@@ -40176,14 +38957,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[24:28], uint32(v.GetDeviceInfo.MaxCount))
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.GetDeviceInfo.NotifyTypes)))
 		off += 32
-		s23 := v.GetDeviceInfo.NotifyTypes
-		for i23 := range s23 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s23[i23])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.GetDeviceInfo.NotifyTypes)
 	case OpGetDeviceList:
 		if v.GetDeviceList == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ArgOp:GetDeviceList")
@@ -40381,9 +39155,9 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.TestStateID.StateIDs)))
 		off += 8
-		s24 := v.TestStateID.StateIDs
-		for i24 := range s24 {
-			p4 := &s24[i24]
+		s6 := v.TestStateID.StateIDs
+		for i6 := range s6 {
+			p4 := &s6[i6]
 			if codec.Lacks(b, off, 16) {
 				return 0, codec.Full()
 			}
@@ -40478,11 +39252,11 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[64:68], codec.Word(v.Copy.Synchronous))
 		binary.BigEndian.PutUint32(w[68:72], uint32(len(v.Copy.SourceServer)))
 		off += 72
-		s25 := v.Copy.SourceServer
-		for i25 := range s25 {
-			p5 := &s25[i25]
+		s7 := v.Copy.SourceServer
+		for i7 := range s7 {
+			p5 := &s7[i7]
 			if off, err = p5.PutXDR(nil, b, off); err != nil {
-				return 0, codec.In(err, "nfs42.ArgOp:Copy.SourceServer[]", i25)
+				return 0, codec.In(err, "nfs42.ArgOp:Copy.SourceServer[]", i7)
 			}
 		}
 	case OpCopyNotify:
@@ -40521,7 +39295,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.IOAdvise.Hints)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+36, uint64(len(v.IOAdvise.Hints)), math.MaxUint32, "nfs42.ArgOp:IOAdvise.Hints")
 		}
-		if codec.Lacks(b, off, 40) {
+		if codec.Lacks(b, off, 40+4*len(v.IOAdvise.Hints)) {
 			return 0, codec.Full()
 		}
 		w := b[off : off+40 : off+40]
@@ -40532,14 +39306,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint64(w[28:36], uint64(v.IOAdvise.Count))
 		binary.BigEndian.PutUint32(w[36:40], uint32(len(v.IOAdvise.Hints)))
 		off += 40
-		s26 := v.IOAdvise.Hints
-		for i26 := range s26 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s26[i26])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.IOAdvise.Hints)
 	case OpLayoutError:
 		if v.LayoutError == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ArgOp:LayoutError")
@@ -40558,14 +39325,14 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		*(*[12]byte)(w[24:36]) = v.LayoutError.StateID.Other
 		binary.BigEndian.PutUint32(w[36:40], uint32(len(v.LayoutError.Errors)))
 		off += 40
-		s27 := v.LayoutError.Errors
-		for i27 := range s27 {
-			p6 := &s27[i27]
+		s8 := v.LayoutError.Errors
+		for i8 := range s8 {
+			p6 := &s8[i8]
 			if !p6.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(p6.Status)), 0, "nfs42.ArgOp:LayoutError.Errors[].Status", i27)
+				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(p6.Status)), 0, "nfs42.ArgOp:LayoutError.Errors[].Status", i8)
 			}
 			if !p6.OpNum.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(p6.OpNum)), 0, "nfs42.ArgOp:LayoutError.Errors[].OpNum", i27)
+				return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(p6.OpNum)), 0, "nfs42.ArgOp:LayoutError.Errors[].OpNum", i8)
 			}
 			if codec.Lacks(b, off, 24) {
 				return 0, codec.Full()
@@ -41072,11 +39839,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.Create.CreateAttrs.AttrMask, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:Create.CreateAttrs.AttrMask")
 		}
-		s := v.Create.CreateAttrs.AttrMask
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Create.CreateAttrs.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ArgOp:Create.CreateAttrs.AttrVals")
 		}
@@ -41116,11 +39879,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.GetAttr.AttrRequest, int(n5), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:GetAttr.AttrRequest")
 		}
-		s2 := v.GetAttr.AttrRequest
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.GetAttr.AttrRequest)
 	case OpGetFH:
 	case OpLink:
 		if codec.Lacks(b, off, 4) {
@@ -41285,11 +40044,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.Nverify.ObjAttributes.AttrMask, int(n10), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:Nverify.ObjAttributes.AttrMask")
 		}
-		s3 := v.Nverify.ObjAttributes.AttrMask
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Nverify.ObjAttributes.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ArgOp:Nverify.ObjAttributes.AttrVals")
 		}
@@ -41372,11 +40127,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.Open.OpenHow.How.CreateAttrs.AttrMask, int(n13), 4, off); err != nil {
 					return 0, codec.In(err, "nfs42.ArgOp:Open.OpenHow.How.CreateAttrs.AttrMask")
 				}
-				s4 := v.Open.OpenHow.How.CreateAttrs.AttrMask
-				for i4 := range s4 {
-					s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.Open.OpenHow.How.CreateAttrs.AttrMask)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs42.ArgOp:Open.OpenHow.How.CreateAttrs.AttrVals")
 				}
@@ -41410,11 +40161,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.Open.OpenHow.How.CreateBoth.Attrs.AttrMask, int(n15), 4, off); err != nil {
 					return 0, codec.In(err, "nfs42.ArgOp:Open.OpenHow.How.CreateBoth.Attrs.AttrMask")
 				}
-				s5 := v.Open.OpenHow.How.CreateBoth.Attrs.AttrMask
-				for i5 := range s5 {
-					s5[i5] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.Open.OpenHow.How.CreateBoth.Attrs.AttrMask)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs42.ArgOp:Open.OpenHow.How.CreateBoth.Attrs.AttrVals")
 				}
@@ -41624,11 +40371,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.ReadDir.AttrRequest, int(n21), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:ReadDir.AttrRequest")
 		}
-		s6 := v.ReadDir.AttrRequest
-		for i6 := range s6 {
-			s6[i6] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.ReadDir.AttrRequest)
 	case OpReadLink:
 	case OpRemove:
 		if err = codec.Arm(d, &v.Remove, 24, off); err != nil {
@@ -41720,11 +40463,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.SetAttr.ObjAttributes.AttrMask, int(n26), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:SetAttr.ObjAttributes.AttrMask")
 		}
-		s7 := v.SetAttr.ObjAttributes.AttrMask
-		for i7 := range s7 {
-			s7[i7] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SetAttr.ObjAttributes.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ArgOp:SetAttr.ObjAttributes.AttrVals")
 		}
@@ -41819,11 +40558,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.Verify.ObjAttributes.AttrMask, int(n31), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:Verify.ObjAttributes.AttrMask")
 		}
-		s8 := v.Verify.ObjAttributes.AttrMask
-		for i8 := range s8 {
-			s8[i8] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Verify.ObjAttributes.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ArgOp:Verify.ObjAttributes.AttrVals")
 		}
@@ -41914,11 +40649,11 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.BackchannelCtl.SecParms, int(n35), 128, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:BackchannelCtl.SecParms")
 		}
-		s9 := v.BackchannelCtl.SecParms
-		for i9 := range s9 {
-			p := &s9[i9]
+		s := v.BackchannelCtl.SecParms
+		for i := range s {
+			p := &s[i]
 			if off, err = p.GetXDR(d, b, off); err != nil {
-				return 0, codec.In(err, "nfs42.ArgOp:BackchannelCtl.SecParms[]", i9)
+				return 0, codec.In(err, "nfs42.ArgOp:BackchannelCtl.SecParms[]", i)
 			}
 		}
 	case OpBindConnToSession:
@@ -41996,11 +40731,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.ExchangeID.StateProtect.MachOps.MustEnforce, int(n37), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ArgOp:ExchangeID.StateProtect.MachOps.MustEnforce")
 			}
-			s10 := v.ExchangeID.StateProtect.MachOps.MustEnforce
-			for i10 := range s10 {
-				s10[i10] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.ExchangeID.StateProtect.MachOps.MustEnforce)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.StateProtect.MachOps.MustAllow")
 			}
@@ -42012,11 +40743,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.ExchangeID.StateProtect.MachOps.MustAllow, int(n38), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ArgOp:ExchangeID.StateProtect.MachOps.MustAllow")
 			}
-			s11 := v.ExchangeID.StateProtect.MachOps.MustAllow
-			for i11 := range s11 {
-				s11[i11] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.ExchangeID.StateProtect.MachOps.MustAllow)
 		case StateProtectHowSSV:
 			if err = codec.Arm(d, &v.ExchangeID.StateProtect.SSVParms, 104, off); err != nil {
 				return 0, codec.In(err, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms")
@@ -42032,11 +40759,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce, int(n39), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.Ops.MustEnforce")
 			}
-			s12 := v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce
-			for i12 := range s12 {
-				s12[i12] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.ExchangeID.StateProtect.SSVParms.Ops.MustEnforce)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.Ops.MustAllow")
 			}
@@ -42048,11 +40771,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow, int(n40), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.Ops.MustAllow")
 			}
-			s13 := v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow
-			for i13 := range s13 {
-				s13[i13] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.ExchangeID.StateProtect.SSVParms.Ops.MustAllow)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs")
 			}
@@ -42064,20 +40783,20 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.ExchangeID.StateProtect.SSVParms.HashAlgs, int(n41), 24, off); err != nil {
 				return 0, codec.In(err, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs")
 			}
-			s14 := v.ExchangeID.StateProtect.SSVParms.HashAlgs
-			for i14 := range s14 {
+			s2 := v.ExchangeID.StateProtect.SSVParms.HashAlgs
+			for i2 := range s2 {
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs[]", i14)
+					return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs[]", i2)
 				}
 				n42 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n42)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n42)), "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs[]", i14)
+					return 0, codec.Short(b, off, xdr.Padded(int(n42)), "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs[]", i2)
 				}
 				if !codec.ZeroPad(b, off, int(n42)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n42), codec.PadBits(b, off, int(n42)), 0, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs[]", i14)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n42), codec.PadBits(b, off, int(n42)), 0, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.HashAlgs[]", i2)
 				}
-				s14[i14] = codec.Bytes(d, b[off:off+int(n42):off+int(n42)])
+				s2[i2] = codec.Bytes(d, b[off:off+int(n42):off+int(n42)])
 				off += xdr.Padded(int(n42))
 			}
 			if codec.Lacks(b, off, 4) {
@@ -42091,20 +40810,20 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.ExchangeID.StateProtect.SSVParms.EncrAlgs, int(n43), 24, off); err != nil {
 				return 0, codec.In(err, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.EncrAlgs")
 			}
-			s15 := v.ExchangeID.StateProtect.SSVParms.EncrAlgs
-			for i15 := range s15 {
+			s3 := v.ExchangeID.StateProtect.SSVParms.EncrAlgs
+			for i3 := range s3 {
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.EncrAlgs[]", i15)
+					return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.EncrAlgs[]", i3)
 				}
 				n44 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n44)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n44)), "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.EncrAlgs[]", i15)
+					return 0, codec.Short(b, off, xdr.Padded(int(n44)), "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.EncrAlgs[]", i3)
 				}
 				if !codec.ZeroPad(b, off, int(n44)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n44), codec.PadBits(b, off, int(n44)), 0, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.EncrAlgs[]", i15)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n44), codec.PadBits(b, off, int(n44)), 0, "nfs42.ArgOp:ExchangeID.StateProtect.SSVParms.EncrAlgs[]", i3)
 				}
-				s15[i15] = codec.Bytes(d, b[off:off+int(n44):off+int(n44)])
+				s3[i3] = codec.Bytes(d, b[off:off+int(n44):off+int(n44)])
 				off += xdr.Padded(int(n44))
 			}
 			if codec.Lacks(b, off, 8) {
@@ -42134,37 +40853,37 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.ExchangeID.ClientImplID, int(n45), 64, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:ExchangeID.ClientImplID")
 		}
-		s16 := v.ExchangeID.ClientImplID
-		for i16 := range s16 {
-			p2 := &s16[i16]
+		s4 := v.ExchangeID.ClientImplID
+		for i4 := range s4 {
+			p2 := &s4[i4]
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.ClientImplID[].Domain", i16)
+				return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.ClientImplID[].Domain", i4)
 			}
 			n46 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n46)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n46)), "nfs42.ArgOp:ExchangeID.ClientImplID[].Domain", i16)
+				return 0, codec.Short(b, off, xdr.Padded(int(n46)), "nfs42.ArgOp:ExchangeID.ClientImplID[].Domain", i4)
 			}
 			if !codec.ZeroPad(b, off, int(n46)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n46), codec.PadBits(b, off, int(n46)), 0, "nfs42.ArgOp:ExchangeID.ClientImplID[].Domain", i16)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n46), codec.PadBits(b, off, int(n46)), 0, "nfs42.ArgOp:ExchangeID.ClientImplID[].Domain", i4)
 			}
 			p2.Domain = codec.Bytes(d, b[off:off+int(n46):off+int(n46)])
 			off += xdr.Padded(int(n46))
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.ClientImplID[].Name", i16)
+				return 0, codec.Short(b, off, 4, "nfs42.ArgOp:ExchangeID.ClientImplID[].Name", i4)
 			}
 			n47 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n47)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n47)), "nfs42.ArgOp:ExchangeID.ClientImplID[].Name", i16)
+				return 0, codec.Short(b, off, xdr.Padded(int(n47)), "nfs42.ArgOp:ExchangeID.ClientImplID[].Name", i4)
 			}
 			if !codec.ZeroPad(b, off, int(n47)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n47), codec.PadBits(b, off, int(n47)), 0, "nfs42.ArgOp:ExchangeID.ClientImplID[].Name", i16)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n47), codec.PadBits(b, off, int(n47)), 0, "nfs42.ArgOp:ExchangeID.ClientImplID[].Name", i4)
 			}
 			p2.Name = codec.Bytes(d, b[off:off+int(n47):off+int(n47)])
 			off += xdr.Padded(int(n47))
 			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs42.ArgOp:ExchangeID.ClientImplID[].Date.Seconds", i16)
+				return 0, codec.Short(b, off, 12, "nfs42.ArgOp:ExchangeID.ClientImplID[].Date.Seconds", i4)
 			}
 			w := b[off : off+12 : off+12]
 			p2.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -42199,11 +40918,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.CreateSession.ForeChanAttrs.RDMAIRD, int(n48), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:CreateSession.ForeChanAttrs.RDMAIRD")
 		}
-		s17 := v.CreateSession.ForeChanAttrs.RDMAIRD
-		for i17 := range s17 {
-			s17[i17] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.CreateSession.ForeChanAttrs.RDMAIRD)
 		if codec.Lacks(b, off, 28) {
 			return 0, codec.Short(b, off, 28, "nfs42.ArgOp:CreateSession.BackChanAttrs.HeaderPadSize")
 		}
@@ -42225,11 +40940,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.CreateSession.BackChanAttrs.RDMAIRD, int(n49), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:CreateSession.BackChanAttrs.RDMAIRD")
 		}
-		s18 := v.CreateSession.BackChanAttrs.RDMAIRD
-		for i18 := range s18 {
-			s18[i18] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.CreateSession.BackChanAttrs.RDMAIRD)
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Short(b, off, 8, "nfs42.ArgOp:CreateSession.CBProgram")
 		}
@@ -42243,11 +40954,11 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.CreateSession.SecParms, int(n50), 128, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:CreateSession.SecParms")
 		}
-		s19 := v.CreateSession.SecParms
-		for i19 := range s19 {
-			p3 := &s19[i19]
+		s5 := v.CreateSession.SecParms
+		for i5 := range s5 {
+			p3 := &s5[i5]
 			if off, err = p3.GetXDR(d, b, off); err != nil {
-				return 0, codec.In(err, "nfs42.ArgOp:CreateSession.SecParms[]", i19)
+				return 0, codec.In(err, "nfs42.ArgOp:CreateSession.SecParms[]", i5)
 			}
 		}
 	case OpDestroySession:
@@ -42291,11 +41002,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.GetDirDelegation.NotificationTypes, int(n51), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:GetDirDelegation.NotificationTypes")
 		}
-		s20 := v.GetDirDelegation.NotificationTypes
-		for i20 := range s20 {
-			s20[i20] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.GetDirDelegation.NotificationTypes)
 		if codec.Lacks(b, off, 28) {
 			return 0, codec.Short(b, off, 28, "nfs42.ArgOp:GetDirDelegation.ChildAttrDelay.Seconds")
 		}
@@ -42312,11 +41019,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.GetDirDelegation.ChildAttributes, int(n52), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:GetDirDelegation.ChildAttributes")
 		}
-		s21 := v.GetDirDelegation.ChildAttributes
-		for i21 := range s21 {
-			s21[i21] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.GetDirDelegation.ChildAttributes)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ArgOp:GetDirDelegation.DirAttributes")
 		}
@@ -42328,11 +41031,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.GetDirDelegation.DirAttributes, int(n53), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:GetDirDelegation.DirAttributes")
 		}
-		s22 := v.GetDirDelegation.DirAttributes
-		for i22 := range s22 {
-			s22[i22] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.GetDirDelegation.DirAttributes)
 	case OpGetDeviceInfo:
 		if err = codec.Arm(d, &v.GetDeviceInfo, 48, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:GetDeviceInfo")
@@ -42356,11 +41055,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.GetDeviceInfo.NotifyTypes, int(n54), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:GetDeviceInfo.NotifyTypes")
 		}
-		s23 := v.GetDeviceInfo.NotifyTypes
-		for i23 := range s23 {
-			s23[i23] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.GetDeviceInfo.NotifyTypes)
 	case OpGetDeviceList:
 		if err = codec.Arm(d, &v.GetDeviceList, 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:GetDeviceList")
@@ -42620,9 +41315,9 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.TestStateID.StateIDs, int(n59), 16, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:TestStateID.StateIDs")
 		}
-		s24 := v.TestStateID.StateIDs
-		for i24 := range s24 {
-			p4 := &s24[i24]
+		s6 := v.TestStateID.StateIDs
+		for i6 := range s6 {
+			p4 := &s6[i6]
 			w := b[off : off+16 : off+16]
 			p4.SeqID = binary.BigEndian.Uint32(w[0:4])
 			p4.Other = [12]byte(w[4:16])
@@ -42732,11 +41427,11 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.Copy.SourceServer, int(n60), 104, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:Copy.SourceServer")
 		}
-		s25 := v.Copy.SourceServer
-		for i25 := range s25 {
-			p5 := &s25[i25]
+		s7 := v.Copy.SourceServer
+		for i7 := range s7 {
+			p5 := &s7[i7]
 			if off, err = p5.GetXDR(d, b, off); err != nil {
-				return 0, codec.In(err, "nfs42.ArgOp:Copy.SourceServer[]", i25)
+				return 0, codec.In(err, "nfs42.ArgOp:Copy.SourceServer[]", i7)
 			}
 		}
 	case OpCopyNotify:
@@ -42786,11 +41481,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.IOAdvise.Hints, int(n61), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:IOAdvise.Hints")
 		}
-		s26 := v.IOAdvise.Hints
-		for i26 := range s26 {
-			s26[i26] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.IOAdvise.Hints)
 	case OpLayoutError:
 		if err = codec.Arm(d, &v.LayoutError, 56, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:LayoutError")
@@ -42811,19 +41502,19 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.LayoutError.Errors, int(n62), 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.ArgOp:LayoutError.Errors")
 		}
-		s27 := v.LayoutError.Errors
-		for i27 := range s27 {
-			p6 := &s27[i27]
+		s8 := v.LayoutError.Errors
+		for i8 := range s8 {
+			p6 := &s8[i8]
 			w := b[off : off+24 : off+24]
 			p6.DeviceID = [16]byte(w[0:16])
 			enum16 := Status(binary.BigEndian.Uint32(w[16:20]))
 			if !enum16.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum16)), 0, "nfs42.ArgOp:LayoutError.Errors[].Status", i27)
+				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum16)), 0, "nfs42.ArgOp:LayoutError.Errors[].Status", i8)
 			}
 			p6.Status = enum16
 			enum17 := Op(binary.BigEndian.Uint32(w[20:24]))
 			if !enum17.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum17)), 0, "nfs42.ArgOp:LayoutError.Errors[].OpNum", i27)
+				return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum17)), 0, "nfs42.ArgOp:LayoutError.Errors[].OpNum", i8)
 			}
 			p6.OpNum = enum17
 			off += 24
@@ -44380,7 +43071,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if uint64(len(v.Create.OK.AttrSet)) > math.MaxUint32 {
 				return 0, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Create.OK.AttrSet)), math.MaxUint32, "nfs42.ResOp:Create.OK.AttrSet")
 			}
-			if codec.Lacks(b, off, 24) {
+			if codec.Lacks(b, off, 24+4*len(v.Create.OK.AttrSet)) {
 				return 0, codec.Full()
 			}
 			w := b[off : off+24 : off+24]
@@ -44389,14 +43080,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint64(w[12:20], uint64(v.Create.OK.ChangeInfo.After))
 			binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Create.OK.AttrSet)))
 			off += 24
-			s := v.Create.OK.AttrSet
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.Create.OK.AttrSet)
 		default:
 			if !v.Create.Status.Valid() {
 				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Create.Status)), 0, "nfs42.ResOp:Create.Status")
@@ -44440,25 +43124,15 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if uint64(len(v.GetAttr.OK.ObjAttributes.AttrMask)) > math.MaxUint32 {
 				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.GetAttr.OK.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.ResOp:GetAttr.OK.ObjAttributes.AttrMask")
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(v.GetAttr.OK.ObjAttributes.AttrVals)) > math.MaxUint32 {
+				return 0, codec.Fail(xdr.CodeBound, off+4*len(v.GetAttr.OK.ObjAttributes.AttrMask)+4, uint64(len(v.GetAttr.OK.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.ResOp:GetAttr.OK.ObjAttributes.AttrVals")
+			}
+			if codec.Lacks(b, off, 8+4*len(v.GetAttr.OK.ObjAttributes.AttrMask)+xdr.Padded(len(v.GetAttr.OK.ObjAttributes.AttrVals))) {
 				return 0, codec.Full()
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetAttr.OK.ObjAttributes.AttrMask)))
 			off += 4
-			s2 := v.GetAttr.OK.ObjAttributes.AttrMask
-			for i2 := range s2 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-				off += 4
-			}
-			if uint64(len(v.GetAttr.OK.ObjAttributes.AttrVals)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.GetAttr.OK.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.ResOp:GetAttr.OK.ObjAttributes.AttrVals")
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.GetAttr.OK.ObjAttributes.AttrVals))) {
-				return 0, codec.Full()
-			}
+			off = codec.PutWords(b, off, v.GetAttr.OK.ObjAttributes.AttrMask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetAttr.OK.ObjAttributes.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.GetAttr.OK.ObjAttributes.AttrVals)
@@ -44682,7 +43356,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if uint64(len(v.Open.OK.AttrSet)) > math.MaxUint32 {
 				return 0, codec.Fail(xdr.CodeBound, off+40, uint64(len(v.Open.OK.AttrSet)), math.MaxUint32, "nfs42.ResOp:Open.OK.AttrSet")
 			}
-			if codec.Lacks(b, off, 44) {
+			if codec.Lacks(b, off, 44+4*len(v.Open.OK.AttrSet)) {
 				return 0, codec.Full()
 			}
 			w := b[off : off+44 : off+44]
@@ -44694,14 +43368,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(w[36:40], v.Open.OK.RFlags)
 			binary.BigEndian.PutUint32(w[40:44], uint32(len(v.Open.OK.AttrSet)))
 			off += 44
-			s3 := v.Open.OK.AttrSet
-			for i3 := range s3 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.Open.OK.AttrSet)
 			if off, err = v.Open.OK.Delegation.PutXDR(nil, b, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:Open.OK.Delegation")
 			}
@@ -44870,16 +43537,19 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			}
 			*(*[8]byte)(b[off : off+8 : off+8]) = v.ReadDir.OK.CookieVerf
 			off += 8
-			s4 := v.ReadDir.OK.Reply.Entries
-			for i4 := range s4 {
-				p := &s4[i4]
+			s := v.ReadDir.OK.Reply.Entries
+			for i := range s {
+				p := &s[i]
 				if uint64(len(p.Name)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Name", i4)
+					return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Name", i)
 				}
 				if uint64(len(p.Attrs.AttrMask)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.AttrMask)), math.MaxUint32, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrMask", i4)
+					return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.AttrMask)), math.MaxUint32, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrMask", i)
 				}
-				if codec.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
+				if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+4*len(p.Attrs.AttrMask)+20, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrVals", i)
+				}
+				if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))+4*len(p.Attrs.AttrMask)+xdr.Padded(len(p.Attrs.AttrVals))) {
 					return 0, codec.Full()
 				}
 				w := b[off : off+16 : off+16]
@@ -44890,20 +43560,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				off = codec.PutOpaque(b, off, p.Name)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrMask)))
 				off += 4
-				s5 := p.Attrs.AttrMask
-				for i5 := range s5 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
-					off += 4
-				}
-				if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrVals", i4)
-				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-					return 0, codec.Full()
-				}
+				off = codec.PutWords(b, off, p.Attrs.AttrMask)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 				off += 4
 				off = codec.PutOpaque(b, off, p.Attrs.AttrVals)
@@ -45073,7 +43730,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.SetAttr.AttrsSet)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.SetAttr.AttrsSet)), math.MaxUint32, "nfs42.ResOp:SetAttr.AttrsSet")
 		}
-		if codec.Lacks(b, off, 12) {
+		if codec.Lacks(b, off, 12+4*len(v.SetAttr.AttrsSet)) {
 			return 0, codec.Full()
 		}
 		w := b[off : off+12 : off+12]
@@ -45081,14 +43738,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.SetAttr.Status))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.SetAttr.AttrsSet)))
 		off += 12
-		s6 := v.SetAttr.AttrsSet
-		for i6 := range s6 {
-			if codec.Lacks(b, off, 4) {
-				return 0, codec.Full()
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s6[i6])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.SetAttr.AttrsSet)
 	case OpSetClientID:
 		if v.SetClientID == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:SetClientID")
@@ -45275,35 +43925,18 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				if uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
 					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce")
 				}
-				if codec.Lacks(b, off, 4) {
+				if uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
+				}
+				if codec.Lacks(b, off, 8+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)) {
 					return 0, codec.Full()
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)))
 				off += 4
-				s7 := v.ExchangeID.OK.StateProtect.MachOps.MustEnforce
-				for i7 := range s7 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s7[i7])
-					off += 4
-				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
-				}
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
+				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)))
 				off += 4
-				s8 := v.ExchangeID.OK.StateProtect.MachOps.MustAllow
-				for i8 := range s8 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s8[i8])
-					off += 4
-				}
+				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.MachOps.MustAllow)
 			case StateProtectHowSSV:
 				if v.ExchangeID.OK.StateProtect.SSVInfo == nil {
 					return 0, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo")
@@ -45311,41 +43944,21 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
 					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
 				}
-				if codec.Lacks(b, off, 4) {
+				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
+				}
+				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
+				}
+				if codec.Lacks(b, off, 28+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
 					return 0, codec.Full()
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
 				off += 4
-				s9 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
-				for i9 := range s9 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s9[i9])
-					off += 4
-				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
-				}
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
+				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)))
 				off += 4
-				s10 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
-				for i10 := range s10 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s10[i10])
-					off += 4
-				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
-				}
-				if codec.Lacks(b, off, 20) {
-					return 0, codec.Full()
-				}
+				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
 				w := b[off : off+20 : off+20]
 				binary.BigEndian.PutUint32(w[0:4], v.ExchangeID.OK.StateProtect.SSVInfo.HashAlg)
 				binary.BigEndian.PutUint32(w[4:8], v.ExchangeID.OK.StateProtect.SSVInfo.EncrAlg)
@@ -45353,17 +43966,17 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				binary.BigEndian.PutUint32(w[12:16], v.ExchangeID.OK.StateProtect.SSVInfo.Window)
 				binary.BigEndian.PutUint32(w[16:20], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)))
 				off += 20
-				s11 := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
-				for i11 := range s11 {
-					if uint64(len(s11[i11])) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s11[i11])), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i11)
+				s2 := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
+				for i2 := range s2 {
+					if uint64(len(s2[i2])) > math.MaxUint32 {
+						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i2)
 					}
-					if codec.Lacks(b, off, 4+xdr.Padded(len(s11[i11]))) {
+					if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 						return 0, codec.Full()
 					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s11[i11])))
+					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 					off += 4
-					off = codec.PutOpaque(b, off, s11[i11])
+					off = codec.PutOpaque(b, off, s2[i2])
 				}
 			default:
 				if !v.ExchangeID.OK.StateProtect.How.Valid() {
@@ -45393,14 +44006,14 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off = codec.PutOpaque(b, off, v.ExchangeID.OK.ServerScope)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.ServerImplID)))
 			off += 4
-			s12 := v.ExchangeID.OK.ServerImplID
-			for i12 := range s12 {
-				p2 := &s12[i12]
+			s3 := v.ExchangeID.OK.ServerImplID
+			for i3 := range s3 {
+				p2 := &s3[i3]
 				if uint64(len(p2.Domain)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p2.Domain)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Domain", i12)
+					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p2.Domain)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Domain", i3)
 				}
 				if uint64(len(p2.Name)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.Domain))+4, uint64(len(p2.Name)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Name", i12)
+					return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.Domain))+4, uint64(len(p2.Name)), math.MaxUint32, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Name", i3)
 				}
 				if codec.Lacks(b, off, 20+xdr.Padded(len(p2.Domain))+xdr.Padded(len(p2.Name))) {
 					return 0, codec.Full()
@@ -45437,7 +44050,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if len(v.CreateSession.OK.ForeChanAttrs.RDMAIRD) > 1 {
 				return 0, codec.Fail(xdr.CodeBound, off+48, uint64(len(v.CreateSession.OK.ForeChanAttrs.RDMAIRD)), 1, "nfs42.ResOp:CreateSession.OK.ForeChanAttrs.RDMAIRD")
 			}
-			if codec.Lacks(b, off, 52) {
+			if len(v.CreateSession.OK.BackChanAttrs.RDMAIRD) > 1 {
+				return 0, codec.Fail(xdr.CodeBound, off+4*len(v.CreateSession.OK.ForeChanAttrs.RDMAIRD)+76, uint64(len(v.CreateSession.OK.BackChanAttrs.RDMAIRD)), 1, "nfs42.ResOp:CreateSession.OK.BackChanAttrs.RDMAIRD")
+			}
+			if codec.Lacks(b, off, 80+4*len(v.CreateSession.OK.ForeChanAttrs.RDMAIRD)+4*len(v.CreateSession.OK.BackChanAttrs.RDMAIRD)) {
 				return 0, codec.Full()
 			}
 			w := b[off : off+52 : off+52]
@@ -45452,20 +44068,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(w[44:48], uint32(v.CreateSession.OK.ForeChanAttrs.MaxRequests))
 			binary.BigEndian.PutUint32(w[48:52], uint32(len(v.CreateSession.OK.ForeChanAttrs.RDMAIRD)))
 			off += 52
-			s13 := v.CreateSession.OK.ForeChanAttrs.RDMAIRD
-			for i13 := range s13 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s13[i13])
-				off += 4
-			}
-			if len(v.CreateSession.OK.BackChanAttrs.RDMAIRD) > 1 {
-				return 0, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.CreateSession.OK.BackChanAttrs.RDMAIRD)), 1, "nfs42.ResOp:CreateSession.OK.BackChanAttrs.RDMAIRD")
-			}
-			if codec.Lacks(b, off, 28) {
-				return 0, codec.Full()
-			}
+			off = codec.PutWords(b, off, v.CreateSession.OK.ForeChanAttrs.RDMAIRD)
 			w = b[off : off+28 : off+28]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.CreateSession.OK.BackChanAttrs.HeaderPadSize))
 			binary.BigEndian.PutUint32(w[4:8], uint32(v.CreateSession.OK.BackChanAttrs.MaxRequestSize))
@@ -45475,14 +44078,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(w[20:24], uint32(v.CreateSession.OK.BackChanAttrs.MaxRequests))
 			binary.BigEndian.PutUint32(w[24:28], uint32(len(v.CreateSession.OK.BackChanAttrs.RDMAIRD)))
 			off += 28
-			s14 := v.CreateSession.OK.BackChanAttrs.RDMAIRD
-			for i14 := range s14 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s14[i14])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.CreateSession.OK.BackChanAttrs.RDMAIRD)
 		default:
 			if !v.CreateSession.Status.Valid() {
 				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.CreateSession.Status)), 0, "nfs42.ResOp:CreateSession.Status")
@@ -45534,7 +44130,13 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				if uint64(len(v.GetDirDelegation.NonFatal.OK.Notification)) > math.MaxUint32 {
 					return 0, codec.Fail(xdr.CodeBound, off+28, uint64(len(v.GetDirDelegation.NonFatal.OK.Notification)), math.MaxUint32, "nfs42.ResOp:GetDirDelegation.NonFatal.OK.Notification")
 				}
-				if codec.Lacks(b, off, 32) {
+				if uint64(len(v.GetDirDelegation.NonFatal.OK.ChildAttributes)) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off+4*len(v.GetDirDelegation.NonFatal.OK.Notification)+32, uint64(len(v.GetDirDelegation.NonFatal.OK.ChildAttributes)), math.MaxUint32, "nfs42.ResOp:GetDirDelegation.NonFatal.OK.ChildAttributes")
+				}
+				if uint64(len(v.GetDirDelegation.NonFatal.OK.DirAttributes)) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off+4*len(v.GetDirDelegation.NonFatal.OK.Notification)+4*len(v.GetDirDelegation.NonFatal.OK.ChildAttributes)+36, uint64(len(v.GetDirDelegation.NonFatal.OK.DirAttributes)), math.MaxUint32, "nfs42.ResOp:GetDirDelegation.NonFatal.OK.DirAttributes")
+				}
+				if codec.Lacks(b, off, 40+4*len(v.GetDirDelegation.NonFatal.OK.Notification)+4*len(v.GetDirDelegation.NonFatal.OK.ChildAttributes)+4*len(v.GetDirDelegation.NonFatal.OK.DirAttributes)) {
 					return 0, codec.Full()
 				}
 				w := b[off : off+32 : off+32]
@@ -45544,46 +44146,13 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				*(*[12]byte)(w[16:28]) = v.GetDirDelegation.NonFatal.OK.StateID.Other
 				binary.BigEndian.PutUint32(w[28:32], uint32(len(v.GetDirDelegation.NonFatal.OK.Notification)))
 				off += 32
-				s15 := v.GetDirDelegation.NonFatal.OK.Notification
-				for i15 := range s15 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s15[i15])
-					off += 4
-				}
-				if uint64(len(v.GetDirDelegation.NonFatal.OK.ChildAttributes)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.GetDirDelegation.NonFatal.OK.ChildAttributes)), math.MaxUint32, "nfs42.ResOp:GetDirDelegation.NonFatal.OK.ChildAttributes")
-				}
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
+				off = codec.PutWords(b, off, v.GetDirDelegation.NonFatal.OK.Notification)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetDirDelegation.NonFatal.OK.ChildAttributes)))
 				off += 4
-				s16 := v.GetDirDelegation.NonFatal.OK.ChildAttributes
-				for i16 := range s16 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s16[i16])
-					off += 4
-				}
-				if uint64(len(v.GetDirDelegation.NonFatal.OK.DirAttributes)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.GetDirDelegation.NonFatal.OK.DirAttributes)), math.MaxUint32, "nfs42.ResOp:GetDirDelegation.NonFatal.OK.DirAttributes")
-				}
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
+				off = codec.PutWords(b, off, v.GetDirDelegation.NonFatal.OK.ChildAttributes)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetDirDelegation.NonFatal.OK.DirAttributes)))
 				off += 4
-				s17 := v.GetDirDelegation.NonFatal.OK.DirAttributes
-				for i17 := range s17 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s17[i17])
-					off += 4
-				}
+				off = codec.PutWords(b, off, v.GetDirDelegation.NonFatal.OK.DirAttributes)
 			case GetDirDelegationStatusUnavail:
 				if codec.Lacks(b, off, 8) {
 					return 0, codec.Full()
@@ -45625,7 +44194,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if uint64(len(v.GetDeviceInfo.OK.Notification)) > math.MaxUint32 {
 				return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.GetDeviceInfo.OK.DeviceAddr.AddrBody))+8, uint64(len(v.GetDeviceInfo.OK.Notification)), math.MaxUint32, "nfs42.ResOp:GetDeviceInfo.OK.Notification")
 			}
-			if codec.Lacks(b, off, 12+xdr.Padded(len(v.GetDeviceInfo.OK.DeviceAddr.AddrBody))) {
+			if codec.Lacks(b, off, 12+xdr.Padded(len(v.GetDeviceInfo.OK.DeviceAddr.AddrBody))+4*len(v.GetDeviceInfo.OK.Notification)) {
 				return 0, codec.Full()
 			}
 			w := b[off : off+8 : off+8]
@@ -45635,14 +44204,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off = codec.PutOpaque(b, off, v.GetDeviceInfo.OK.DeviceAddr.AddrBody)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetDeviceInfo.OK.Notification)))
 			off += 4
-			s18 := v.GetDeviceInfo.OK.Notification
-			for i18 := range s18 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s18[i18])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.GetDeviceInfo.OK.Notification)
 		case StatusToosmall:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Full()
@@ -45678,12 +44240,12 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[8]byte)(w[8:16]) = v.GetDeviceList.OK.CookieVerf
 			binary.BigEndian.PutUint32(w[16:20], uint32(len(v.GetDeviceList.OK.DeviceIDList)))
 			off += 20
-			s19 := v.GetDeviceList.OK.DeviceIDList
-			for i19 := range s19 {
+			s4 := v.GetDeviceList.OK.DeviceIDList
+			for i4 := range s4 {
 				if codec.Lacks(b, off, 16) {
 					return 0, codec.Full()
 				}
-				*(*[16]byte)(b[off : off+16 : off+16]) = s19[i19]
+				*(*[16]byte)(b[off : off+16 : off+16]) = s4[i4]
 				off += 16
 			}
 			if codec.Lacks(b, off, 4) {
@@ -45754,17 +44316,17 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[12]byte)(w[8:20]) = v.LayoutGet.OK.StateID.Other
 			binary.BigEndian.PutUint32(w[20:24], uint32(len(v.LayoutGet.OK.Layout)))
 			off += 24
-			s20 := v.LayoutGet.OK.Layout
-			for i20 := range s20 {
-				p3 := &s20[i20]
+			s5 := v.LayoutGet.OK.Layout
+			for i5 := range s5 {
+				p3 := &s5[i5]
 				if !p3.IOMode.Valid() {
-					return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(p3.IOMode)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].IOMode", i20)
+					return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(p3.IOMode)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].IOMode", i5)
 				}
 				if !p3.Content.Type.Valid() {
-					return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(p3.Content.Type)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Type", i20)
+					return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(p3.Content.Type)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Type", i5)
 				}
 				if uint64(len(p3.Content.Body)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off+24, uint64(len(p3.Content.Body)), math.MaxUint32, "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Body", i20)
+					return 0, codec.Fail(xdr.CodeBound, off+24, uint64(len(p3.Content.Body)), math.MaxUint32, "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Body", i5)
 				}
 				if codec.Lacks(b, off, 28+xdr.Padded(len(p3.Content.Body))) {
 					return 0, codec.Full()
@@ -45895,15 +44457,15 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.TestStateID.OK.StatusCodes)))
 			off += 4
-			s21 := v.TestStateID.OK.StatusCodes
-			for i21 := range s21 {
-				if !s21[i21].Valid() {
-					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(s21[i21])), 0, "nfs42.ResOp:TestStateID.OK.StatusCodes[]", i21)
+			s6 := v.TestStateID.OK.StatusCodes
+			for i6 := range s6 {
+				if !s6[i6].Valid() {
+					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(s6[i6])), 0, "nfs42.ResOp:TestStateID.OK.StatusCodes[]", i6)
 				}
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Full()
 				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s21[i21]))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s6[i6]))
 				off += 4
 			}
 		default:
@@ -45995,9 +44557,9 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Copy.OK.Response.CallbackID)))
 			off += 4
-			s22 := v.Copy.OK.Response.CallbackID
-			for i22 := range s22 {
-				p4 := &s22[i22]
+			s7 := v.Copy.OK.Response.CallbackID
+			for i7 := range s7 {
+				p4 := &s7[i7]
 				if codec.Lacks(b, off, 16) {
 					return 0, codec.Full()
 				}
@@ -46058,11 +44620,11 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[12]byte)(w[16:28]) = v.CopyNotify.OK.StateID.Other
 			binary.BigEndian.PutUint32(w[28:32], uint32(len(v.CopyNotify.OK.SourceServer)))
 			off += 32
-			s23 := v.CopyNotify.OK.SourceServer
-			for i23 := range s23 {
-				p5 := &s23[i23]
+			s8 := v.CopyNotify.OK.SourceServer
+			for i8 := range s8 {
+				p5 := &s8[i8]
 				if off, err = p5.PutXDR(nil, b, off); err != nil {
-					return 0, codec.In(err, "nfs42.ResOp:CopyNotify.OK.SourceServer[]", i23)
+					return 0, codec.In(err, "nfs42.ResOp:CopyNotify.OK.SourceServer[]", i8)
 				}
 			}
 		default:
@@ -46100,19 +44662,12 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if uint64(len(v.IOAdvise.OK.Hints)) > math.MaxUint32 {
 				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.IOAdvise.OK.Hints)), math.MaxUint32, "nfs42.ResOp:IOAdvise.OK.Hints")
 			}
-			if codec.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4+4*len(v.IOAdvise.OK.Hints)) {
 				return 0, codec.Full()
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.IOAdvise.OK.Hints)))
 			off += 4
-			s24 := v.IOAdvise.OK.Hints
-			for i24 := range s24 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s24[i24])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.IOAdvise.OK.Hints)
 		default:
 			if !v.IOAdvise.Status.Valid() {
 				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.IOAdvise.Status)), 0, "nfs42.ResOp:IOAdvise.Status")
@@ -46183,15 +44738,15 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint64(w[0:8], uint64(v.OffloadStatus.OK.Count))
 			binary.BigEndian.PutUint32(w[8:12], uint32(len(v.OffloadStatus.OK.Complete)))
 			off += 12
-			s25 := v.OffloadStatus.OK.Complete
-			for i25 := range s25 {
-				if !s25[i25].Valid() {
-					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(s25[i25])), 0, "nfs42.ResOp:OffloadStatus.OK.Complete[]", i25)
+			s9 := v.OffloadStatus.OK.Complete
+			for i9 := range s9 {
+				if !s9[i9].Valid() {
+					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(s9[i9])), 0, "nfs42.ResOp:OffloadStatus.OK.Complete[]", i9)
 				}
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Full()
 				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s25[i25]))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s9[i9]))
 				off += 4
 			}
 		default:
@@ -46222,13 +44777,13 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(w[0:4], codec.Word(v.ReadPlus.OK.EOF))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.ReadPlus.OK.Contents)))
 			off += 8
-			s26 := v.ReadPlus.OK.Contents
-			for i26 := range s26 {
-				p6 := &s26[i26]
+			s10 := v.ReadPlus.OK.Contents
+			for i10 := range s10 {
+				p6 := &s10[i10]
 				switch p6.Content {
 				case DataContentData:
 					if uint64(len(p6.Data.Data)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p6.Data.Data)), math.MaxUint32, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i26)
+						return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p6.Data.Data)), math.MaxUint32, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i10)
 					}
 					if codec.Lacks(b, off, 16+xdr.Padded(len(p6.Data.Data))) {
 						return 0, codec.Full()
@@ -46250,7 +44805,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 					off += 20
 				default:
 					if !p6.Content.Valid() {
-						return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(p6.Content)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i26)
+						return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(p6.Content)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i10)
 					}
 					if codec.Lacks(b, off, 4) {
 						return 0, codec.Full()
@@ -46310,9 +44865,9 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.WriteSame.OK.CallbackID)))
 			off += 4
-			s27 := v.WriteSame.OK.CallbackID
-			for i27 := range s27 {
-				p7 := &s27[i27]
+			s11 := v.WriteSame.OK.CallbackID
+			for i11 := range s11 {
+				p7 := &s11[i11]
 				if codec.Lacks(b, off, 16) {
 					return 0, codec.Full()
 				}
@@ -46769,11 +45324,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.Create.OK.AttrSet, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:Create.OK.AttrSet")
 			}
-			s := v.Create.OK.AttrSet
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.Create.OK.AttrSet)
 		default:
 			if !kind5.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs42.ResOp:Create.Status")
@@ -46829,11 +45380,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.GetAttr.OK.ObjAttributes.AttrMask, int(n2), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:GetAttr.OK.ObjAttributes.AttrMask")
 			}
-			s2 := v.GetAttr.OK.ObjAttributes.AttrMask
-			for i2 := range s2 {
-				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.GetAttr.OK.ObjAttributes.AttrMask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.ResOp:GetAttr.OK.ObjAttributes.AttrVals")
 			}
@@ -47151,11 +45698,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.Open.OK.AttrSet, int(n7), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:Open.OK.AttrSet")
 			}
-			s3 := v.Open.OK.AttrSet
-			for i3 := range s3 {
-				s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.Open.OK.AttrSet)
 			if off, err = v.Open.OK.Delegation.GetXDR(d, b, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:Open.OK.Delegation")
 			}
@@ -47359,55 +45902,51 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.ReadDir.OK.CookieVerf = [8]byte(w[0:8])
 			more := binary.BigEndian.Uint32(w[8:12])
 			off += 12
-			list, i4 := v.ReadDir.OK.Reply.Entries[:cap(v.ReadDir.OK.Reply.Entries)], 0
+			list, i := v.ReadDir.OK.Reply.Entries[:cap(v.ReadDir.OK.Reply.Entries)], 0
 			for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
-				if i4 == len(list) {
+				if i == len(list) {
 					if list, err = codec.Extend(d, &v.ReadDir.OK.Reply.Entries, 80, off); err != nil {
 						return 0, codec.In(err, "nfs42.ResOp:ReadDir.OK.Reply.Entries")
 					}
 				}
-				p := &list[i4]
+				p := &list[i]
 				if codec.Lacks(b, off, 12) {
-					return 0, codec.Short(b, off, 12, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Cookie", i4)
+					return 0, codec.Short(b, off, 12, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Cookie", i)
 				}
 				w := b[off : off+12 : off+12]
 				p.Cookie = Cookie(binary.BigEndian.Uint64(w[0:8]))
 				n9 := binary.BigEndian.Uint32(w[8:12])
 				off += 12
 				if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Name", i4)
+					return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Name", i)
 				}
 				if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Name", i4)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Name", i)
 				}
 				p.Name = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
 				off += xdr.Padded(int(n9))
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrMask", i4)
+					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrMask", i)
 				}
 				n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n10)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/4, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrMask", i4)
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/4, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrMask", i)
 				}
 				if err = codec.Resize(d, &p.Attrs.AttrMask, int(n10), 4, off); err != nil {
-					return 0, codec.In(err, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrMask", i4)
+					return 0, codec.In(err, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrMask", i)
 				}
-				s4 := p.Attrs.AttrMask
-				for i5 := range s4 {
-					s4[i5] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, p.Attrs.AttrMask)
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrVals", i4)
+					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrVals", i)
 				}
 				n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrVals", i4)
+					return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrVals", i)
 				}
 				if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrVals", i4)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42.ResOp:ReadDir.OK.Reply.Entries[].Attrs.AttrVals", i)
 				}
 				p.Attrs.AttrVals = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 				off += xdr.Padded(int(n11))
@@ -47416,12 +45955,12 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				}
 				more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				i4++
+				i++
 			}
 			if more != 0 {
 				return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs42.ResOp:ReadDir.OK.Reply.Entries")
 			}
-			v.ReadDir.OK.Reply.Entries = v.ReadDir.OK.Reply.Entries[:i4]
+			v.ReadDir.OK.Reply.Entries = v.ReadDir.OK.Reply.Entries[:i]
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadDir.OK.Reply.EOF")
 			}
@@ -47631,11 +46170,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.SetAttr.AttrsSet, int(n13), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:SetAttr.AttrsSet")
 		}
-		s5 := v.SetAttr.AttrsSet
-		for i6 := range s5 {
-			s5[i6] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SetAttr.AttrsSet)
 	case OpSetClientID:
 		if err = codec.Arm(d, &v.SetClientID, 72, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:SetClientID")
@@ -47883,11 +46418,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.MachOps.MustEnforce, int(n16), 4, off); err != nil {
 					return 0, codec.In(err, "nfs42.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce")
 				}
-				s6 := v.ExchangeID.OK.StateProtect.MachOps.MustEnforce
-				for i7 := range s6 {
-					s6[i7] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
 				}
@@ -47899,11 +46430,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.MachOps.MustAllow, int(n17), 4, off); err != nil {
 					return 0, codec.In(err, "nfs42.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
 				}
-				s7 := v.ExchangeID.OK.StateProtect.MachOps.MustAllow
-				for i8 := range s7 {
-					s7[i8] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.ExchangeID.OK.StateProtect.MachOps.MustAllow)
 			case StateProtectHowSSV:
 				if err = codec.Arm(d, &v.ExchangeID.OK.StateProtect.SSVInfo, 88, off); err != nil {
 					return 0, codec.In(err, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo")
@@ -47919,11 +46446,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n18), 4, off); err != nil {
 					return 0, codec.In(err, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
 				}
-				s8 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
-				for i9 := range s8 {
-					s8[i9] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
 				}
@@ -47935,11 +46458,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n19), 4, off); err != nil {
 					return 0, codec.In(err, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
 				}
-				s9 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
-				for i10 := range s9 {
-					s9[i10] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
 				if codec.Lacks(b, off, 20) {
 					return 0, codec.Short(b, off, 20, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.HashAlg")
 				}
@@ -47956,20 +46475,20 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Handles, int(n20), 24, off); err != nil {
 					return 0, codec.In(err, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
 				}
-				s10 := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
-				for i11 := range s10 {
+				s := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
+				for i2 := range s {
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i11)
+						return 0, codec.Short(b, off, 4, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i2)
 					}
 					n21 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if (uint64(n21)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n21)), "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i11)
+						return 0, codec.Short(b, off, xdr.Padded(int(n21)), "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i2)
 					}
 					if !codec.ZeroPad(b, off, int(n21)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n21), codec.PadBits(b, off, int(n21)), 0, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i11)
+						return 0, codec.Fail(xdr.CodePadding, off+int(n21), codec.PadBits(b, off, int(n21)), 0, "nfs42.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i2)
 					}
-					s10[i11] = codec.Bytes(d, b[off:off+int(n21):off+int(n21)])
+					s[i2] = codec.Bytes(d, b[off:off+int(n21):off+int(n21)])
 					off += xdr.Padded(int(n21))
 				}
 			default:
@@ -48026,37 +46545,37 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.ExchangeID.OK.ServerImplID, int(n24), 64, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:ExchangeID.OK.ServerImplID")
 			}
-			s11 := v.ExchangeID.OK.ServerImplID
-			for i12 := range s11 {
-				p2 := &s11[i12]
+			s2 := v.ExchangeID.OK.ServerImplID
+			for i3 := range s2 {
+				p2 := &s2[i3]
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Domain", i12)
+					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Domain", i3)
 				}
 				n25 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n25)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n25)), "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Domain", i12)
+					return 0, codec.Short(b, off, xdr.Padded(int(n25)), "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Domain", i3)
 				}
 				if !codec.ZeroPad(b, off, int(n25)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n25), codec.PadBits(b, off, int(n25)), 0, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Domain", i12)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n25), codec.PadBits(b, off, int(n25)), 0, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Domain", i3)
 				}
 				p2.Domain = codec.Bytes(d, b[off:off+int(n25):off+int(n25)])
 				off += xdr.Padded(int(n25))
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Name", i12)
+					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Name", i3)
 				}
 				n26 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n26)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n26)), "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Name", i12)
+					return 0, codec.Short(b, off, xdr.Padded(int(n26)), "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Name", i3)
 				}
 				if !codec.ZeroPad(b, off, int(n26)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n26), codec.PadBits(b, off, int(n26)), 0, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Name", i12)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n26), codec.PadBits(b, off, int(n26)), 0, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Name", i3)
 				}
 				p2.Name = codec.Bytes(d, b[off:off+int(n26):off+int(n26)])
 				off += xdr.Padded(int(n26))
 				if codec.Lacks(b, off, 12) {
-					return 0, codec.Short(b, off, 12, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Date.Seconds", i12)
+					return 0, codec.Short(b, off, 12, "nfs42.ResOp:ExchangeID.OK.ServerImplID[].Date.Seconds", i3)
 				}
 				w := b[off : off+12 : off+12]
 				p2.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -48111,11 +46630,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.CreateSession.OK.ForeChanAttrs.RDMAIRD, int(n27), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:CreateSession.OK.ForeChanAttrs.RDMAIRD")
 			}
-			s12 := v.CreateSession.OK.ForeChanAttrs.RDMAIRD
-			for i13 := range s12 {
-				s12[i13] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.CreateSession.OK.ForeChanAttrs.RDMAIRD)
 			if codec.Lacks(b, off, 28) {
 				return 0, codec.Short(b, off, 28, "nfs42.ResOp:CreateSession.OK.BackChanAttrs.HeaderPadSize")
 			}
@@ -48137,11 +46652,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.CreateSession.OK.BackChanAttrs.RDMAIRD, int(n28), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:CreateSession.OK.BackChanAttrs.RDMAIRD")
 			}
-			s13 := v.CreateSession.OK.BackChanAttrs.RDMAIRD
-			for i14 := range s13 {
-				s13[i14] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.CreateSession.OK.BackChanAttrs.RDMAIRD)
 		default:
 			if !kind25.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind25)), 0, "nfs42.ResOp:CreateSession.Status")
@@ -48223,11 +46734,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.GetDirDelegation.NonFatal.OK.Notification, int(n29), 4, off); err != nil {
 					return 0, codec.In(err, "nfs42.ResOp:GetDirDelegation.NonFatal.OK.Notification")
 				}
-				s14 := v.GetDirDelegation.NonFatal.OK.Notification
-				for i15 := range s14 {
-					s14[i15] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.GetDirDelegation.NonFatal.OK.Notification)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs42.ResOp:GetDirDelegation.NonFatal.OK.ChildAttributes")
 				}
@@ -48239,11 +46746,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.GetDirDelegation.NonFatal.OK.ChildAttributes, int(n30), 4, off); err != nil {
 					return 0, codec.In(err, "nfs42.ResOp:GetDirDelegation.NonFatal.OK.ChildAttributes")
 				}
-				s15 := v.GetDirDelegation.NonFatal.OK.ChildAttributes
-				for i16 := range s15 {
-					s15[i16] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.GetDirDelegation.NonFatal.OK.ChildAttributes)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs42.ResOp:GetDirDelegation.NonFatal.OK.DirAttributes")
 				}
@@ -48255,11 +46758,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.GetDirDelegation.NonFatal.OK.DirAttributes, int(n31), 4, off); err != nil {
 					return 0, codec.In(err, "nfs42.ResOp:GetDirDelegation.NonFatal.OK.DirAttributes")
 				}
-				s16 := v.GetDirDelegation.NonFatal.OK.DirAttributes
-				for i17 := range s16 {
-					s16[i17] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.GetDirDelegation.NonFatal.OK.DirAttributes)
 			case GetDirDelegationStatusUnavail:
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs42.ResOp:GetDirDelegation.NonFatal.WillSignalDelegAvail")
@@ -48332,11 +46831,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.GetDeviceInfo.OK.Notification, int(n33), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:GetDeviceInfo.OK.Notification")
 			}
-			s17 := v.GetDeviceInfo.OK.Notification
-			for i18 := range s17 {
-				s17[i18] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.GetDeviceInfo.OK.Notification)
 		case StatusToosmall:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.ResOp:GetDeviceInfo.MinCount")
@@ -48381,9 +46876,9 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.GetDeviceList.OK.DeviceIDList, int(n34), 16, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:GetDeviceList.OK.DeviceIDList")
 			}
-			s18 := v.GetDeviceList.OK.DeviceIDList
-			for i19 := range s18 {
-				s18[i19] = [16]byte(b[off : off+16 : off+16])
+			s3 := v.GetDeviceList.OK.DeviceIDList
+			for i4 := range s3 {
+				s3[i4] = [16]byte(b[off : off+16 : off+16])
 				off += 16
 			}
 			if codec.Lacks(b, off, 4) {
@@ -48487,32 +46982,32 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.LayoutGet.OK.Layout, int(n35), 56, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:LayoutGet.OK.Layout")
 			}
-			s19 := v.LayoutGet.OK.Layout
-			for i20 := range s19 {
-				p3 := &s19[i20]
+			s4 := v.LayoutGet.OK.Layout
+			for i5 := range s4 {
+				p3 := &s4[i5]
 				if codec.Lacks(b, off, 28) {
-					return 0, codec.Short(b, off, 28, "nfs42.ResOp:LayoutGet.OK.Layout[].Offset", i20)
+					return 0, codec.Short(b, off, 28, "nfs42.ResOp:LayoutGet.OK.Layout[].Offset", i5)
 				}
 				w := b[off : off+28 : off+28]
 				p3.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
 				p3.Length = Length(binary.BigEndian.Uint64(w[8:16]))
 				enum25 := LayoutIOMode(binary.BigEndian.Uint32(w[16:20]))
 				if !enum25.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum25)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].IOMode", i20)
+					return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum25)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].IOMode", i5)
 				}
 				p3.IOMode = enum25
 				enum26 := LayoutType(binary.BigEndian.Uint32(w[20:24]))
 				if !enum26.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum26)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Type", i20)
+					return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum26)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Type", i5)
 				}
 				p3.Content.Type = enum26
 				n36 := binary.BigEndian.Uint32(w[24:28])
 				off += 28
 				if (uint64(n36)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n36)), "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Body", i20)
+					return 0, codec.Short(b, off, xdr.Padded(int(n36)), "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Body", i5)
 				}
 				if !codec.ZeroPad(b, off, int(n36)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n36), codec.PadBits(b, off, int(n36)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Body", i20)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n36), codec.PadBits(b, off, int(n36)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Body", i5)
 				}
 				p3.Content.Body = codec.Bytes(d, b[off:off+int(n36):off+int(n36)])
 				off += xdr.Padded(int(n36))
@@ -48662,13 +47157,13 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.TestStateID.OK.StatusCodes, int(n38), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:TestStateID.OK.StatusCodes")
 			}
-			s20 := v.TestStateID.OK.StatusCodes
-			for i21 := range s20 {
+			s5 := v.TestStateID.OK.StatusCodes
+			for i6 := range s5 {
 				enum27 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 				if !enum27.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum27)), 0, "nfs42.ResOp:TestStateID.OK.StatusCodes[]", i21)
+					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum27)), 0, "nfs42.ResOp:TestStateID.OK.StatusCodes[]", i6)
 				}
-				s20[i21] = enum27
+				s5[i6] = enum27
 				off += 4
 			}
 		default:
@@ -48777,9 +47272,9 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.Copy.OK.Response.CallbackID, int(n39), 16, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:Copy.OK.Response.CallbackID")
 			}
-			s21 := v.Copy.OK.Response.CallbackID
-			for i22 := range s21 {
-				p4 := &s21[i22]
+			s6 := v.Copy.OK.Response.CallbackID
+			for i7 := range s6 {
+				p4 := &s6[i7]
 				w := b[off : off+16 : off+16]
 				p4.SeqID = binary.BigEndian.Uint32(w[0:4])
 				p4.Other = [12]byte(w[4:16])
@@ -48863,11 +47358,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.CopyNotify.OK.SourceServer, int(n40), 104, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:CopyNotify.OK.SourceServer")
 			}
-			s22 := v.CopyNotify.OK.SourceServer
-			for i23 := range s22 {
-				p5 := &s22[i23]
+			s7 := v.CopyNotify.OK.SourceServer
+			for i8 := range s7 {
+				p5 := &s7[i8]
 				if off, err = p5.GetXDR(d, b, off); err != nil {
-					return 0, codec.In(err, "nfs42.ResOp:CopyNotify.OK.SourceServer[]", i23)
+					return 0, codec.In(err, "nfs42.ResOp:CopyNotify.OK.SourceServer[]", i8)
 				}
 			}
 		default:
@@ -48918,11 +47413,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.IOAdvise.OK.Hints, int(n41), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:IOAdvise.OK.Hints")
 			}
-			s23 := v.IOAdvise.OK.Hints
-			for i24 := range s23 {
-				s23[i24] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.IOAdvise.OK.Hints)
 		default:
 			if !kind40.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind40)), 0, "nfs42.ResOp:IOAdvise.Status")
@@ -49002,13 +47493,13 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.OffloadStatus.OK.Complete, int(n42), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:OffloadStatus.OK.Complete")
 			}
-			s24 := v.OffloadStatus.OK.Complete
-			for i25 := range s24 {
+			s8 := v.OffloadStatus.OK.Complete
+			for i9 := range s8 {
 				enum36 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 				if !enum36.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum36)), 0, "nfs42.ResOp:OffloadStatus.OK.Complete[]", i25)
+					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum36)), 0, "nfs42.ResOp:OffloadStatus.OK.Complete[]", i9)
 				}
-				s24[i25] = enum36
+				s8[i9] = enum36
 				off += 4
 			}
 		default:
@@ -49052,11 +47543,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.ReadPlus.OK.Contents, int(n43), 56, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:ReadPlus.OK.Contents")
 			}
-			s25 := v.ReadPlus.OK.Contents
-			for i26 := range s25 {
-				p6 := &s25[i26]
+			s9 := v.ReadPlus.OK.Contents
+			for i10 := range s9 {
+				p6 := &s9[i10]
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i26)
+					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i10)
 				}
 				kind43 := DataContent(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 				off += 4
@@ -49073,23 +47564,23 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				switch kind43 {
 				case DataContentData:
 					if codec.Lacks(b, off, 12) {
-						return 0, codec.Short(b, off, 12, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Offset", i26)
+						return 0, codec.Short(b, off, 12, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Offset", i10)
 					}
 					w := b[off : off+12 : off+12]
 					p6.Data.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
 					n44 := binary.BigEndian.Uint32(w[8:12])
 					off += 12
 					if (uint64(n44)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n44)), "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i26)
+						return 0, codec.Short(b, off, xdr.Padded(int(n44)), "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i10)
 					}
 					if !codec.ZeroPad(b, off, int(n44)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n44), codec.PadBits(b, off, int(n44)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i26)
+						return 0, codec.Fail(xdr.CodePadding, off+int(n44), codec.PadBits(b, off, int(n44)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i10)
 					}
 					p6.Data.Data = codec.Bytes(d, b[off:off+int(n44):off+int(n44)])
 					off += xdr.Padded(int(n44))
 				case DataContentHole:
 					if codec.Lacks(b, off, 16) {
-						return 0, codec.Short(b, off, 16, "nfs42.ResOp:ReadPlus.OK.Contents[].Hole.Offset", i26)
+						return 0, codec.Short(b, off, 16, "nfs42.ResOp:ReadPlus.OK.Contents[].Hole.Offset", i10)
 					}
 					w := b[off : off+16 : off+16]
 					p6.Hole.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
@@ -49097,7 +47588,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 					off += 16
 				default:
 					if !kind43.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-						return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind43)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i26)
+						return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind43)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i10)
 					}
 				}
 			}
@@ -49174,9 +47665,9 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.WriteSame.OK.CallbackID, int(n45), 16, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:WriteSame.OK.CallbackID")
 			}
-			s26 := v.WriteSame.OK.CallbackID
-			for i27 := range s26 {
-				p7 := &s26[i27]
+			s10 := v.WriteSame.OK.CallbackID
+			for i11 := range s10 {
+				p7 := &s10[i11]
 				w := b[off : off+16 : off+16]
 				p7.SeqID = binary.BigEndian.Uint32(w[0:4])
 				p7.Other = [12]byte(w[4:16])
@@ -49755,7 +48246,7 @@ func (v *CBGetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.FH))+4, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs42.CBGetAttrArgs:AttrRequest"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.FH))) {
+	if codec.Lacks(b, off, 8+xdr.Padded(len(v.FH))+4*len(v.AttrRequest)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.FH)))
@@ -49763,14 +48254,7 @@ func (v *CBGetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.FH)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrRequest)))
 	off += 4
-	s := v.AttrRequest
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -49802,11 +48286,7 @@ func (v *CBGetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	if err = codec.Resize(d, &v.AttrRequest, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.CBGetAttrArgs:AttrRequest")
 	}
-	s := v.AttrRequest
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -49851,25 +48331,15 @@ func (v *CBGetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	if uint64(len(v.ObjAttributes.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.CBGetAttrResOK:ObjAttributes.AttrMask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ObjAttributes.AttrMask)+4, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.CBGetAttrResOK:ObjAttributes.AttrVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.ObjAttributes.AttrMask)+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrMask)))
 	off += 4
-	s := v.ObjAttributes.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.CBGetAttrResOK:ObjAttributes.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ObjAttributes.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.ObjAttributes.AttrVals)
@@ -49888,11 +48358,7 @@ func (v *CBGetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	if err = codec.Resize(d, &v.ObjAttributes.AttrMask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.CBGetAttrResOK:ObjAttributes.AttrMask")
 	}
-	s := v.ObjAttributes.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ObjAttributes.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBGetAttrResOK:ObjAttributes.AttrVals")
 	}
@@ -49955,27 +48421,17 @@ func (v *CBGetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.OK.ObjAttributes.AttrMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.OK.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.CBGetAttrRes:OK.ObjAttributes.AttrMask"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.OK.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.ObjAttributes.AttrMask)+8, uint64(len(v.OK.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.CBGetAttrRes:OK.ObjAttributes.AttrVals"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.OK.ObjAttributes.AttrMask)+xdr.Padded(len(v.OK.ObjAttributes.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.OK.ObjAttributes.AttrMask)))
 		off += 8
-		s := v.OK.ObjAttributes.AttrMask
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.OK.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.CBGetAttrRes:OK.ObjAttributes.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.OK.ObjAttributes.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.OK.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.ObjAttributes.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.OK.ObjAttributes.AttrVals)
@@ -50019,11 +48475,7 @@ func (v *CBGetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 		if err = codec.Resize(d, &v.OK.ObjAttributes.AttrMask, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBGetAttrRes:OK.ObjAttributes.AttrMask")
 		}
-		s := v.OK.ObjAttributes.AttrMask
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.ObjAttributes.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBGetAttrRes:OK.ObjAttributes.AttrVals")
 		}
@@ -50914,7 +49366,10 @@ func (v *NotifyEntry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrs.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.File))+4, uint64(len(v.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyEntry:Attrs.AttrMask"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.File))) {
+	if uint64(len(v.Attrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.File))+4*len(v.Attrs.AttrMask)+8, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyEntry:Attrs.AttrVals"))
+	}
+	if codec.Lacks(b, off, 12+xdr.Padded(len(v.File))+4*len(v.Attrs.AttrMask)+xdr.Padded(len(v.Attrs.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.File)))
@@ -50922,20 +49377,7 @@ func (v *NotifyEntry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.File)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrs.AttrMask)))
 	off += 4
-	s := v.Attrs.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.Attrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyEntry:Attrs.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Attrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Attrs.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.Attrs.AttrVals)
@@ -50967,11 +49409,7 @@ func (v *NotifyEntry) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.Attrs.AttrMask, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyEntry:Attrs.AttrMask")
 	}
-	s := v.Attrs.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Attrs.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.NotifyEntry:Attrs.AttrVals")
 	}
@@ -51032,7 +49470,10 @@ func (v *PrevEntry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.PrevEntry.Attrs.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.PrevEntry.File))+4, uint64(len(v.PrevEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.PrevEntry:PrevEntry.Attrs.AttrMask"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.PrevEntry.File))) {
+	if uint64(len(v.PrevEntry.Attrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.PrevEntry.File))+4*len(v.PrevEntry.Attrs.AttrMask)+8, uint64(len(v.PrevEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.PrevEntry:PrevEntry.Attrs.AttrVals"))
+	}
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.PrevEntry.File))+4*len(v.PrevEntry.Attrs.AttrMask)+xdr.Padded(len(v.PrevEntry.Attrs.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.PrevEntry.File)))
@@ -51040,20 +49481,7 @@ func (v *PrevEntry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.PrevEntry.File)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.PrevEntry.Attrs.AttrMask)))
 	off += 4
-	s := v.PrevEntry.Attrs.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.PrevEntry.Attrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.PrevEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.PrevEntry:PrevEntry.Attrs.AttrVals"))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.PrevEntry.Attrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.PrevEntry.Attrs.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.PrevEntry.Attrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.PrevEntry.Attrs.AttrVals)
@@ -51087,11 +49515,7 @@ func (v *PrevEntry) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	if err = codec.Resize(d, &v.PrevEntry.Attrs.AttrMask, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.PrevEntry:PrevEntry.Attrs.AttrMask")
 	}
-	s := v.PrevEntry.Attrs.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.PrevEntry.Attrs.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.PrevEntry:PrevEntry.Attrs.AttrVals")
 	}
@@ -51157,7 +49581,10 @@ func (v *NotifyRemove) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.OldEntry.Attrs.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.OldEntry.File))+4, uint64(len(v.OldEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyRemove:OldEntry.Attrs.AttrMask"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.OldEntry.File))) {
+	if uint64(len(v.OldEntry.Attrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.OldEntry.File))+4*len(v.OldEntry.Attrs.AttrMask)+8, uint64(len(v.OldEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyRemove:OldEntry.Attrs.AttrVals"))
+	}
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.OldEntry.File))+4*len(v.OldEntry.Attrs.AttrMask)+xdr.Padded(len(v.OldEntry.Attrs.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OldEntry.File)))
@@ -51165,20 +49592,7 @@ func (v *NotifyRemove) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.OldEntry.File)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OldEntry.Attrs.AttrMask)))
 	off += 4
-	s := v.OldEntry.Attrs.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.OldEntry.Attrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OldEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyRemove:OldEntry.Attrs.AttrVals"))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.OldEntry.Attrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.OldEntry.Attrs.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OldEntry.Attrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.OldEntry.Attrs.AttrVals)
@@ -51212,11 +49626,7 @@ func (v *NotifyRemove) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.OldEntry.Attrs.AttrMask, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyRemove:OldEntry.Attrs.AttrMask")
 	}
-	s := v.OldEntry.Attrs.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.OldEntry.Attrs.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.NotifyRemove:OldEntry.Attrs.AttrVals")
 	}
@@ -51300,7 +49710,10 @@ func (v *NotifyAdd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(p.OldEntry.Attrs.AttrMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.OldEntry.File))+4, uint64(len(p.OldEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyAdd:OldEntry[].OldEntry.Attrs.AttrMask", i))
 		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(p.OldEntry.File))) {
+		if uint64(len(p.OldEntry.Attrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.OldEntry.File))+4*len(p.OldEntry.Attrs.AttrMask)+8, uint64(len(p.OldEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyAdd:OldEntry[].OldEntry.Attrs.AttrVals", i))
+		}
+		if codec.Lacks(b, off, 20+xdr.Padded(len(p.OldEntry.File))+4*len(p.OldEntry.Attrs.AttrMask)+xdr.Padded(len(p.OldEntry.Attrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.OldEntry.File)))
@@ -51308,20 +49721,7 @@ func (v *NotifyAdd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, p.OldEntry.File)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.OldEntry.Attrs.AttrMask)))
 		off += 4
-		s2 := p.OldEntry.Attrs.AttrMask
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
-		if uint64(len(p.OldEntry.Attrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.OldEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyAdd:OldEntry[].OldEntry.Attrs.AttrVals", i))
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(p.OldEntry.Attrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p.OldEntry.Attrs.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.OldEntry.Attrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, p.OldEntry.Attrs.AttrVals)
@@ -51334,7 +49734,16 @@ func (v *NotifyAdd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.NewEntry.Attrs.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NewEntry.File))+4, uint64(len(v.NewEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyAdd:NewEntry.Attrs.AttrMask"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.NewEntry.File))) {
+	if uint64(len(v.NewEntry.Attrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NewEntry.File))+4*len(v.NewEntry.Attrs.AttrMask)+8, uint64(len(v.NewEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyAdd:NewEntry.Attrs.AttrVals"))
+	}
+	if len(v.NewEntryCookie) > 1 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NewEntry.File))+4*len(v.NewEntry.Attrs.AttrMask)+xdr.Padded(len(v.NewEntry.Attrs.AttrVals))+12, uint64(len(v.NewEntryCookie)), 1, "nfs42.NotifyAdd:NewEntryCookie"))
+	}
+	if len(v.PrevEntry) > 1 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NewEntry.File))+4*len(v.NewEntry.Attrs.AttrMask)+xdr.Padded(len(v.NewEntry.Attrs.AttrVals))+8*len(v.NewEntryCookie)+16, uint64(len(v.PrevEntry)), 1, "nfs42.NotifyAdd:PrevEntry"))
+	}
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.NewEntry.File))+4*len(v.NewEntry.Attrs.AttrMask)+xdr.Padded(len(v.NewEntry.Attrs.AttrVals))+8*len(v.NewEntryCookie)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NewEntry.File)))
@@ -51342,54 +49751,28 @@ func (v *NotifyAdd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.NewEntry.File)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NewEntry.Attrs.AttrMask)))
 	off += 4
-	s3 := v.NewEntry.Attrs.AttrMask
-	for i3 := range s3 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-		off += 4
-	}
-	if uint64(len(v.NewEntry.Attrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NewEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyAdd:NewEntry.Attrs.AttrVals"))
-	}
-	if len(v.NewEntryCookie) > 1 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NewEntry.Attrs.AttrVals))+4, uint64(len(v.NewEntryCookie)), 1, "nfs42.NotifyAdd:NewEntryCookie"))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.NewEntry.Attrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.NewEntry.Attrs.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NewEntry.Attrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.NewEntry.Attrs.AttrVals)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NewEntryCookie)))
 	off += 4
-	s4 := v.NewEntryCookie
-	for i4 := range s4 {
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(s4[i4]))
-		off += 8
-	}
-	if len(v.PrevEntry) > 1 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.PrevEntry)), 1, "nfs42.NotifyAdd:PrevEntry"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutHypers(b, off, v.NewEntryCookie)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.PrevEntry)))
 	off += 4
-	s5 := v.PrevEntry
-	for i5 := range s5 {
-		p2 := &s5[i5]
+	s2 := v.PrevEntry
+	for i2 := range s2 {
+		p2 := &s2[i2]
 		if uint64(len(p2.PrevEntry.File)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p2.PrevEntry.File)), math.MaxUint32, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.File", i5))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p2.PrevEntry.File)), math.MaxUint32, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.File", i2))
 		}
 		if uint64(len(p2.PrevEntry.Attrs.AttrMask)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.PrevEntry.File))+4, uint64(len(p2.PrevEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrMask", i5))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.PrevEntry.File))+4, uint64(len(p2.PrevEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrMask", i2))
 		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(p2.PrevEntry.File))) {
+		if uint64(len(p2.PrevEntry.Attrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.PrevEntry.File))+4*len(p2.PrevEntry.Attrs.AttrMask)+8, uint64(len(p2.PrevEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrVals", i2))
+		}
+		if codec.Lacks(b, off, 20+xdr.Padded(len(p2.PrevEntry.File))+4*len(p2.PrevEntry.Attrs.AttrMask)+xdr.Padded(len(p2.PrevEntry.Attrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p2.PrevEntry.File)))
@@ -51397,20 +49780,7 @@ func (v *NotifyAdd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, p2.PrevEntry.File)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p2.PrevEntry.Attrs.AttrMask)))
 		off += 4
-		s6 := p2.PrevEntry.Attrs.AttrMask
-		for i6 := range s6 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s6[i6])
-			off += 4
-		}
-		if uint64(len(p2.PrevEntry.Attrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p2.PrevEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrVals", i5))
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(p2.PrevEntry.Attrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p2.PrevEntry.Attrs.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p2.PrevEntry.Attrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, p2.PrevEntry.Attrs.AttrVals)
@@ -51467,11 +49837,7 @@ func (v *NotifyAdd) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &p.OldEntry.Attrs.AttrMask, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.NotifyAdd:OldEntry[].OldEntry.Attrs.AttrMask", i)
 		}
-		s2 := p.OldEntry.Attrs.AttrMask
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p.OldEntry.Attrs.AttrMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.NotifyAdd:OldEntry[].OldEntry.Attrs.AttrVals", i)
 		}
@@ -51515,11 +49881,7 @@ func (v *NotifyAdd) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	if err = codec.Resize(d, &v.NewEntry.Attrs.AttrMask, int(n6), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyAdd:NewEntry.Attrs.AttrMask")
 	}
-	s3 := v.NewEntry.Attrs.AttrMask
-	for i3 := range s3 {
-		s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.NewEntry.Attrs.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.NotifyAdd:NewEntry.Attrs.AttrVals")
 	}
@@ -51547,11 +49909,7 @@ func (v *NotifyAdd) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	if err = codec.Resize(d, &v.NewEntryCookie, int(n8), 8, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyAdd:NewEntryCookie")
 	}
-	s4 := v.NewEntryCookie
-	for i4 := range s4 {
-		s4[i4] = Cookie(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-		off += 8
-	}
+	off = codec.GetHypers(b, off, v.NewEntryCookie)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.NotifyAdd:PrevEntry")
 	}
@@ -51566,53 +49924,49 @@ func (v *NotifyAdd) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	if err = codec.Resize(d, &v.PrevEntry, int(n9), 80, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyAdd:PrevEntry")
 	}
-	s5 := v.PrevEntry
-	for i5 := range s5 {
-		p2 := &s5[i5]
+	s2 := v.PrevEntry
+	for i2 := range s2 {
+		p2 := &s2[i2]
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.File", i5)
+			return 0, codec.Short(b, off, 4, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.File", i2)
 		}
 		n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs42.NotifyAdd:PrevEntry[].PrevEntry.File", i5)
+			return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs42.NotifyAdd:PrevEntry[].PrevEntry.File", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.File", i5)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.File", i2)
 		}
 		p2.PrevEntry.File = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 		off += xdr.Padded(int(n10))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrMask", i5)
+			return 0, codec.Short(b, off, 4, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrMask", i2)
 		}
 		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n11)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n11), uint64(len(b)-off)/4, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrMask", i5)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n11), uint64(len(b)-off)/4, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrMask", i2)
 		}
 		if err = codec.Resize(d, &p2.PrevEntry.Attrs.AttrMask, int(n11), 4, off); err != nil {
-			return 0, codec.In(err, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrMask", i5)
+			return 0, codec.In(err, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrMask", i2)
 		}
-		s6 := p2.PrevEntry.Attrs.AttrMask
-		for i6 := range s6 {
-			s6[i6] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p2.PrevEntry.Attrs.AttrMask)
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrVals", i5)
+			return 0, codec.Short(b, off, 4, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrVals", i2)
 		}
 		n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrVals", i5)
+			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrVals", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrVals", i5)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs42.NotifyAdd:PrevEntry[].PrevEntry.Attrs.AttrVals", i2)
 		}
 		p2.PrevEntry.Attrs.AttrVals = codec.Bytes(d, b[off:off+int(n12):off+int(n12)])
 		off += xdr.Padded(int(n12))
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs42.NotifyAdd:PrevEntry[].PrevEntryCookie", i5)
+			return 0, codec.Short(b, off, 8, "nfs42.NotifyAdd:PrevEntry[].PrevEntryCookie", i2)
 		}
 		p2.PrevEntryCookie = Cookie(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 		off += 8
@@ -51676,7 +50030,10 @@ func (v *NotifyAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.NaChangedEntry.Attrs.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NaChangedEntry.File))+4, uint64(len(v.NaChangedEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyAttr:NaChangedEntry.Attrs.AttrMask"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.NaChangedEntry.File))) {
+	if uint64(len(v.NaChangedEntry.Attrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NaChangedEntry.File))+4*len(v.NaChangedEntry.Attrs.AttrMask)+8, uint64(len(v.NaChangedEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyAttr:NaChangedEntry.Attrs.AttrVals"))
+	}
+	if codec.Lacks(b, off, 12+xdr.Padded(len(v.NaChangedEntry.File))+4*len(v.NaChangedEntry.Attrs.AttrMask)+xdr.Padded(len(v.NaChangedEntry.Attrs.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NaChangedEntry.File)))
@@ -51684,20 +50041,7 @@ func (v *NotifyAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.NaChangedEntry.File)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NaChangedEntry.Attrs.AttrMask)))
 	off += 4
-	s := v.NaChangedEntry.Attrs.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.NaChangedEntry.Attrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NaChangedEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyAttr:NaChangedEntry.Attrs.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.NaChangedEntry.Attrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.NaChangedEntry.Attrs.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NaChangedEntry.Attrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.NaChangedEntry.Attrs.AttrVals)
@@ -51729,11 +50073,7 @@ func (v *NotifyAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, &v.NaChangedEntry.Attrs.AttrMask, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyAttr:NaChangedEntry.Attrs.AttrMask")
 	}
-	s := v.NaChangedEntry.Attrs.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.NaChangedEntry.Attrs.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.NotifyAttr:NaChangedEntry.Attrs.AttrVals")
 	}
@@ -51801,7 +50141,13 @@ func (v *NotifyRename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.OldEntry.OldEntry.Attrs.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.OldEntry.OldEntry.File))+4, uint64(len(v.OldEntry.OldEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyRename:OldEntry.OldEntry.Attrs.AttrMask"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.OldEntry.OldEntry.File))) {
+	if uint64(len(v.OldEntry.OldEntry.Attrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.OldEntry.OldEntry.File))+4*len(v.OldEntry.OldEntry.Attrs.AttrMask)+8, uint64(len(v.OldEntry.OldEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyRename:OldEntry.OldEntry.Attrs.AttrVals"))
+	}
+	if len(v.NewEntry.OldEntry) > 1 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.OldEntry.OldEntry.File))+4*len(v.OldEntry.OldEntry.Attrs.AttrMask)+xdr.Padded(len(v.OldEntry.OldEntry.Attrs.AttrVals))+20, uint64(len(v.NewEntry.OldEntry)), 1, "nfs42.NotifyRename:NewEntry.OldEntry"))
+	}
+	if codec.Lacks(b, off, 24+xdr.Padded(len(v.OldEntry.OldEntry.File))+4*len(v.OldEntry.OldEntry.Attrs.AttrMask)+xdr.Padded(len(v.OldEntry.OldEntry.Attrs.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OldEntry.OldEntry.File)))
@@ -51809,23 +50155,7 @@ func (v *NotifyRename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.OldEntry.OldEntry.File)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OldEntry.OldEntry.Attrs.AttrMask)))
 	off += 4
-	s := v.OldEntry.OldEntry.Attrs.AttrMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.OldEntry.OldEntry.Attrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OldEntry.OldEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyRename:OldEntry.OldEntry.Attrs.AttrVals"))
-	}
-	if len(v.NewEntry.OldEntry) > 1 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.OldEntry.OldEntry.Attrs.AttrVals))+12, uint64(len(v.NewEntry.OldEntry)), 1, "nfs42.NotifyRename:NewEntry.OldEntry"))
-	}
-	if codec.Lacks(b, off, 16+xdr.Padded(len(v.OldEntry.OldEntry.Attrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.OldEntry.OldEntry.Attrs.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OldEntry.OldEntry.Attrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.OldEntry.OldEntry.Attrs.AttrVals)
@@ -51833,16 +50163,19 @@ func (v *NotifyRename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.OldEntry.OldEntryCookie))
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.NewEntry.OldEntry)))
 	off += 12
-	s2 := v.NewEntry.OldEntry
-	for i2 := range s2 {
-		p := &s2[i2]
+	s := v.NewEntry.OldEntry
+	for i := range s {
+		p := &s[i]
 		if uint64(len(p.OldEntry.File)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.OldEntry.File)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.File", i2))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.OldEntry.File)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.File", i))
 		}
 		if uint64(len(p.OldEntry.Attrs.AttrMask)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.OldEntry.File))+4, uint64(len(p.OldEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrMask", i2))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.OldEntry.File))+4, uint64(len(p.OldEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrMask", i))
 		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(p.OldEntry.File))) {
+		if uint64(len(p.OldEntry.Attrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.OldEntry.File))+4*len(p.OldEntry.Attrs.AttrMask)+8, uint64(len(p.OldEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrVals", i))
+		}
+		if codec.Lacks(b, off, 20+xdr.Padded(len(p.OldEntry.File))+4*len(p.OldEntry.Attrs.AttrMask)+xdr.Padded(len(p.OldEntry.Attrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.OldEntry.File)))
@@ -51850,20 +50183,7 @@ func (v *NotifyRename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, p.OldEntry.File)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.OldEntry.Attrs.AttrMask)))
 		off += 4
-		s3 := p.OldEntry.Attrs.AttrMask
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(p.OldEntry.Attrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.OldEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrVals", i2))
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(p.OldEntry.Attrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p.OldEntry.Attrs.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.OldEntry.Attrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, p.OldEntry.Attrs.AttrVals)
@@ -51876,7 +50196,16 @@ func (v *NotifyRename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.NewEntry.NewEntry.Attrs.AttrMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NewEntry.NewEntry.File))+4, uint64(len(v.NewEntry.NewEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.NewEntry.Attrs.AttrMask"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.NewEntry.NewEntry.File))) {
+	if uint64(len(v.NewEntry.NewEntry.Attrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NewEntry.NewEntry.File))+4*len(v.NewEntry.NewEntry.Attrs.AttrMask)+8, uint64(len(v.NewEntry.NewEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.NewEntry.Attrs.AttrVals"))
+	}
+	if len(v.NewEntry.NewEntryCookie) > 1 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NewEntry.NewEntry.File))+4*len(v.NewEntry.NewEntry.Attrs.AttrMask)+xdr.Padded(len(v.NewEntry.NewEntry.Attrs.AttrVals))+12, uint64(len(v.NewEntry.NewEntryCookie)), 1, "nfs42.NotifyRename:NewEntry.NewEntryCookie"))
+	}
+	if len(v.NewEntry.PrevEntry) > 1 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NewEntry.NewEntry.File))+4*len(v.NewEntry.NewEntry.Attrs.AttrMask)+xdr.Padded(len(v.NewEntry.NewEntry.Attrs.AttrVals))+8*len(v.NewEntry.NewEntryCookie)+16, uint64(len(v.NewEntry.PrevEntry)), 1, "nfs42.NotifyRename:NewEntry.PrevEntry"))
+	}
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.NewEntry.NewEntry.File))+4*len(v.NewEntry.NewEntry.Attrs.AttrMask)+xdr.Padded(len(v.NewEntry.NewEntry.Attrs.AttrVals))+8*len(v.NewEntry.NewEntryCookie)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NewEntry.NewEntry.File)))
@@ -51884,54 +50213,28 @@ func (v *NotifyRename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.NewEntry.NewEntry.File)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NewEntry.NewEntry.Attrs.AttrMask)))
 	off += 4
-	s4 := v.NewEntry.NewEntry.Attrs.AttrMask
-	for i4 := range s4 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-		off += 4
-	}
-	if uint64(len(v.NewEntry.NewEntry.Attrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NewEntry.NewEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.NewEntry.Attrs.AttrVals"))
-	}
-	if len(v.NewEntry.NewEntryCookie) > 1 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NewEntry.NewEntry.Attrs.AttrVals))+4, uint64(len(v.NewEntry.NewEntryCookie)), 1, "nfs42.NotifyRename:NewEntry.NewEntryCookie"))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.NewEntry.NewEntry.Attrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.NewEntry.NewEntry.Attrs.AttrMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NewEntry.NewEntry.Attrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.NewEntry.NewEntry.Attrs.AttrVals)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NewEntry.NewEntryCookie)))
 	off += 4
-	s5 := v.NewEntry.NewEntryCookie
-	for i5 := range s5 {
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(s5[i5]))
-		off += 8
-	}
-	if len(v.NewEntry.PrevEntry) > 1 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NewEntry.PrevEntry)), 1, "nfs42.NotifyRename:NewEntry.PrevEntry"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutHypers(b, off, v.NewEntry.NewEntryCookie)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NewEntry.PrevEntry)))
 	off += 4
-	s6 := v.NewEntry.PrevEntry
-	for i6 := range s6 {
-		p2 := &s6[i6]
+	s2 := v.NewEntry.PrevEntry
+	for i2 := range s2 {
+		p2 := &s2[i2]
 		if uint64(len(p2.PrevEntry.File)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p2.PrevEntry.File)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.File", i6))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p2.PrevEntry.File)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.File", i2))
 		}
 		if uint64(len(p2.PrevEntry.Attrs.AttrMask)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.PrevEntry.File))+4, uint64(len(p2.PrevEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrMask", i6))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.PrevEntry.File))+4, uint64(len(p2.PrevEntry.Attrs.AttrMask)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrMask", i2))
 		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(p2.PrevEntry.File))) {
+		if uint64(len(p2.PrevEntry.Attrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.PrevEntry.File))+4*len(p2.PrevEntry.Attrs.AttrMask)+8, uint64(len(p2.PrevEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrVals", i2))
+		}
+		if codec.Lacks(b, off, 20+xdr.Padded(len(p2.PrevEntry.File))+4*len(p2.PrevEntry.Attrs.AttrMask)+xdr.Padded(len(p2.PrevEntry.Attrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p2.PrevEntry.File)))
@@ -51939,20 +50242,7 @@ func (v *NotifyRename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, p2.PrevEntry.File)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p2.PrevEntry.Attrs.AttrMask)))
 		off += 4
-		s7 := p2.PrevEntry.Attrs.AttrMask
-		for i7 := range s7 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s7[i7])
-			off += 4
-		}
-		if uint64(len(p2.PrevEntry.Attrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p2.PrevEntry.Attrs.AttrVals)), math.MaxUint32, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrVals", i6))
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(p2.PrevEntry.Attrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p2.PrevEntry.Attrs.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p2.PrevEntry.Attrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, p2.PrevEntry.Attrs.AttrVals)
@@ -51992,11 +50282,7 @@ func (v *NotifyRename) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.OldEntry.OldEntry.Attrs.AttrMask, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyRename:OldEntry.OldEntry.Attrs.AttrMask")
 	}
-	s := v.OldEntry.OldEntry.Attrs.AttrMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.OldEntry.OldEntry.Attrs.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:OldEntry.OldEntry.Attrs.AttrVals")
 	}
@@ -52026,53 +50312,49 @@ func (v *NotifyRename) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.NewEntry.OldEntry, int(n4), 80, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyRename:NewEntry.OldEntry")
 	}
-	s2 := v.NewEntry.OldEntry
-	for i2 := range s2 {
-		p := &s2[i2]
+	s := v.NewEntry.OldEntry
+	for i := range s {
+		p := &s[i]
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.File", i2)
+			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.File", i)
 		}
 		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.File", i2)
+			return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.File", i)
 		}
 		if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.File", i2)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.File", i)
 		}
 		p.OldEntry.File = codec.Bytes(d, b[off:off+int(n5):off+int(n5)])
 		off += xdr.Padded(int(n5))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrMask", i2)
+			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrMask", i)
 		}
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n6)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrMask", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrMask", i)
 		}
 		if err = codec.Resize(d, &p.OldEntry.Attrs.AttrMask, int(n6), 4, off); err != nil {
-			return 0, codec.In(err, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrMask", i2)
+			return 0, codec.In(err, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrMask", i)
 		}
-		s3 := p.OldEntry.Attrs.AttrMask
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p.OldEntry.Attrs.AttrMask)
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrVals", i2)
+			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrVals", i)
 		}
 		n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrVals", i2)
+			return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrVals", i)
 		}
 		if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrVals", i2)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntry.Attrs.AttrVals", i)
 		}
 		p.OldEntry.Attrs.AttrVals = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 		off += xdr.Padded(int(n7))
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntryCookie", i2)
+			return 0, codec.Short(b, off, 8, "nfs42.NotifyRename:NewEntry.OldEntry[].OldEntryCookie", i)
 		}
 		p.OldEntryCookie = Cookie(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 		off += 8
@@ -52101,11 +50383,7 @@ func (v *NotifyRename) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.NewEntry.NewEntry.Attrs.AttrMask, int(n9), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyRename:NewEntry.NewEntry.Attrs.AttrMask")
 	}
-	s4 := v.NewEntry.NewEntry.Attrs.AttrMask
-	for i4 := range s4 {
-		s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.NewEntry.NewEntry.Attrs.AttrMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.NewEntry.Attrs.AttrVals")
 	}
@@ -52133,11 +50411,7 @@ func (v *NotifyRename) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.NewEntry.NewEntryCookie, int(n11), 8, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyRename:NewEntry.NewEntryCookie")
 	}
-	s5 := v.NewEntry.NewEntryCookie
-	for i5 := range s5 {
-		s5[i5] = Cookie(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-		off += 8
-	}
+	off = codec.GetHypers(b, off, v.NewEntry.NewEntryCookie)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.PrevEntry")
 	}
@@ -52152,53 +50426,49 @@ func (v *NotifyRename) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.NewEntry.PrevEntry, int(n12), 80, off); err != nil {
 		return 0, codec.In(err, "nfs42.NotifyRename:NewEntry.PrevEntry")
 	}
-	s6 := v.NewEntry.PrevEntry
-	for i6 := range s6 {
-		p2 := &s6[i6]
+	s2 := v.NewEntry.PrevEntry
+	for i2 := range s2 {
+		p2 := &s2[i2]
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.File", i6)
+			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.File", i2)
 		}
 		n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n13)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n13)), "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.File", i6)
+			return 0, codec.Short(b, off, xdr.Padded(int(n13)), "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.File", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n13)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n13), codec.PadBits(b, off, int(n13)), 0, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.File", i6)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n13), codec.PadBits(b, off, int(n13)), 0, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.File", i2)
 		}
 		p2.PrevEntry.File = codec.Bytes(d, b[off:off+int(n13):off+int(n13)])
 		off += xdr.Padded(int(n13))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrMask", i6)
+			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrMask", i2)
 		}
 		n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n14)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n14), uint64(len(b)-off)/4, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrMask", i6)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n14), uint64(len(b)-off)/4, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrMask", i2)
 		}
 		if err = codec.Resize(d, &p2.PrevEntry.Attrs.AttrMask, int(n14), 4, off); err != nil {
-			return 0, codec.In(err, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrMask", i6)
+			return 0, codec.In(err, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrMask", i2)
 		}
-		s7 := p2.PrevEntry.Attrs.AttrMask
-		for i7 := range s7 {
-			s7[i7] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p2.PrevEntry.Attrs.AttrMask)
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrVals", i6)
+			return 0, codec.Short(b, off, 4, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrVals", i2)
 		}
 		n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n15)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n15)), "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrVals", i6)
+			return 0, codec.Short(b, off, xdr.Padded(int(n15)), "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrVals", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n15)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n15), codec.PadBits(b, off, int(n15)), 0, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrVals", i6)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n15), codec.PadBits(b, off, int(n15)), 0, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntry.Attrs.AttrVals", i2)
 		}
 		p2.PrevEntry.Attrs.AttrVals = codec.Bytes(d, b[off:off+int(n15):off+int(n15)])
 		off += xdr.Padded(int(n15))
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntryCookie", i6)
+			return 0, codec.Short(b, off, 8, "nfs42.NotifyRename:NewEntry.PrevEntry[].PrevEntryCookie", i2)
 		}
 		p2.PrevEntryCookie = Cookie(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 		off += 8
@@ -52371,25 +50641,15 @@ func (v *Notify) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.NotifyMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NotifyMask)), math.MaxUint32, "nfs42.Notify:NotifyMask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.NotifyVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.NotifyMask)+4, uint64(len(v.NotifyVals)), math.MaxUint32, "nfs42.Notify:NotifyVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.NotifyMask)+xdr.Padded(len(v.NotifyVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NotifyMask)))
 	off += 4
-	s := v.NotifyMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.NotifyVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NotifyVals)), math.MaxUint32, "nfs42.Notify:NotifyVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.NotifyVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.NotifyMask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NotifyVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.NotifyVals)
@@ -52408,11 +50668,7 @@ func (v *Notify) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.NotifyMask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.Notify:NotifyMask")
 	}
-	s := v.NotifyMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.NotifyMask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.Notify:NotifyVals")
 	}
@@ -52494,25 +50750,15 @@ func (v *CBNotifyArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(p.NotifyMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.NotifyMask)), math.MaxUint32, "nfs42.CBNotifyArgs:Changes[].NotifyMask", i))
 		}
-		if codec.Lacks(b, off, 4) {
+		if uint64(len(p.NotifyVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(p.NotifyMask)+4, uint64(len(p.NotifyVals)), math.MaxUint32, "nfs42.CBNotifyArgs:Changes[].NotifyVals", i))
+		}
+		if codec.Lacks(b, off, 8+4*len(p.NotifyMask)+xdr.Padded(len(p.NotifyVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NotifyMask)))
 		off += 4
-		s2 := p.NotifyMask
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
-		if uint64(len(p.NotifyVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.NotifyVals)), math.MaxUint32, "nfs42.CBNotifyArgs:Changes[].NotifyVals", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(p.NotifyVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p.NotifyMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NotifyVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, p.NotifyVals)
@@ -52565,11 +50811,7 @@ func (v *CBNotifyArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 		if err = codec.Resize(d, &p.NotifyMask, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBNotifyArgs:Changes[].NotifyMask", i)
 		}
-		s2 := p.NotifyMask
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p.NotifyMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBNotifyArgs:Changes[].NotifyVals", i)
 		}
@@ -52817,21 +51059,14 @@ func (v *CBRecallAnyArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	if uint64(len(v.TypeMask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.TypeMask)), math.MaxUint32, "nfs42.CBRecallAnyArgs:TypeMask"))
 	}
-	if codec.Lacks(b, off, 8) {
+	if codec.Lacks(b, off, 8+4*len(v.TypeMask)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.ObjectsToKeep)
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.TypeMask)))
 	off += 8
-	s := v.TypeMask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.TypeMask)
 	return off, nil
 }
 
@@ -52849,11 +51084,7 @@ func (v *CBRecallAnyArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	if err = codec.Resize(d, &v.TypeMask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.CBRecallAnyArgs:TypeMask")
 	}
-	s := v.TypeMask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.TypeMask)
 	return off, nil
 }
 
@@ -54068,25 +52299,15 @@ func (v *CBNotifyDeviceIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 		if uint64(len(p.NotifyMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.NotifyMask)), math.MaxUint32, "nfs42.CBNotifyDeviceIDArgs:Changes[].NotifyMask", i))
 		}
-		if codec.Lacks(b, off, 4) {
+		if uint64(len(p.NotifyVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(p.NotifyMask)+4, uint64(len(p.NotifyVals)), math.MaxUint32, "nfs42.CBNotifyDeviceIDArgs:Changes[].NotifyVals", i))
+		}
+		if codec.Lacks(b, off, 8+4*len(p.NotifyMask)+xdr.Padded(len(p.NotifyVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NotifyMask)))
 		off += 4
-		s2 := p.NotifyMask
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
-		if uint64(len(p.NotifyVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.NotifyVals)), math.MaxUint32, "nfs42.CBNotifyDeviceIDArgs:Changes[].NotifyVals", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(p.NotifyVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p.NotifyMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NotifyVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, p.NotifyVals)
@@ -54120,11 +52341,7 @@ func (v *CBNotifyDeviceIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int,
 		if err = codec.Resize(d, &p.NotifyMask, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBNotifyDeviceIDArgs:Changes[].NotifyMask", i)
 		}
-		s2 := p.NotifyMask
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p.NotifyMask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBNotifyDeviceIDArgs:Changes[].NotifyVals", i)
 		}
@@ -54808,7 +53025,7 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.GetAttr.AttrRequest)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.GetAttr.FH))+8, uint64(len(v.GetAttr.AttrRequest)), math.MaxUint32, "nfs42.CBArgOp:GetAttr.AttrRequest"))
 		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(v.GetAttr.FH))) {
+		if codec.Lacks(b, off, 12+xdr.Padded(len(v.GetAttr.FH))+4*len(v.GetAttr.AttrRequest)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
@@ -54818,14 +53035,7 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		off = codec.PutOpaque(b, off, v.GetAttr.FH)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetAttr.AttrRequest)))
 		off += 4
-		s := v.GetAttr.AttrRequest
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.GetAttr.AttrRequest)
 	case CBOpRecall:
 		if len(v.Recall.FH) > 128 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Recall.FH)), 128, "nfs42.CBArgOp:Recall.FH"))
@@ -54915,31 +53125,21 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		off = codec.PutOpaque(b, off, v.Notify.FH)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Notify.Changes)))
 		off += 4
-		s2 := v.Notify.Changes
-		for i2 := range s2 {
-			p := &s2[i2]
+		s := v.Notify.Changes
+		for i := range s {
+			p := &s[i]
 			if uint64(len(p.NotifyMask)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.NotifyMask)), math.MaxUint32, "nfs42.CBArgOp:Notify.Changes[].NotifyMask", i2))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.NotifyMask)), math.MaxUint32, "nfs42.CBArgOp:Notify.Changes[].NotifyMask", i))
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(p.NotifyVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(p.NotifyMask)+4, uint64(len(p.NotifyVals)), math.MaxUint32, "nfs42.CBArgOp:Notify.Changes[].NotifyVals", i))
+			}
+			if codec.Lacks(b, off, 8+4*len(p.NotifyMask)+xdr.Padded(len(p.NotifyVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NotifyMask)))
 			off += 4
-			s3 := p.NotifyMask
-			for i3 := range s3 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-				off += 4
-			}
-			if uint64(len(p.NotifyVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.NotifyVals)), math.MaxUint32, "nfs42.CBArgOp:Notify.Changes[].NotifyVals", i2))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(p.NotifyVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, p.NotifyMask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NotifyVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, p.NotifyVals)
@@ -54966,7 +53166,7 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len(v.RecallAny.TypeMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.RecallAny.TypeMask)), math.MaxUint32, "nfs42.CBArgOp:RecallAny.TypeMask"))
 		}
-		if codec.Lacks(b, off, 12) {
+		if codec.Lacks(b, off, 12+4*len(v.RecallAny.TypeMask)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
@@ -54974,14 +53174,7 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[4:8], v.RecallAny.ObjectsToKeep)
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.RecallAny.TypeMask)))
 		off += 12
-		s4 := v.RecallAny.TypeMask
-		for i4 := range s4 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.RecallAny.TypeMask)
 	case CBOpRecallableObjAvail:
 		if v.RecallableObjAvail == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.CBArgOp:RecallableObjAvail"))
@@ -54989,7 +53182,7 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if uint64(len((*v.RecallableObjAvail).TypeMask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len((*v.RecallableObjAvail).TypeMask)), math.MaxUint32, "nfs42.CBArgOp:RecallableObjAvail.TypeMask"))
 		}
-		if codec.Lacks(b, off, 12) {
+		if codec.Lacks(b, off, 12+4*len((*v.RecallableObjAvail).TypeMask)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
@@ -54997,14 +53190,7 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[4:8], (*v.RecallableObjAvail).ObjectsToKeep)
 		binary.BigEndian.PutUint32(w[8:12], uint32(len((*v.RecallableObjAvail).TypeMask)))
 		off += 12
-		s5 := (*v.RecallableObjAvail).TypeMask
-		for i5 := range s5 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
-			off += 4
-		}
+		off = codec.PutWords(b, off, (*v.RecallableObjAvail).TypeMask)
 	case CBOpRecallSlot:
 		if v.RecallSlot == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.CBArgOp:RecallSlot"))
@@ -55035,11 +53221,11 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[32:36], codec.Word(v.Sequence.CacheThis))
 		binary.BigEndian.PutUint32(w[36:40], uint32(len(v.Sequence.ReferringCallLists)))
 		off += 40
-		s6 := v.Sequence.ReferringCallLists
-		for i6 := range s6 {
-			p2 := &s6[i6]
+		s2 := v.Sequence.ReferringCallLists
+		for i2 := range s2 {
+			p2 := &s2[i2]
 			if uint64(len(p2.ReferringCalls)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(p2.ReferringCalls)), math.MaxUint32, "nfs42.CBArgOp:Sequence.ReferringCallLists[].ReferringCalls", i6))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(p2.ReferringCalls)), math.MaxUint32, "nfs42.CBArgOp:Sequence.ReferringCallLists[].ReferringCalls", i2))
 			}
 			if codec.Lacks(b, off, 20) {
 				return v.failXDR(e, codec.Full())
@@ -55048,9 +53234,9 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[16]byte)(w[0:16]) = p2.SessionID
 			binary.BigEndian.PutUint32(w[16:20], uint32(len(p2.ReferringCalls)))
 			off += 20
-			s7 := p2.ReferringCalls
-			for i7 := range s7 {
-				p3 := &s7[i7]
+			s3 := p2.ReferringCalls
+			for i3 := range s3 {
+				p3 := &s3[i3]
 				if codec.Lacks(b, off, 8) {
 					return v.failXDR(e, codec.Full())
 				}
@@ -55109,31 +53295,21 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.NotifyDeviceID.Changes)))
 		off += 8
-		s8 := v.NotifyDeviceID.Changes
-		for i8 := range s8 {
-			p4 := &s8[i8]
+		s4 := v.NotifyDeviceID.Changes
+		for i4 := range s4 {
+			p4 := &s4[i4]
 			if uint64(len(p4.NotifyMask)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p4.NotifyMask)), math.MaxUint32, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i8))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p4.NotifyMask)), math.MaxUint32, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i4))
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(p4.NotifyVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(p4.NotifyMask)+4, uint64(len(p4.NotifyVals)), math.MaxUint32, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i4))
+			}
+			if codec.Lacks(b, off, 8+4*len(p4.NotifyMask)+xdr.Padded(len(p4.NotifyVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p4.NotifyMask)))
 			off += 4
-			s9 := p4.NotifyMask
-			for i9 := range s9 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s9[i9])
-				off += 4
-			}
-			if uint64(len(p4.NotifyVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p4.NotifyVals)), math.MaxUint32, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i8))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(p4.NotifyVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, p4.NotifyMask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p4.NotifyVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, p4.NotifyVals)
@@ -55168,9 +53344,9 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Offload.OffloadInfo.OK.CallbackID)))
 			off += 4
-			s10 := v.Offload.OffloadInfo.OK.CallbackID
-			for i10 := range s10 {
-				p5 := &s10[i10]
+			s5 := v.Offload.OffloadInfo.OK.CallbackID
+			for i5 := range s5 {
+				p5 := &s5[i5]
 				if codec.Lacks(b, off, 16) {
 					return v.failXDR(e, codec.Full())
 				}
@@ -55302,11 +53478,7 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.GetAttr.AttrRequest, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBArgOp:GetAttr.AttrRequest")
 		}
-		s := v.GetAttr.AttrRequest
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.GetAttr.AttrRequest)
 	case CBOpRecall:
 		if codec.Lacks(b, off, 24) {
 			return 0, codec.Short(b, off, 24, "nfs42.CBArgOp:Recall.StateID.SeqID")
@@ -55443,35 +53615,31 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.Notify.Changes, int(n6), 48, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBArgOp:Notify.Changes")
 		}
-		s2 := v.Notify.Changes
-		for i2 := range s2 {
-			p := &s2[i2]
+		s := v.Notify.Changes
+		for i := range s {
+			p := &s[i]
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.CBArgOp:Notify.Changes[].NotifyMask", i2)
+				return 0, codec.Short(b, off, 4, "nfs42.CBArgOp:Notify.Changes[].NotifyMask", i)
 			}
 			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n7)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs42.CBArgOp:Notify.Changes[].NotifyMask", i2)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs42.CBArgOp:Notify.Changes[].NotifyMask", i)
 			}
 			if err = codec.Resize(d, &p.NotifyMask, int(n7), 4, off); err != nil {
-				return 0, codec.In(err, "nfs42.CBArgOp:Notify.Changes[].NotifyMask", i2)
+				return 0, codec.In(err, "nfs42.CBArgOp:Notify.Changes[].NotifyMask", i)
 			}
-			s3 := p.NotifyMask
-			for i3 := range s3 {
-				s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, p.NotifyMask)
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.CBArgOp:Notify.Changes[].NotifyVals", i2)
+				return 0, codec.Short(b, off, 4, "nfs42.CBArgOp:Notify.Changes[].NotifyVals", i)
 			}
 			n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs42.CBArgOp:Notify.Changes[].NotifyVals", i2)
+				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs42.CBArgOp:Notify.Changes[].NotifyVals", i)
 			}
 			if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs42.CBArgOp:Notify.Changes[].NotifyVals", i2)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs42.CBArgOp:Notify.Changes[].NotifyVals", i)
 			}
 			p.NotifyVals = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 			off += xdr.Padded(int(n8))
@@ -55513,11 +53681,7 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.RecallAny.TypeMask, int(n10), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBArgOp:RecallAny.TypeMask")
 		}
-		s4 := v.RecallAny.TypeMask
-		for i4 := range s4 {
-			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.RecallAny.TypeMask)
 	case CBOpRecallableObjAvail:
 		if err = codec.Arm(d, &v.RecallableObjAvail, 32, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBArgOp:RecallableObjAvail")
@@ -55535,11 +53699,7 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &(*v.RecallableObjAvail).TypeMask, int(n11), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBArgOp:RecallableObjAvail.TypeMask")
 		}
-		s5 := (*v.RecallableObjAvail).TypeMask
-		for i5 := range s5 {
-			s5[i5] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, (*v.RecallableObjAvail).TypeMask)
 	case CBOpRecallSlot:
 		if err = codec.Arm(d, &v.RecallSlot, 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBArgOp:RecallSlot")
@@ -55574,25 +53734,25 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.Sequence.ReferringCallLists, int(n12), 40, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBArgOp:Sequence.ReferringCallLists")
 		}
-		s6 := v.Sequence.ReferringCallLists
-		for i6 := range s6 {
-			p2 := &s6[i6]
+		s2 := v.Sequence.ReferringCallLists
+		for i2 := range s2 {
+			p2 := &s2[i2]
 			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs42.CBArgOp:Sequence.ReferringCallLists[].SessionID", i6)
+				return 0, codec.Short(b, off, 20, "nfs42.CBArgOp:Sequence.ReferringCallLists[].SessionID", i2)
 			}
 			w := b[off : off+20 : off+20]
 			p2.SessionID = [16]byte(w[0:16])
 			n13 := binary.BigEndian.Uint32(w[16:20])
 			off += 20
 			if uint64(n13)*8 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n13), uint64(len(b)-off)/8, "nfs42.CBArgOp:Sequence.ReferringCallLists[].ReferringCalls", i6)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n13), uint64(len(b)-off)/8, "nfs42.CBArgOp:Sequence.ReferringCallLists[].ReferringCalls", i2)
 			}
 			if err = codec.Resize(d, &p2.ReferringCalls, int(n13), 8, off); err != nil {
-				return 0, codec.In(err, "nfs42.CBArgOp:Sequence.ReferringCallLists[].ReferringCalls", i6)
+				return 0, codec.In(err, "nfs42.CBArgOp:Sequence.ReferringCallLists[].ReferringCalls", i2)
 			}
-			s7 := p2.ReferringCalls
-			for i7 := range s7 {
-				p3 := &s7[i7]
+			s3 := p2.ReferringCalls
+			for i3 := range s3 {
+				p3 := &s3[i3]
 				w := b[off : off+8 : off+8]
 				p3.SequenceID = SequenceID(binary.BigEndian.Uint32(w[0:4]))
 				p3.SlotID = SlotID(binary.BigEndian.Uint32(w[4:8]))
@@ -55671,35 +53831,31 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Resize(d, &v.NotifyDeviceID.Changes, int(n16), 48, off); err != nil {
 			return 0, codec.In(err, "nfs42.CBArgOp:NotifyDeviceID.Changes")
 		}
-		s8 := v.NotifyDeviceID.Changes
-		for i8 := range s8 {
-			p4 := &s8[i8]
+		s4 := v.NotifyDeviceID.Changes
+		for i4 := range s4 {
+			p4 := &s4[i4]
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i8)
+				return 0, codec.Short(b, off, 4, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i4)
 			}
 			n17 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n17)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n17), uint64(len(b)-off)/4, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i8)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n17), uint64(len(b)-off)/4, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i4)
 			}
 			if err = codec.Resize(d, &p4.NotifyMask, int(n17), 4, off); err != nil {
-				return 0, codec.In(err, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i8)
+				return 0, codec.In(err, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i4)
 			}
-			s9 := p4.NotifyMask
-			for i9 := range s9 {
-				s9[i9] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, p4.NotifyMask)
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i8)
+				return 0, codec.Short(b, off, 4, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i4)
 			}
 			n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i8)
+				return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i4)
 			}
 			if !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i8)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs42.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i4)
 			}
 			p4.NotifyVals = codec.Bytes(d, b[off:off+int(n18):off+int(n18)])
 			off += xdr.Padded(int(n18))
@@ -55757,9 +53913,9 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.Offload.OffloadInfo.OK.CallbackID, int(n20), 16, off); err != nil {
 				return 0, codec.In(err, "nfs42.CBArgOp:Offload.OffloadInfo.OK.CallbackID")
 			}
-			s10 := v.Offload.OffloadInfo.OK.CallbackID
-			for i10 := range s10 {
-				p5 := &s10[i10]
+			s5 := v.Offload.OffloadInfo.OK.CallbackID
+			for i5 := range s5 {
+				p5 := &s5[i5]
 				w := b[off : off+16 : off+16]
 				p5.SeqID = binary.BigEndian.Uint32(w[0:4])
 				p5.Other = [12]byte(w[4:16])
@@ -55944,25 +54100,15 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.GetAttr.OK.ObjAttributes.AttrMask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.GetAttr.OK.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.CBResOp:GetAttr.OK.ObjAttributes.AttrMask"))
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(v.GetAttr.OK.ObjAttributes.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.GetAttr.OK.ObjAttributes.AttrMask)+4, uint64(len(v.GetAttr.OK.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.CBResOp:GetAttr.OK.ObjAttributes.AttrVals"))
+			}
+			if codec.Lacks(b, off, 8+4*len(v.GetAttr.OK.ObjAttributes.AttrMask)+xdr.Padded(len(v.GetAttr.OK.ObjAttributes.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetAttr.OK.ObjAttributes.AttrMask)))
 			off += 4
-			s := v.GetAttr.OK.ObjAttributes.AttrMask
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
-			if uint64(len(v.GetAttr.OK.ObjAttributes.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.GetAttr.OK.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.CBResOp:GetAttr.OK.ObjAttributes.AttrVals"))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.GetAttr.OK.ObjAttributes.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.GetAttr.OK.ObjAttributes.AttrMask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetAttr.OK.ObjAttributes.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.GetAttr.OK.ObjAttributes.AttrVals)
@@ -56219,11 +54365,7 @@ func (v *CBResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.GetAttr.OK.ObjAttributes.AttrMask, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.CBResOp:GetAttr.OK.ObjAttributes.AttrMask")
 			}
-			s := v.GetAttr.OK.ObjAttributes.AttrMask
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.GetAttr.OK.ObjAttributes.AttrMask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBResOp:GetAttr.OK.ObjAttributes.AttrVals")
 			}
@@ -56658,25 +54800,15 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				if uint64(len(p.GetAttr.OK.ObjAttributes.AttrMask)) > math.MaxUint32 {
 					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.GetAttr.OK.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42.CBCompoundRes:ResArray[].GetAttr.OK.ObjAttributes.AttrMask", i)
 				}
-				if codec.Lacks(b, off, 4) {
+				if uint64(len(p.GetAttr.OK.ObjAttributes.AttrVals)) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off+4*len(p.GetAttr.OK.ObjAttributes.AttrMask)+4, uint64(len(p.GetAttr.OK.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.CBCompoundRes:ResArray[].GetAttr.OK.ObjAttributes.AttrVals", i)
+				}
+				if codec.Lacks(b, off, 8+4*len(p.GetAttr.OK.ObjAttributes.AttrMask)+xdr.Padded(len(p.GetAttr.OK.ObjAttributes.AttrVals))) {
 					return 0, codec.Full()
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.GetAttr.OK.ObjAttributes.AttrMask)))
 				off += 4
-				s2 := p.GetAttr.OK.ObjAttributes.AttrMask
-				for i2 := range s2 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-					off += 4
-				}
-				if uint64(len(p.GetAttr.OK.ObjAttributes.AttrVals)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.GetAttr.OK.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42.CBCompoundRes:ResArray[].GetAttr.OK.ObjAttributes.AttrVals", i)
-				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(p.GetAttr.OK.ObjAttributes.AttrVals))) {
-					return 0, codec.Full()
-				}
+				off = codec.PutWords(b, off, p.GetAttr.OK.ObjAttributes.AttrMask)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.GetAttr.OK.ObjAttributes.AttrVals)))
 				off += 4
 				off = codec.PutOpaque(b, off, p.GetAttr.OK.ObjAttributes.AttrVals)
@@ -56952,11 +55084,7 @@ func (v *CBCompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 				if err = codec.Resize(d, &p.GetAttr.OK.ObjAttributes.AttrMask, int(n2), 4, off); err != nil {
 					return 0, codec.In(err, "nfs42.CBCompoundRes:ResArray[].GetAttr.OK.ObjAttributes.AttrMask", i)
 				}
-				s2 := p.GetAttr.OK.ObjAttributes.AttrMask
-				for i2 := range s2 {
-					s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, p.GetAttr.OK.ObjAttributes.AttrMask)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].GetAttr.OK.ObjAttributes.AttrVals", i)
 				}

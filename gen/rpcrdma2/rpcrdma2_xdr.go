@@ -1586,19 +1586,12 @@ func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(*v)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := *v
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, *v)
 	return off, nil
 }
 
@@ -1614,11 +1607,7 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.PropSubset:")
 	}
-	s := *v
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, *v)
 	return off, nil
 }
 

@@ -387,19 +387,12 @@ func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(*v)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := *v
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, *v)
 	return off, nil
 }
 
@@ -415,11 +408,7 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "xchar.Subset:")
 	}
-	s := *v
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, *v)
 	return off, nil
 }
 
@@ -666,19 +655,12 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.NoChange)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), math.MaxUint32, "xchar.Init:NoChange"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(v.NoChange)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NoChange)))
 	off += 4
-	s2 := v.NoChange
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.NoChange)
 	return off, nil
 }
 
@@ -724,11 +706,7 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.NoChange, int(n3), 4, off); err != nil {
 		return 0, codec.In(err, "xchar.Init:NoChange")
 	}
-	s2 := v.NoChange
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.NoChange)
 	return off, nil
 }
 
@@ -858,51 +836,24 @@ func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Done)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Done)), math.MaxUint32, "xchar.Resp:Done"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.Rejected)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Done)+4, uint64(len(v.Rejected)), math.MaxUint32, "xchar.Resp:Rejected"))
+	}
+	if uint64(len(v.Pending)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Done)+4*len(v.Rejected)+8, uint64(len(v.Pending)), math.MaxUint32, "xchar.Resp:Pending"))
+	}
+	if codec.Lacks(b, off, 12+4*len(v.Done)+4*len(v.Rejected)+4*len(v.Pending)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Done)))
 	off += 4
-	s := v.Done
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.Rejected)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Rejected)), math.MaxUint32, "xchar.Resp:Rejected"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Done)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Rejected)))
 	off += 4
-	s2 := v.Rejected
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
-	if uint64(len(v.Pending)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Pending)), math.MaxUint32, "xchar.Resp:Pending"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Rejected)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Pending)))
 	off += 4
-	s3 := v.Pending
-	for i3 := range s3 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.Pending)
 	return off, nil
 }
 
@@ -918,11 +869,7 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.Done, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "xchar.Resp:Done")
 	}
-	s := v.Done
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Done)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
@@ -934,11 +881,7 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.Rejected, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "xchar.Resp:Rejected")
 	}
-	s2 := v.Rejected
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Rejected)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Resp:Pending")
 	}
@@ -950,11 +893,7 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.Pending, int(n3), 4, off); err != nil {
 		return 0, codec.In(err, "xchar.Resp:Pending")
 	}
-	s3 := v.Pending
-	for i3 := range s3 {
-		s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Pending)
 	return off, nil
 }
 

@@ -72,7 +72,8 @@ func Table() []Row {
 		{Package: "runtime/xdr"},
 		{Package: "runtime/xdr/text", Imports: []string{"runtime/xdr/describe"}, Sequential: true},
 		{Package: "runtime/xdr/xdrslog", Imports: []string{"runtime/xdr"}},
-		{Package: "runtime/xdr/codec", Imports: []string{"runtime/xdr"}},
+		{Package: "runtime/xdr/internal/swap", Imports: []string{"internal/cpuid"}},
+		{Package: "runtime/xdr/codec", Imports: []string{"runtime/xdr", "runtime/xdr/internal/swap"}, Unsafe: []string{"numbers.go"}},
 		{Package: "runtime/xdr/describe"},
 		{Package: "runtime/xdr/xdrjson", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/describe", "internal/jsontext"}},
 		{Package: "runtime/xdr/codectest", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
@@ -101,6 +102,7 @@ func Table() []Row {
 		{Package: "rdmaio/providers/iwarp/internal/stranger", Imports: []string{"internal/witness", "internal/pcapng"}},
 		{Package: "rdmaio/providers/iwarp/internal/strangertest", Imports: []string{"rdmaio/providers/iwarp", "rdmaio/providers/iwarp/internal/stranger", "rdmaio/verbs", "internal/leak"}},
 		{Package: "rdmaio/providers/uverbs/...", Imports: []string{"rdmaio/verbs"}, Outside: []string{xsys}, Unsafe: []string{"*.go"}},
+		{Package: "rdmaio/providers/rdmatcp/crc", Imports: []string{"internal/cpuid"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}},
 
 		// The engine and its parts. Each imports the ones below. Only a version imports its
@@ -137,6 +139,7 @@ func Table() []Row {
 		{Package: "internal/archtest", Sequential: true},
 		{Package: "internal/corpus"},
 		{Package: "internal/fsx"},
+		{Package: "internal/cpuid"},
 		{Package: "internal/fuzzrun"},
 		{Package: "internal/cputime"},
 		{Package: "internal/golden"},

@@ -2214,7 +2214,7 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Gids) > 16 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.MachineName))+16, uint64(len(v.Gids)), 16, "oncrpc.AuthSysParms:Gids"))
 	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.MachineName))) {
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.MachineName))+4*len(v.Gids)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
@@ -2227,14 +2227,7 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[4:8], v.GID)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Gids)))
 	off += 12
-	s := v.Gids
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.Gids)
 	return off, nil
 }
 
@@ -2274,11 +2267,7 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.Gids, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "oncrpc.AuthSysParms:Gids")
 	}
-	s := v.Gids
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Gids)
 	return off, nil
 }
 

@@ -39,7 +39,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 31, "`rounds` to take the median of, at least 5")
 	flag.DurationVar(&o.slice, "slice", time.Millisecond, "`time` of one codec in one round")
 	flag.BoolVar(&short, "short", false, "9 rounds of 0.3 ms: quick and rough")
-	flag.StringVar(&messages, "message", "", "only these `messages`, of a,b,c4K,c1M,d,e,f,g,h,g,h")
+	flag.StringVar(&messages, "message", "", "only these `messages`, of a,b,c4K,c1M,d,e,f,g,h,n4,n8")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	if short {

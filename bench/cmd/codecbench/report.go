@@ -117,7 +117,7 @@ func (r *report) base(x *row, of string) *row {
 
 func (r *report) writeTable(out io.Writer) error {
 	fmt.Fprintf(out, "%s, interleaved\n", r.Head)
-	fmt.Fprintln(out, "ratios are to hand doing the same (checks and copying decodes: to hand's decode), of messages e to h to generated code; in targets, \"ours\" is generated code, or hand where none is registered")
+	fmt.Fprintln(out, "ratios are to hand doing the same (checks and copying decodes: to hand's decode), of the messages after d to generated code; in targets, \"ours\" is generated code, or hand where none is registered")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	message := ""
 	for i := range r.Rows {

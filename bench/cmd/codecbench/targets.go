@@ -38,6 +38,7 @@ const (
 
 // generatedTarget returns the target of a generated codec.
 func generatedTarget(message, op string) (target, bool) {
+	numbers := message == "n4" || message == "n8"
 	structured := message == "a" || message == "b" || message == "d"
 	switch {
 	case op == codec.OpEncode && structured:
@@ -46,6 +47,8 @@ func generatedTarget(message, op string) (target, bool) {
 		return target{1.25, false, ofHand}, true
 	case op == codec.OpDecode && structured:
 		return target{1.15, false, ofHand}, true
+	case numbers && (op == codec.OpEncode || op == codec.OpDecode):
+		return target{1.11, false, ofMove}, true
 	case op == codec.OpCopy && message == "c4K":
 		return target{1.10, false, ofMove}, true
 	case op == codec.OpCopy && message == "d":
@@ -65,7 +68,7 @@ func generatedTarget(message, op string) (target, bool) {
 // peerTarget returns the factor by which a peer should be slower than generated code: for the C
 // codec by message, if there is a target, and for every Go peer the same as for the best one.
 func peerTarget(name, message, op string) (target, bool) {
-	if message[0] == 'c' {
+	if message[0] == 'c' || message[0] == 'n' {
 		return target{}, false
 	}
 	if name == codec.TirpcName {

@@ -2555,19 +2555,12 @@ func (v *Bitmap4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Bitmap4:"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(*v)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := *v
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, *v)
 	return off, nil
 }
 
@@ -2583,11 +2576,7 @@ func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Bitmap4:")
 	}
-	s := *v
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, *v)
 	return off, nil
 }
 
@@ -6251,25 +6240,15 @@ func (v *Fattr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Attrmask)), math.MaxUint32, "nfs4.Fattr4:Attrmask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Attrmask)+4, uint64(len(v.AttrVals)), math.MaxUint32, "nfs4.Fattr4:AttrVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.Attrmask)+xdr.Padded(len(v.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrmask)))
 	off += 4
-	s := v.Attrmask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.AttrVals)), math.MaxUint32, "nfs4.Fattr4:AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Attrmask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.AttrVals)
@@ -6288,11 +6267,7 @@ func (v *Fattr4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.Attrmask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Fattr4:Attrmask")
 	}
-	s := v.Attrmask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Attrmask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4:AttrVals")
 	}
@@ -7666,7 +7641,10 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Createattrs.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Objname))+4, uint64(len(v.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Create4Args:Createattrs.Attrmask"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Objname))) {
+	if uint64(len(v.Createattrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Objname))+4*len(v.Createattrs.Attrmask)+8, uint64(len(v.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Create4Args:Createattrs.AttrVals"))
+	}
+	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Objname))+4*len(v.Createattrs.Attrmask)+xdr.Padded(len(v.Createattrs.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Objname)))
@@ -7674,20 +7652,7 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Objname)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Createattrs.Attrmask)))
 	off += 4
-	s := v.Createattrs.Attrmask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.Createattrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Create4Args:Createattrs.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Createattrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Createattrs.Attrmask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Createattrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.Createattrs.AttrVals)
@@ -7764,11 +7729,7 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.Createattrs.Attrmask, int(n3), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
-	s := v.Createattrs.Attrmask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Createattrs.Attrmask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Createattrs.AttrVals")
 	}
@@ -7825,7 +7786,7 @@ func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrset)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Create4Resok:Attrset"))
 	}
-	if codec.Lacks(b, off, 24) {
+	if codec.Lacks(b, off, 24+4*len(v.Attrset)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+24 : off+24]
@@ -7834,14 +7795,7 @@ func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint64(w[12:20], uint64(v.Cinfo.After))
 	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Attrset)))
 	off += 24
-	s := v.Attrset
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.Attrset)
 	return off, nil
 }
 
@@ -7865,11 +7819,7 @@ func (v *Create4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.Attrset, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Create4Resok:Attrset")
 	}
-	s := v.Attrset
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Attrset)
 	return off, nil
 }
 
@@ -7922,7 +7872,7 @@ func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Resok4.Attrset)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Resok4.Attrset)), math.MaxUint32, "nfs4.Create4Res:Resok4.Attrset"))
 		}
-		if codec.Lacks(b, off, 28) {
+		if codec.Lacks(b, off, 28+4*len(v.Resok4.Attrset)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+28 : off+28]
@@ -7932,14 +7882,7 @@ func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(w[16:24], uint64(v.Resok4.Cinfo.After))
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Resok4.Attrset)))
 		off += 28
-		s := v.Resok4.Attrset
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.Resok4.Attrset)
 	default:
 		if !v.Status.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Create4Res:Status"))
@@ -7988,11 +7931,7 @@ func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		if err = codec.Resize(d, &v.Resok4.Attrset, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.Create4Res:Resok4.Attrset")
 		}
-		s := v.Resok4.Attrset
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Resok4.Attrset)
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Create4Res:Status")
@@ -8266,19 +8205,12 @@ func (v *Getattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Getattr4Args:AttrRequest"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(v.AttrRequest)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrRequest)))
 	off += 4
-	s := v.AttrRequest
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -8294,11 +8226,7 @@ func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.AttrRequest, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Getattr4Args:AttrRequest")
 	}
-	s := v.AttrRequest
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -8340,25 +8268,15 @@ func (v *Getattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.Attrmask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ObjAttributes.Attrmask)+4, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.AttrVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.ObjAttributes.Attrmask)+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
-	s := v.ObjAttributes.Attrmask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ObjAttributes.Attrmask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.ObjAttributes.AttrVals)
@@ -8377,11 +8295,7 @@ func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	if err = codec.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
-	s := v.ObjAttributes.Attrmask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ObjAttributes.Attrmask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
@@ -8444,27 +8358,17 @@ func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Resok4.ObjAttributes.Attrmask)+8, uint64(len(v.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.Resok4.ObjAttributes.Attrmask)+xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4.ObjAttributes.Attrmask)))
 		off += 8
-		s := v.Resok4.ObjAttributes.Attrmask
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.Resok4.ObjAttributes.Attrmask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Resok4.ObjAttributes.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Resok4.ObjAttributes.AttrVals)
@@ -8508,11 +8412,7 @@ func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 		if err = codec.Resize(d, &v.Resok4.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
-		s := v.Resok4.ObjAttributes.Attrmask
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Resok4.ObjAttributes.Attrmask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
@@ -10236,25 +10136,15 @@ func (v *Nverify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.Attrmask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ObjAttributes.Attrmask)+4, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.AttrVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.ObjAttributes.Attrmask)+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
-	s := v.ObjAttributes.Attrmask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ObjAttributes.Attrmask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.ObjAttributes.AttrVals)
@@ -10273,11 +10163,7 @@ func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
-	s := v.ObjAttributes.Attrmask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ObjAttributes.Attrmask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
@@ -10483,27 +10369,17 @@ func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Createattrs.Attrmask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Createhow4:Createattrs.Attrmask"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.Createattrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Createattrs.Attrmask)+8, uint64(len(v.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Createhow4:Createattrs.AttrVals"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.Createattrs.Attrmask)+xdr.Padded(len(v.Createattrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Mode))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Createattrs.Attrmask)))
 		off += 8
-		s := v.Createattrs.Attrmask
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.Createattrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Createhow4:Createattrs.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Createattrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.Createattrs.Attrmask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Createattrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Createattrs.AttrVals)
@@ -10552,11 +10428,7 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		if err = codec.Resize(d, &v.Createattrs.Attrmask, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.Createhow4:Createattrs.Attrmask")
 		}
-		s := v.Createattrs.Attrmask
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Createattrs.Attrmask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Createattrs.AttrVals")
 		}
@@ -10736,27 +10608,17 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.How.Createattrs.Attrmask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Openflag4:How.Createattrs.Attrmask"))
 			}
-			if codec.Lacks(b, off, 8) {
+			if uint64(len(v.How.Createattrs.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.How.Createattrs.Attrmask)+8, uint64(len(v.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Openflag4:How.Createattrs.AttrVals"))
+			}
+			if codec.Lacks(b, off, 12+4*len(v.How.Createattrs.Attrmask)+xdr.Padded(len(v.How.Createattrs.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.How.Mode))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.How.Createattrs.Attrmask)))
 			off += 8
-			s := v.How.Createattrs.Attrmask
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
-			if uint64(len(v.How.Createattrs.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Openflag4:How.Createattrs.AttrVals"))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.How.Createattrs.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.How.Createattrs.Attrmask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.How.Createattrs.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.How.Createattrs.AttrVals)
@@ -10825,11 +10687,7 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 			if err = codec.Resize(d, &v.How.Createattrs.Attrmask, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs4.Openflag4:How.Createattrs.Attrmask")
 			}
-			s := v.How.Createattrs.Attrmask
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.How.Createattrs.Attrmask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.AttrVals")
 			}
@@ -11623,27 +11481,17 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.Openhow.How.Createattrs.Attrmask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Openhow.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask"))
 			}
-			if codec.Lacks(b, off, 8) {
+			if uint64(len(v.Openhow.How.Createattrs.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Openhow.How.Createattrs.Attrmask)+8, uint64(len(v.Openhow.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals"))
+			}
+			if codec.Lacks(b, off, 12+4*len(v.Openhow.How.Createattrs.Attrmask)+xdr.Padded(len(v.Openhow.How.Createattrs.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Openhow.How.Mode))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Openhow.How.Createattrs.Attrmask)))
 			off += 8
-			s := v.Openhow.How.Createattrs.Attrmask
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
-			if uint64(len(v.Openhow.How.Createattrs.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Openhow.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals"))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.Openhow.How.Createattrs.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.Openhow.How.Createattrs.Attrmask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Openhow.How.Createattrs.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.Openhow.How.Createattrs.AttrVals)
@@ -11789,11 +11637,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 			if err = codec.Resize(d, &v.Openhow.How.Createattrs.Attrmask, int(n2), 4, off); err != nil {
 				return 0, codec.In(err, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
-			s := v.Openhow.How.Createattrs.Attrmask
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.Openhow.How.Createattrs.Attrmask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
@@ -12441,7 +12285,7 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrset)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+40, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Open4Resok:Attrset"))
 	}
-	if codec.Lacks(b, off, 44) {
+	if codec.Lacks(b, off, 48+4*len(v.Attrset)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+44 : off+44]
@@ -12453,53 +12297,41 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[36:40], v.Rflags)
 	binary.BigEndian.PutUint32(w[40:44], uint32(len(v.Attrset)))
 	off += 44
-	s := v.Attrset
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.Attrset)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Delegation.DelegationType))
+	off += 4
 	switch v.Delegation.DelegationType {
 	case OpenDelegationType4None:
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Delegation.DelegationType))
-		off += 4
 	case OpenDelegationType4Read:
 		if uint64(len(v.Delegation.Read.Permissions.Who)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+36, uint64(len(v.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.Open4Resok:Delegation.Read.Permissions.Who"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.Open4Resok:Delegation.Read.Permissions.Who"))
 		}
-		if codec.Lacks(b, off, 40+xdr.Padded(len(v.Delegation.Read.Permissions.Who))) {
+		if codec.Lacks(b, off, 36+xdr.Padded(len(v.Delegation.Read.Permissions.Who))) {
 			return v.failXDR(e, codec.Full())
 		}
-		w := b[off : off+40 : off+40]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.DelegationType))
-		binary.BigEndian.PutUint32(w[4:8], v.Delegation.Read.Stateid.Seqid)
-		*(*[12]byte)(w[8:20]) = v.Delegation.Read.Stateid.Other
-		binary.BigEndian.PutUint32(w[20:24], codec.Word(v.Delegation.Read.Recall))
-		binary.BigEndian.PutUint32(w[24:28], uint32(v.Delegation.Read.Permissions.Type))
-		binary.BigEndian.PutUint32(w[28:32], uint32(v.Delegation.Read.Permissions.Flag))
-		binary.BigEndian.PutUint32(w[32:36], uint32(v.Delegation.Read.Permissions.AccessMask))
-		binary.BigEndian.PutUint32(w[36:40], uint32(len(v.Delegation.Read.Permissions.Who)))
-		off += 40
+		w := b[off : off+36 : off+36]
+		binary.BigEndian.PutUint32(w[0:4], v.Delegation.Read.Stateid.Seqid)
+		*(*[12]byte)(w[4:16]) = v.Delegation.Read.Stateid.Other
+		binary.BigEndian.PutUint32(w[16:20], codec.Word(v.Delegation.Read.Recall))
+		binary.BigEndian.PutUint32(w[20:24], uint32(v.Delegation.Read.Permissions.Type))
+		binary.BigEndian.PutUint32(w[24:28], uint32(v.Delegation.Read.Permissions.Flag))
+		binary.BigEndian.PutUint32(w[28:32], uint32(v.Delegation.Read.Permissions.AccessMask))
+		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Delegation.Read.Permissions.Who)))
+		off += 36
 		off = codec.PutOpaque(b, off, v.Delegation.Read.Permissions.Who)
 	case OpenDelegationType4Write:
 		if v.Delegation.Write == nil {
-			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Resok:Delegation.Write"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.Open4Resok:Delegation.Write"))
 		}
-		if codec.Lacks(b, off, 28) {
+		if codec.Lacks(b, off, 24) {
 			return v.failXDR(e, codec.Full())
 		}
-		w := b[off : off+28 : off+28]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.DelegationType))
-		binary.BigEndian.PutUint32(w[4:8], v.Delegation.Write.Stateid.Seqid)
-		*(*[12]byte)(w[8:20]) = v.Delegation.Write.Stateid.Other
-		binary.BigEndian.PutUint32(w[20:24], codec.Word(v.Delegation.Write.Recall))
-		binary.BigEndian.PutUint32(w[24:28], uint32(v.Delegation.Write.SpaceLimit.Limitby))
-		off += 28
+		w := b[off : off+24 : off+24]
+		binary.BigEndian.PutUint32(w[0:4], v.Delegation.Write.Stateid.Seqid)
+		*(*[12]byte)(w[4:16]) = v.Delegation.Write.Stateid.Other
+		binary.BigEndian.PutUint32(w[16:20], codec.Word(v.Delegation.Write.Recall))
+		binary.BigEndian.PutUint32(w[20:24], uint32(v.Delegation.Write.SpaceLimit.Limitby))
+		off += 24
 		switch v.Delegation.Write.SpaceLimit.Limitby {
 		case LimitBy4Size:
 			if codec.Lacks(b, off, 8) {
@@ -12536,9 +12368,9 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, v.Delegation.Write.Permissions.Who)
 	default:
 		if !v.Delegation.DelegationType.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType"))
 		}
-		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType"))
 	}
 	return off, nil
 }
@@ -12566,11 +12398,7 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	if err = codec.Resize(d, &v.Attrset, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Open4Resok:Attrset")
 	}
-	s := v.Attrset
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Attrset)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
@@ -12754,7 +12582,7 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Resok4.Attrset)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+44, uint64(len(v.Resok4.Attrset)), math.MaxUint32, "nfs4.Open4Res:Resok4.Attrset"))
 		}
-		if codec.Lacks(b, off, 48) {
+		if codec.Lacks(b, off, 52+4*len(v.Resok4.Attrset)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+48 : off+48]
@@ -12767,53 +12595,41 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[40:44], v.Resok4.Rflags)
 		binary.BigEndian.PutUint32(w[44:48], uint32(len(v.Resok4.Attrset)))
 		off += 48
-		s := v.Resok4.Attrset
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.Resok4.Attrset)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Resok4.Delegation.DelegationType))
+		off += 4
 		switch v.Resok4.Delegation.DelegationType {
 		case OpenDelegationType4None:
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Resok4.Delegation.DelegationType))
-			off += 4
 		case OpenDelegationType4Read:
 			if uint64(len(v.Resok4.Delegation.Read.Permissions.Who)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+36, uint64(len(v.Resok4.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.Resok4.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who"))
 			}
-			if codec.Lacks(b, off, 40+xdr.Padded(len(v.Resok4.Delegation.Read.Permissions.Who))) {
+			if codec.Lacks(b, off, 36+xdr.Padded(len(v.Resok4.Delegation.Read.Permissions.Who))) {
 				return v.failXDR(e, codec.Full())
 			}
-			w := b[off : off+40 : off+40]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.DelegationType))
-			binary.BigEndian.PutUint32(w[4:8], v.Resok4.Delegation.Read.Stateid.Seqid)
-			*(*[12]byte)(w[8:20]) = v.Resok4.Delegation.Read.Stateid.Other
-			binary.BigEndian.PutUint32(w[20:24], codec.Word(v.Resok4.Delegation.Read.Recall))
-			binary.BigEndian.PutUint32(w[24:28], uint32(v.Resok4.Delegation.Read.Permissions.Type))
-			binary.BigEndian.PutUint32(w[28:32], uint32(v.Resok4.Delegation.Read.Permissions.Flag))
-			binary.BigEndian.PutUint32(w[32:36], uint32(v.Resok4.Delegation.Read.Permissions.AccessMask))
-			binary.BigEndian.PutUint32(w[36:40], uint32(len(v.Resok4.Delegation.Read.Permissions.Who)))
-			off += 40
+			w := b[off : off+36 : off+36]
+			binary.BigEndian.PutUint32(w[0:4], v.Resok4.Delegation.Read.Stateid.Seqid)
+			*(*[12]byte)(w[4:16]) = v.Resok4.Delegation.Read.Stateid.Other
+			binary.BigEndian.PutUint32(w[16:20], codec.Word(v.Resok4.Delegation.Read.Recall))
+			binary.BigEndian.PutUint32(w[20:24], uint32(v.Resok4.Delegation.Read.Permissions.Type))
+			binary.BigEndian.PutUint32(w[24:28], uint32(v.Resok4.Delegation.Read.Permissions.Flag))
+			binary.BigEndian.PutUint32(w[28:32], uint32(v.Resok4.Delegation.Read.Permissions.AccessMask))
+			binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Resok4.Delegation.Read.Permissions.Who)))
+			off += 36
 			off = codec.PutOpaque(b, off, v.Resok4.Delegation.Read.Permissions.Who)
 		case OpenDelegationType4Write:
 			if v.Resok4.Delegation.Write == nil {
-				return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Res:Resok4.Delegation.Write"))
+				return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.Open4Res:Resok4.Delegation.Write"))
 			}
-			if codec.Lacks(b, off, 28) {
+			if codec.Lacks(b, off, 24) {
 				return v.failXDR(e, codec.Full())
 			}
-			w := b[off : off+28 : off+28]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.DelegationType))
-			binary.BigEndian.PutUint32(w[4:8], v.Resok4.Delegation.Write.Stateid.Seqid)
-			*(*[12]byte)(w[8:20]) = v.Resok4.Delegation.Write.Stateid.Other
-			binary.BigEndian.PutUint32(w[20:24], codec.Word(v.Resok4.Delegation.Write.Recall))
-			binary.BigEndian.PutUint32(w[24:28], uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby))
-			off += 28
+			w := b[off : off+24 : off+24]
+			binary.BigEndian.PutUint32(w[0:4], v.Resok4.Delegation.Write.Stateid.Seqid)
+			*(*[12]byte)(w[4:16]) = v.Resok4.Delegation.Write.Stateid.Other
+			binary.BigEndian.PutUint32(w[16:20], codec.Word(v.Resok4.Delegation.Write.Recall))
+			binary.BigEndian.PutUint32(w[20:24], uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby))
+			off += 24
 			switch v.Resok4.Delegation.Write.SpaceLimit.Limitby {
 			case LimitBy4Size:
 				if codec.Lacks(b, off, 8) {
@@ -12850,9 +12666,9 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off = codec.PutOpaque(b, off, v.Resok4.Delegation.Write.Permissions.Who)
 		default:
 			if !v.Resok4.Delegation.DelegationType.Valid() {
-				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType"))
+				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType"))
 			}
-			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType"))
+			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType"))
 		}
 	default:
 		if !v.Status.Valid() {
@@ -12910,11 +12726,7 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		if err = codec.Resize(d, &v.Resok4.Attrset, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.Open4Res:Resok4.Attrset")
 		}
-		s := v.Resok4.Attrset
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Resok4.Attrset)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
@@ -14095,7 +13907,7 @@ func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Readdir4Args:AttrRequest"))
 	}
-	if codec.Lacks(b, off, 28) {
+	if codec.Lacks(b, off, 28+4*len(v.AttrRequest)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+28 : off+28]
@@ -14105,14 +13917,7 @@ func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.Maxcount))
 	binary.BigEndian.PutUint32(w[24:28], uint32(len(v.AttrRequest)))
 	off += 28
-	s := v.AttrRequest
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -14133,11 +13938,7 @@ func (v *Readdir4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.AttrRequest, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Readdir4Args:AttrRequest")
 	}
-	s := v.AttrRequest
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -14188,7 +13989,10 @@ func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrs.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+12, uint64(len(v.Attrs.Attrmask)), math.MaxUint32, "nfs4.Entry4:Attrs.Attrmask"))
 	}
-	if codec.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
+	if uint64(len(v.Attrs.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+4*len(v.Attrs.Attrmask)+16, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs4.Entry4:Attrs.AttrVals"))
+	}
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.Name))+4*len(v.Attrs.Attrmask)+xdr.Padded(len(v.Attrs.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+12 : off+12]
@@ -14198,20 +14002,7 @@ func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Name)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrs.Attrmask)))
 	off += 4
-	s := v.Attrs.Attrmask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.Attrs.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs4.Entry4:Attrs.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Attrs.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Attrs.Attrmask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrs.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.Attrs.AttrVals)
@@ -14245,11 +14036,7 @@ func (v *Entry4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.Attrs.Attrmask, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Entry4:Attrs.Attrmask")
 	}
-	s := v.Attrs.Attrmask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Attrs.Attrmask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Entry4:Attrs.AttrVals")
 	}
@@ -14318,7 +14105,10 @@ func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i))
 		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
+		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+4*len(p.Attrs.Attrmask)+20, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i))
+		}
+		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))+4*len(p.Attrs.Attrmask)+xdr.Padded(len(p.Attrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
@@ -14329,20 +14119,7 @@ func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, p.Name)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.Attrmask)))
 		off += 4
-		s2 := p.Attrs.Attrmask
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
-		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p.Attrs.Attrmask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, p.Attrs.AttrVals)
@@ -14397,11 +14174,7 @@ func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		if err = codec.Resize(d, &p.Attrs.Attrmask, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
 		}
-		s := p.Attrs.Attrmask
-		for i2 := range s {
-			s[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p.Attrs.Attrmask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
 		}
@@ -14494,7 +14267,10 @@ func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i))
 		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
+		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+4*len(p.Attrs.Attrmask)+20, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i))
+		}
+		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))+4*len(p.Attrs.Attrmask)+xdr.Padded(len(p.Attrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
@@ -14505,20 +14281,7 @@ func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, p.Name)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.Attrmask)))
 		off += 4
-		s2 := p.Attrs.Attrmask
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
-		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, p.Attrs.Attrmask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, p.Attrs.AttrVals)
@@ -14575,11 +14338,7 @@ func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		if err = codec.Resize(d, &p.Attrs.Attrmask, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
-		s := p.Attrs.Attrmask
-		for i2 := range s {
-			s[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, p.Attrs.Attrmask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
@@ -14681,7 +14440,10 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i))
 			}
-			if codec.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
+			if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+4*len(p.Attrs.Attrmask)+20, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i))
+			}
+			if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))+4*len(p.Attrs.Attrmask)+xdr.Padded(len(p.Attrs.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
@@ -14692,20 +14454,7 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off = codec.PutOpaque(b, off, p.Name)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.Attrmask)))
 			off += 4
-			s2 := p.Attrs.Attrmask
-			for i2 := range s2 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-				off += 4
-			}
-			if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, p.Attrs.Attrmask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, p.Attrs.AttrVals)
@@ -14787,11 +14536,7 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 			if err = codec.Resize(d, &p.Attrs.Attrmask, int(n2), 4, off); err != nil {
 				return 0, codec.In(err, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
-			s := p.Attrs.Attrmask
-			for i2 := range s {
-				s[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, p.Attrs.Attrmask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
@@ -16441,7 +16186,10 @@ func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.Attrmask"))
 	}
-	if codec.Lacks(b, off, 20) {
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ObjAttributes.Attrmask)+20, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.AttrVals"))
+	}
+	if codec.Lacks(b, off, 24+4*len(v.ObjAttributes.Attrmask)+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+20 : off+20]
@@ -16449,20 +16197,7 @@ func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	binary.BigEndian.PutUint32(w[16:20], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 20
-	s := v.ObjAttributes.Attrmask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ObjAttributes.Attrmask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.ObjAttributes.AttrVals)
@@ -16484,11 +16219,7 @@ func (v *Setattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	if err = codec.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
 	}
-	s := v.ObjAttributes.Attrmask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ObjAttributes.Attrmask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
@@ -16547,21 +16278,14 @@ func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrsset)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Attrsset)), math.MaxUint32, "nfs4.Setattr4Res:Attrsset"))
 	}
-	if codec.Lacks(b, off, 8) {
+	if codec.Lacks(b, off, 8+4*len(v.Attrsset)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Attrsset)))
 	off += 8
-	s := v.Attrsset
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.Attrsset)
 	return off, nil
 }
 
@@ -16583,11 +16307,7 @@ func (v *Setattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.Attrsset, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Setattr4Res:Attrsset")
 	}
-	s := v.Attrsset
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Attrsset)
 	return off, nil
 }
 
@@ -17064,25 +16784,15 @@ func (v *Verify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.Attrmask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ObjAttributes.Attrmask)+4, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.AttrVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.ObjAttributes.Attrmask)+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
-	s := v.ObjAttributes.Attrmask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ObjAttributes.Attrmask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.ObjAttributes.AttrVals)
@@ -17101,11 +16811,7 @@ func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	if err = codec.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
-	s := v.ObjAttributes.Attrmask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ObjAttributes.Attrmask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
@@ -18042,7 +17748,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Opcreate.Createattrs.Attrmask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcreate.Objname))+4, uint64(len(v.Opcreate.Createattrs.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask"))
 		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Opcreate.Objname))) {
+		if uint64(len(v.Opcreate.Createattrs.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcreate.Objname))+4*len(v.Opcreate.Createattrs.Attrmask)+8, uint64(len(v.Opcreate.Createattrs.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals"))
+		}
+		if codec.Lacks(b, off, 12+xdr.Padded(len(v.Opcreate.Objname))+4*len(v.Opcreate.Createattrs.Attrmask)+xdr.Padded(len(v.Opcreate.Createattrs.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcreate.Objname)))
@@ -18050,20 +17759,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, v.Opcreate.Objname)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcreate.Createattrs.Attrmask)))
 		off += 4
-		s := v.Opcreate.Createattrs.Attrmask
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.Opcreate.Createattrs.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Createattrs.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Opcreate.Createattrs.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.Opcreate.Createattrs.Attrmask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcreate.Createattrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Opcreate.Createattrs.AttrVals)
@@ -18088,21 +17784,14 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Opgetattr.AttrRequest)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Opgetattr.AttrRequest)), math.MaxUint32, "nfs4.NFSArgop4:Opgetattr.AttrRequest"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if codec.Lacks(b, off, 8+4*len(v.Opgetattr.AttrRequest)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opgetattr.AttrRequest)))
 		off += 8
-		s2 := v.Opgetattr.AttrRequest
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.Opgetattr.AttrRequest)
 	case NFSOpnum4Getfh:
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
@@ -18234,27 +17923,17 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Opnverify.ObjAttributes.Attrmask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Opnverify.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.Opnverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Opnverify.ObjAttributes.Attrmask)+8, uint64(len(v.Opnverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.Opnverify.ObjAttributes.Attrmask)+xdr.Padded(len(v.Opnverify.ObjAttributes.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opnverify.ObjAttributes.Attrmask)))
 		off += 8
-		s3 := v.Opnverify.ObjAttributes.Attrmask
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(v.Opnverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opnverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Opnverify.ObjAttributes.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.Opnverify.ObjAttributes.Attrmask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opnverify.ObjAttributes.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Opnverify.ObjAttributes.AttrVals)
@@ -18286,27 +17965,17 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				if uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)) > math.MaxUint32 {
 					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask"))
 				}
-				if codec.Lacks(b, off, 8) {
+				if uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)) > math.MaxUint32 {
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Opopen.Openhow.How.Createattrs.Attrmask)+8, uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals"))
+				}
+				if codec.Lacks(b, off, 12+4*len(v.Opopen.Openhow.How.Createattrs.Attrmask)+xdr.Padded(len(v.Opopen.Openhow.How.Createattrs.AttrVals))) {
 					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Openhow.How.Mode))
 				binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opopen.Openhow.How.Createattrs.Attrmask)))
 				off += 8
-				s4 := v.Opopen.Openhow.How.Createattrs.Attrmask
-				for i4 := range s4 {
-					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-					off += 4
-				}
-				if uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals"))
-				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(v.Opopen.Openhow.How.Createattrs.AttrVals))) {
-					return v.failXDR(e, codec.Full())
-				}
+				off = codec.PutWords(b, off, v.Opopen.Openhow.How.Createattrs.Attrmask)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opopen.Openhow.How.Createattrs.AttrVals)))
 				off += 4
 				off = codec.PutOpaque(b, off, v.Opopen.Openhow.How.Createattrs.AttrVals)
@@ -18469,7 +18138,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Opreaddir.AttrRequest)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+28, uint64(len(v.Opreaddir.AttrRequest)), math.MaxUint32, "nfs4.NFSArgop4:Opreaddir.AttrRequest"))
 		}
-		if codec.Lacks(b, off, 32) {
+		if codec.Lacks(b, off, 32+4*len(v.Opreaddir.AttrRequest)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+32 : off+32]
@@ -18480,14 +18149,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[24:28], uint32(v.Opreaddir.Maxcount))
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Opreaddir.AttrRequest)))
 		off += 32
-		s5 := v.Opreaddir.AttrRequest
-		for i5 := range s5 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.Opreaddir.AttrRequest)
 	case NFSOpnum4Readlink:
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
@@ -18572,7 +18234,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Opsetattr.ObjAttributes.Attrmask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Opsetattr.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask"))
 		}
-		if codec.Lacks(b, off, 24) {
+		if uint64(len(v.Opsetattr.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Opsetattr.ObjAttributes.Attrmask)+24, uint64(len(v.Opsetattr.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals"))
+		}
+		if codec.Lacks(b, off, 28+4*len(v.Opsetattr.ObjAttributes.Attrmask)+xdr.Padded(len(v.Opsetattr.ObjAttributes.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+24 : off+24]
@@ -18581,20 +18246,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		*(*[12]byte)(w[8:20]) = v.Opsetattr.Stateid.Other
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Opsetattr.ObjAttributes.Attrmask)))
 		off += 24
-		s6 := v.Opsetattr.ObjAttributes.Attrmask
-		for i6 := range s6 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s6[i6])
-			off += 4
-		}
-		if uint64(len(v.Opsetattr.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opsetattr.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Opsetattr.ObjAttributes.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.Opsetattr.ObjAttributes.Attrmask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetattr.ObjAttributes.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Opsetattr.ObjAttributes.AttrVals)
@@ -18649,27 +18301,17 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Opverify.ObjAttributes.Attrmask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Opverify.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.Opverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Opverify.ObjAttributes.Attrmask)+8, uint64(len(v.Opverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.Opverify.ObjAttributes.Attrmask)+xdr.Padded(len(v.Opverify.ObjAttributes.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opverify.ObjAttributes.Attrmask)))
 		off += 8
-		s7 := v.Opverify.ObjAttributes.Attrmask
-		for i7 := range s7 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s7[i7])
-			off += 4
-		}
-		if uint64(len(v.Opverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Opverify.ObjAttributes.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.Opverify.ObjAttributes.Attrmask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opverify.ObjAttributes.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Opverify.ObjAttributes.AttrVals)
@@ -18944,11 +18586,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &v.Opcreate.Createattrs.Attrmask, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
 		}
-		s := v.Opcreate.Createattrs.Attrmask
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Opcreate.Createattrs.Attrmask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
 		}
@@ -18988,11 +18626,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &v.Opgetattr.AttrRequest, int(n5), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
 		}
-		s2 := v.Opgetattr.AttrRequest
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Opgetattr.AttrRequest)
 	case NFSOpnum4Getfh:
 	case NFSOpnum4Link:
 		if codec.Lacks(b, off, 4) {
@@ -19157,11 +18791,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &v.Opnverify.ObjAttributes.Attrmask, int(n10), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
 		}
-		s3 := v.Opnverify.ObjAttributes.Attrmask
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Opnverify.ObjAttributes.Attrmask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
 		}
@@ -19242,11 +18872,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 				if err = codec.Resize(d, &v.Opopen.Openhow.How.Createattrs.Attrmask, int(n13), 4, off); err != nil {
 					return 0, codec.In(err, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
 				}
-				s4 := v.Opopen.Openhow.How.Createattrs.Attrmask
-				for i4 := range s4 {
-					s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.Opopen.Openhow.How.Createattrs.Attrmask)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
 				}
@@ -19448,11 +19074,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &v.Opreaddir.AttrRequest, int(n19), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.NFSArgop4:Opreaddir.AttrRequest")
 		}
-		s5 := v.Opreaddir.AttrRequest
-		for i5 := range s5 {
-			s5[i5] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Opreaddir.AttrRequest)
 	case NFSOpnum4Readlink:
 	case NFSOpnum4Remove:
 		if err = codec.Arm(d, &v.Opremove, 24, off); err != nil {
@@ -19544,11 +19166,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &v.Opsetattr.ObjAttributes.Attrmask, int(n24), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask")
 		}
-		s6 := v.Opsetattr.ObjAttributes.Attrmask
-		for i6 := range s6 {
-			s6[i6] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Opsetattr.ObjAttributes.Attrmask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
 		}
@@ -19643,11 +19261,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &v.Opverify.ObjAttributes.Attrmask, int(n29), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
 		}
-		s7 := v.Opverify.ObjAttributes.Attrmask
-		for i7 := range s7 {
-			s7[i7] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Opverify.ObjAttributes.Attrmask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
 		}
@@ -20218,7 +19832,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.Opcreate.Resok4.Attrset)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Opcreate.Resok4.Attrset)), math.MaxUint32, "nfs4.NFSResop4:Opcreate.Resok4.Attrset"))
 			}
-			if codec.Lacks(b, off, 24) {
+			if codec.Lacks(b, off, 24+4*len(v.Opcreate.Resok4.Attrset)) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+24 : off+24]
@@ -20227,14 +19841,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint64(w[12:20], uint64(v.Opcreate.Resok4.Cinfo.After))
 			binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Opcreate.Resok4.Attrset)))
 			off += 24
-			s := v.Opcreate.Resok4.Attrset
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.Opcreate.Resok4.Attrset)
 		default:
 			if !v.Opcreate.Status.Valid() {
 				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcreate.Status)), 0, "nfs4.NFSResop4:Opcreate.Status"))
@@ -20278,25 +19885,15 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask"))
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)+4, uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals"))
+			}
+			if codec.Lacks(b, off, 8+4*len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)+xdr.Padded(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)))
 			off += 4
-			s2 := v.Opgetattr.Resok4.ObjAttributes.Attrmask
-			for i2 := range s2 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-				off += 4
-			}
-			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals"))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.Opgetattr.Resok4.ObjAttributes.Attrmask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.Opgetattr.Resok4.ObjAttributes.AttrVals)
@@ -20520,7 +20117,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.Opopen.Resok4.Attrset)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+40, uint64(len(v.Opopen.Resok4.Attrset)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Attrset"))
 			}
-			if codec.Lacks(b, off, 44) {
+			if codec.Lacks(b, off, 48+4*len(v.Opopen.Resok4.Attrset)) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+44 : off+44]
@@ -20532,53 +20129,41 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[36:40], v.Opopen.Resok4.Rflags)
 			binary.BigEndian.PutUint32(w[40:44], uint32(len(v.Opopen.Resok4.Attrset)))
 			off += 44
-			s3 := v.Opopen.Resok4.Attrset
-			for i3 := range s3 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.Opopen.Resok4.Attrset)
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
+			off += 4
 			switch v.Opopen.Resok4.Delegation.DelegationType {
 			case OpenDelegationType4None:
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
-				off += 4
 			case OpenDelegationType4Read:
 				if uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+36, uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who"))
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who"))
 				}
-				if codec.Lacks(b, off, 40+xdr.Padded(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who))) {
+				if codec.Lacks(b, off, 36+xdr.Padded(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who))) {
 					return v.failXDR(e, codec.Full())
 				}
-				w := b[off : off+40 : off+40]
-				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
-				binary.BigEndian.PutUint32(w[4:8], v.Opopen.Resok4.Delegation.Read.Stateid.Seqid)
-				*(*[12]byte)(w[8:20]) = v.Opopen.Resok4.Delegation.Read.Stateid.Other
-				binary.BigEndian.PutUint32(w[20:24], codec.Word(v.Opopen.Resok4.Delegation.Read.Recall))
-				binary.BigEndian.PutUint32(w[24:28], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.Type))
-				binary.BigEndian.PutUint32(w[28:32], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.Flag))
-				binary.BigEndian.PutUint32(w[32:36], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.AccessMask))
-				binary.BigEndian.PutUint32(w[36:40], uint32(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)))
-				off += 40
+				w := b[off : off+36 : off+36]
+				binary.BigEndian.PutUint32(w[0:4], v.Opopen.Resok4.Delegation.Read.Stateid.Seqid)
+				*(*[12]byte)(w[4:16]) = v.Opopen.Resok4.Delegation.Read.Stateid.Other
+				binary.BigEndian.PutUint32(w[16:20], codec.Word(v.Opopen.Resok4.Delegation.Read.Recall))
+				binary.BigEndian.PutUint32(w[20:24], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.Type))
+				binary.BigEndian.PutUint32(w[24:28], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.Flag))
+				binary.BigEndian.PutUint32(w[28:32], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.AccessMask))
+				binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)))
+				off += 36
 				off = codec.PutOpaque(b, off, v.Opopen.Resok4.Delegation.Read.Permissions.Who)
 			case OpenDelegationType4Write:
 				if v.Opopen.Resok4.Delegation.Write == nil {
-					return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write"))
+					return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write"))
 				}
-				if codec.Lacks(b, off, 28) {
+				if codec.Lacks(b, off, 24) {
 					return v.failXDR(e, codec.Full())
 				}
-				w := b[off : off+28 : off+28]
-				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
-				binary.BigEndian.PutUint32(w[4:8], v.Opopen.Resok4.Delegation.Write.Stateid.Seqid)
-				*(*[12]byte)(w[8:20]) = v.Opopen.Resok4.Delegation.Write.Stateid.Other
-				binary.BigEndian.PutUint32(w[20:24], codec.Word(v.Opopen.Resok4.Delegation.Write.Recall))
-				binary.BigEndian.PutUint32(w[24:28], uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby))
-				off += 28
+				w := b[off : off+24 : off+24]
+				binary.BigEndian.PutUint32(w[0:4], v.Opopen.Resok4.Delegation.Write.Stateid.Seqid)
+				*(*[12]byte)(w[4:16]) = v.Opopen.Resok4.Delegation.Write.Stateid.Other
+				binary.BigEndian.PutUint32(w[16:20], codec.Word(v.Opopen.Resok4.Delegation.Write.Recall))
+				binary.BigEndian.PutUint32(w[20:24], uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby))
+				off += 24
 				switch v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
 				case LimitBy4Size:
 					if codec.Lacks(b, off, 8) {
@@ -20615,9 +20200,9 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off = codec.PutOpaque(b, off, v.Opopen.Resok4.Delegation.Write.Permissions.Who)
 			default:
 				if !v.Opopen.Resok4.Delegation.DelegationType.Valid() {
-					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType"))
+					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType"))
 				}
-				return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType"))
+				return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType"))
 			}
 		default:
 			if !v.Opopen.Status.Valid() {
@@ -20777,16 +20362,19 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			}
 			*(*[8]byte)(b[off : off+8 : off+8]) = v.Opreaddir.Resok4.Cookieverf
 			off += 8
-			s4 := v.Opreaddir.Resok4.Reply.Entries
-			for i4 := range s4 {
-				p := &s4[i4]
+			s := v.Opreaddir.Resok4.Reply.Entries
+			for i := range s {
+				p := &s[i]
 				if uint64(len(p.Name)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i4))
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i))
 				}
 				if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4))
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i))
 				}
-				if codec.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
+				if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+4*len(p.Attrs.Attrmask)+20, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i))
+				}
+				if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))+4*len(p.Attrs.Attrmask)+xdr.Padded(len(p.Attrs.AttrVals))) {
 					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
@@ -20797,20 +20385,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off = codec.PutOpaque(b, off, p.Name)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.Attrmask)))
 				off += 4
-				s5 := p.Attrs.Attrmask
-				for i5 := range s5 {
-					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
-					off += 4
-				}
-				if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i4))
-				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-					return v.failXDR(e, codec.Full())
-				}
+				off = codec.PutWords(b, off, p.Attrs.Attrmask)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 				off += 4
 				off = codec.PutOpaque(b, off, p.Attrs.AttrVals)
@@ -20972,16 +20547,16 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsecinfo.Resok4)))
 			off += 4
-			s6 := v.Opsecinfo.Resok4
-			for i6 := range s6 {
-				p2 := &s6[i6]
+			s2 := v.Opsecinfo.Resok4
+			for i2 := range s2 {
+				p2 := &s2[i2]
 				switch p2.Flavor {
 				case RpcsecGSS:
 					if uint64(len(p2.FlavorInfo.Oid)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.FlavorInfo.Oid)), math.MaxUint32, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6))
+						return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.FlavorInfo.Oid)), math.MaxUint32, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2))
 					}
 					if !p2.FlavorInfo.Service.Valid() {
-						return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+xdr.Padded(len(p2.FlavorInfo.Oid))+12, uint64(uint32(p2.FlavorInfo.Service)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i6))
+						return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+xdr.Padded(len(p2.FlavorInfo.Oid))+12, uint64(uint32(p2.FlavorInfo.Service)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i2))
 					}
 					if codec.Lacks(b, off, 16+xdr.Padded(len(p2.FlavorInfo.Oid))) {
 						return v.failXDR(e, codec.Full())
@@ -21018,7 +20593,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Opsetattr.Attrsset)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Opsetattr.Attrsset)), math.MaxUint32, "nfs4.NFSResop4:Opsetattr.Attrsset"))
 		}
-		if codec.Lacks(b, off, 12) {
+		if codec.Lacks(b, off, 12+4*len(v.Opsetattr.Attrsset)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
@@ -21026,14 +20601,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opsetattr.Status))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Opsetattr.Attrsset)))
 		off += 12
-		s7 := v.Opsetattr.Attrsset
-		for i7 := range s7 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s7[i7])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.Opsetattr.Attrsset)
 	case NFSOpnum4Setclientid:
 		if v.Opsetclientid == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsetclientid"))
@@ -21436,11 +21004,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 			if err = codec.Resize(d, &v.Opcreate.Resok4.Attrset, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs4.NFSResop4:Opcreate.Resok4.Attrset")
 			}
-			s := v.Opcreate.Resok4.Attrset
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.Opcreate.Resok4.Attrset)
 		default:
 			if !kind5.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSResop4:Opcreate.Status")
@@ -21496,11 +21060,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 			if err = codec.Resize(d, &v.Opgetattr.Resok4.ObjAttributes.Attrmask, int(n2), 4, off); err != nil {
 				return 0, codec.In(err, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
 			}
-			s2 := v.Opgetattr.Resok4.ObjAttributes.Attrmask
-			for i2 := range s2 {
-				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.Opgetattr.Resok4.ObjAttributes.Attrmask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
 			}
@@ -21818,11 +21378,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 			if err = codec.Resize(d, &v.Opopen.Resok4.Attrset, int(n7), 4, off); err != nil {
 				return 0, codec.In(err, "nfs4.NFSResop4:Opopen.Resok4.Attrset")
 			}
-			s3 := v.Opopen.Resok4.Attrset
-			for i3 := range s3 {
-				s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.Opopen.Resok4.Attrset)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
 			}
@@ -22125,55 +21681,51 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 			v.Opreaddir.Resok4.Cookieverf = [8]byte(w[0:8])
 			more := binary.BigEndian.Uint32(w[8:12])
 			off += 12
-			list, i4 := v.Opreaddir.Resok4.Reply.Entries[:cap(v.Opreaddir.Resok4.Reply.Entries)], 0
+			list, i := v.Opreaddir.Resok4.Reply.Entries[:cap(v.Opreaddir.Resok4.Reply.Entries)], 0
 			for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
-				if i4 == len(list) {
+				if i == len(list) {
 					if list, err = codec.Extend(d, &v.Opreaddir.Resok4.Reply.Entries, 80, off); err != nil {
 						return 0, codec.In(err, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries")
 					}
 				}
-				p := &list[i4]
+				p := &list[i]
 				if codec.Lacks(b, off, 12) {
-					return 0, codec.Short(b, off, 12, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Cookie", i4)
+					return 0, codec.Short(b, off, 12, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Cookie", i)
 				}
 				w := b[off : off+12 : off+12]
 				p.Cookie = NFSCookie4(binary.BigEndian.Uint64(w[0:8]))
 				n11 := binary.BigEndian.Uint32(w[8:12])
 				off += 12
 				if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i4)
+					return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i)
 				}
 				if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i4)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i)
 				}
 				p.Name = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 				off += xdr.Padded(int(n11))
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4)
+					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i)
 				}
 				n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n12)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n12), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4)
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n12), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i)
 				}
 				if err = codec.Resize(d, &p.Attrs.Attrmask, int(n12), 4, off); err != nil {
-					return 0, codec.In(err, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4)
+					return 0, codec.In(err, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i)
 				}
-				s4 := p.Attrs.Attrmask
-				for i5 := range s4 {
-					s4[i5] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, p.Attrs.Attrmask)
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i4)
+					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
 				}
 				n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n13)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n13)), "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i4)
+					return 0, codec.Short(b, off, xdr.Padded(int(n13)), "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
 				}
 				if !codec.ZeroPad(b, off, int(n13)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n13), codec.PadBits(b, off, int(n13)), 0, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i4)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n13), codec.PadBits(b, off, int(n13)), 0, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
 				}
 				p.Attrs.AttrVals = codec.Bytes(d, b[off:off+int(n13):off+int(n13)])
 				off += xdr.Padded(int(n13))
@@ -22182,12 +21734,12 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 				}
 				more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				i4++
+				i++
 			}
 			if more != 0 {
 				return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries")
 			}
-			v.Opreaddir.Resok4.Reply.Entries = v.Opreaddir.Resok4.Reply.Entries[:i4]
+			v.Opreaddir.Resok4.Reply.Entries = v.Opreaddir.Resok4.Reply.Entries[:i]
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.EOF")
 			}
@@ -22387,12 +21939,12 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 			if err = codec.Resize(d, &v.Opsecinfo.Resok4, int(n15), 40, off); err != nil {
 				return 0, codec.In(err, "nfs4.NFSResop4:Opsecinfo.Resok4")
 			}
-			s5 := v.Opsecinfo.Resok4
-			for i6 := range s5 {
-				p2 := &s5[i6]
+			s := v.Opsecinfo.Resok4
+			for i2 := range s {
+				p2 := &s[i2]
 				var kind23 uint32
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].Flavor", i6)
+					return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].Flavor", i2)
 				}
 				kind23 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
@@ -22407,26 +21959,26 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 				switch kind23 {
 				case RpcsecGSS:
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6)
+						return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
 					}
 					n16 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if (uint64(n16)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n16)), "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6)
+						return 0, codec.Short(b, off, xdr.Padded(int(n16)), "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
 					}
 					if !codec.ZeroPad(b, off, int(n16)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n16), codec.PadBits(b, off, int(n16)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6)
+						return 0, codec.Fail(xdr.CodePadding, off+int(n16), codec.PadBits(b, off, int(n16)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
 					}
 					p2.FlavorInfo.Oid = codec.Bytes(d, b[off:off+int(n16):off+int(n16)])
 					off += xdr.Padded(int(n16))
 					if codec.Lacks(b, off, 8) {
-						return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Qop", i6)
+						return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Qop", i2)
 					}
 					w := b[off : off+8 : off+8]
 					p2.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
 					enum15 := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 					if !enum15.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-						return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i6)
+						return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i2)
 					}
 					p2.FlavorInfo.Service = enum15
 					off += 8
@@ -22459,11 +22011,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		if err = codec.Resize(d, &v.Opsetattr.Attrsset, int(n17), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.NFSResop4:Opsetattr.Attrsset")
 		}
-		s6 := v.Opsetattr.Attrsset
-		for i7 := range s6 {
-			s6[i7] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Opsetattr.Attrsset)
 	case NFSOpnum4Setclientid:
 		if err = codec.Arm(d, &v.Opsetclientid, 72, off); err != nil {
 			return 0, codec.In(err, "nfs4.NFSResop4:Opsetclientid")
@@ -22987,7 +22535,7 @@ func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.FH))+4, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.CbGetattr4Args:AttrRequest"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.FH))) {
+	if codec.Lacks(b, off, 8+xdr.Padded(len(v.FH))+4*len(v.AttrRequest)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.FH)))
@@ -22995,14 +22543,7 @@ func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	off = codec.PutOpaque(b, off, v.FH)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrRequest)))
 	off += 4
-	s := v.AttrRequest
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -23034,11 +22575,7 @@ func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	if err = codec.Resize(d, &v.AttrRequest, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.CbGetattr4Args:AttrRequest")
 	}
-	s := v.AttrRequest
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.AttrRequest)
 	return off, nil
 }
 
@@ -23083,25 +22620,15 @@ func (v *CbGetattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ObjAttributes.Attrmask)+4, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.ObjAttributes.Attrmask)+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
-	s := v.ObjAttributes.Attrmask
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.ObjAttributes.Attrmask)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.ObjAttributes.AttrVals)
@@ -23120,11 +22647,7 @@ func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	if err = codec.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
-	s := v.ObjAttributes.Attrmask
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.ObjAttributes.Attrmask)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
@@ -23187,27 +22710,17 @@ func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Resok4.ObjAttributes.Attrmask)+8, uint64(len(v.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.Resok4.ObjAttributes.Attrmask)+xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4.ObjAttributes.Attrmask)))
 		off += 8
-		s := v.Resok4.ObjAttributes.Attrmask
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals"))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.Resok4.ObjAttributes.Attrmask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Resok4.ObjAttributes.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Resok4.ObjAttributes.AttrVals)
@@ -23251,11 +22764,7 @@ func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		if err = codec.Resize(d, &v.Resok4.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
-		s := v.Resok4.ObjAttributes.Attrmask
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Resok4.ObjAttributes.Attrmask)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
@@ -23614,7 +23123,7 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if uint64(len(v.Opcbgetattr.AttrRequest)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcbgetattr.FH))+8, uint64(len(v.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest"))
 		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(v.Opcbgetattr.FH))) {
+		if codec.Lacks(b, off, 12+xdr.Padded(len(v.Opcbgetattr.FH))+4*len(v.Opcbgetattr.AttrRequest)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
@@ -23624,14 +23133,7 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, v.Opcbgetattr.FH)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcbgetattr.AttrRequest)))
 		off += 4
-		s := v.Opcbgetattr.AttrRequest
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.Opcbgetattr.AttrRequest)
 	case 4:
 		if len(v.Opcbrecall.FH) > 128 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Opcbrecall.FH)), 128, "nfs4.NFSCbArgop4:Opcbrecall.FH"))
@@ -23705,11 +23207,7 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 		if err = codec.Resize(d, &v.Opcbgetattr.AttrRequest, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
 		}
-		s := v.Opcbgetattr.AttrRequest
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.Opcbgetattr.AttrRequest)
 	case 4:
 		if codec.Lacks(b, off, 24) {
 			return 0, codec.Short(b, off, 24, "nfs4.NFSCbArgop4:Opcbrecall.Stateid.Seqid")
@@ -23814,25 +23312,15 @@ func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask"))
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)+4, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals"))
+			}
+			if codec.Lacks(b, off, 8+4*len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)+xdr.Padded(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals))) {
 				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)))
 			off += 4
-			s := v.Opcbgetattr.Resok4.ObjAttributes.Attrmask
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
-			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals"))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals))) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)
@@ -23915,11 +23403,7 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 			if err = codec.Resize(d, &v.Opcbgetattr.Resok4.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
 			}
-			s := v.Opcbgetattr.Resok4.ObjAttributes.Attrmask
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
 			}
@@ -24044,7 +23528,7 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err 
 			if uint64(len(p.Opcbgetattr.AttrRequest)) > math.MaxUint32 {
 				return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.FH))+8, uint64(len(p.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
-			if codec.Lacks(b, off, 12+xdr.Padded(len(p.Opcbgetattr.FH))) {
+			if codec.Lacks(b, off, 12+xdr.Padded(len(p.Opcbgetattr.FH))+4*len(p.Opcbgetattr.AttrRequest)) {
 				return 0, codec.Full()
 			}
 			w := b[off : off+8 : off+8]
@@ -24054,14 +23538,7 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err 
 			off = codec.PutOpaque(b, off, p.Opcbgetattr.FH)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.AttrRequest)))
 			off += 4
-			s2 := p.Opcbgetattr.AttrRequest
-			for i2 := range s2 {
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-				off += 4
-			}
+			off = codec.PutWords(b, off, p.Opcbgetattr.AttrRequest)
 		case 4:
 			if len(p.Opcbrecall.FH) > 128 {
 				return 0, codec.Fail(xdr.CodeBound, off+24, uint64(len(p.Opcbrecall.FH)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
@@ -24156,11 +23633,7 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 			if err = codec.Resize(d, &p.Opcbgetattr.AttrRequest, int(n3), 4, off); err != nil {
 				return 0, codec.In(err, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
-			s2 := p.Opcbgetattr.AttrRequest
-			for i2 := range s2 {
-				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, p.Opcbgetattr.AttrRequest)
 		case 4:
 			if codec.Lacks(b, off, 24) {
 				return 0, codec.Short(b, off, 24, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Stateid.Seqid", i)
@@ -24279,25 +23752,15 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
 					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
-				if codec.Lacks(b, off, 4) {
+				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
+					return 0, codec.Fail(xdr.CodeBound, off+4*len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)+4, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+				}
+				if codec.Lacks(b, off, 8+4*len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)+xdr.Padded(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals))) {
 					return 0, codec.Full()
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)))
 				off += 4
-				s2 := p.Opcbgetattr.Resok4.ObjAttributes.Attrmask
-				for i2 := range s2 {
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-					off += 4
-				}
-				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
-				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals))) {
-					return 0, codec.Full()
-				}
+				off = codec.PutWords(b, off, p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)))
 				off += 4
 				off = codec.PutOpaque(b, off, p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)
@@ -24399,11 +23862,7 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 				if err = codec.Resize(d, &p.Opcbgetattr.Resok4.ObjAttributes.Attrmask, int(n2), 4, off); err != nil {
 					return 0, codec.In(err, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
-				s2 := p.Opcbgetattr.Resok4.ObjAttributes.Attrmask
-				for i2 := range s2 {
-					s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}

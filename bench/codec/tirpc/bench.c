@@ -7,7 +7,7 @@
  *	run MESSAGE OP COUNT\n			nanoseconds for COUNT repetitions
  *	bytes MESSAGE\n				LENGTH\n<LENGTH bytes>, encoded anew
  *
- * MESSAGE is a, b, c4K, c1M, or d to h. e has the types of NFS version 4.2, too. OP is encode, decode (into the same value) or
+ * MESSAGE is a, b, c4K, c1M, d to h, n4 or n8. e has the types of NFS version 4.2, too. OP is encode, decode (into the same value) or
  * fresh (into a zero value, freed afterwards). A failure answers "error ...".
  */
 #include <stdio.h>
@@ -28,6 +28,8 @@ union value {
 	COMPOUND4args e;
 	ev_envelope f;
 	COMPOUND4res r;
+	dp_words w;
+	dp_doubles n;
 };
 
 static struct message {
@@ -47,6 +49,8 @@ static struct message {
 	{ "f", (xdrproc_t)xdr_ev_envelope, sizeof(ev_envelope) },
 	{ "g", (xdrproc_t)xdr_COMPOUND4args, sizeof(COMPOUND4args) },
 	{ "h", (xdrproc_t)xdr_COMPOUND4res, sizeof(COMPOUND4res) },
+	{ "n4", (xdrproc_t)xdr_dp_words, sizeof(dp_words) },
+	{ "n8", (xdrproc_t)xdr_dp_doubles, sizeof(dp_doubles) },
 };
 
 static struct message *find(const char *name)

@@ -96,29 +96,30 @@ func (r *reader) checkLoop(s *plan.Step, v value) {
 		return
 	}
 	r.flush()
-	i := &counter{name: r.fn.name("i")}
 	if s.Elem.Unchecked && s.Elem.InRun {
-		// Short input is refused at the element that it ends in, as a decoder does.
-		size := s.Elem.Min()
-		left := r.fn.name("left")
-		short := r.block(func(q *reader) {
-			q.stmt(jen.Id(r.off).Op("+=").Id(left).Op("*").Lit(size))
-			q.check(s.Elem, v.elem(nil, id(left)))
-		})
-		if size == 0 {
-			return
+		if size := s.Elem.Min(); size > 0 {
+			r.shortLoop(s, v)
+			r.stmt(jen.Id(r.off).Op("+=").Lit(size * s.Len))
 		}
-		r.stmt(
-			jen.If(
-				jen.Id(left).Op(":=").Parens(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off)).Op("/").Lit(size),
-				jen.Id(left).Op("<").Lit(s.Len),
-			).Block(short...),
-			jen.Id(r.off).Op("+=").Lit(size*s.Len),
-		)
 		return
 	}
+	i := &counter{name: r.fn.name("i")}
 	body := r.block(func(q *reader) { q.check(s.Elem, v.elem(nil, i.x)) })
 	r.stmt(i.loop(jen.Lit(s.Len), body))
+}
+
+// shortLoop refuses input that ends in an array of fixed length, at the element that it ends in, as
+// a loop over the elements does. Their bytes are not checked.
+func (r *reader) shortLoop(s *plan.Step, v value) {
+	size, left := s.Elem.Min(), r.fn.name("left")
+	short := r.block(func(q *reader) {
+		q.stmt(jen.Id(r.off).Op("+=").Id(left).Op("*").Lit(size))
+		q.check(s.Elem, v.elem(nil, id(left)))
+	})
+	r.stmt(jen.If(
+		jen.Id(left).Op(":=").Parens(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off)).Op("/").Lit(size),
+		jen.Id(left).Op("<").Lit(s.Len),
+	).Block(short...))
 }
 
 // checkElements passes the n elements of an array, for which the input is long enough.

@@ -67,6 +67,9 @@ func (r *reader) call(on *jen.Statement, method string, v value) {
 // getLoop reads the elements of v, an array or slice of the right length. known says that their
 // bytes are known to be there.
 func (r *reader) getLoop(s *plan.Step, v value, known bool) {
+	if r.numbers(s, v, known) {
+		return
+	}
 	l := r.g.each(r.fn, s, v)
 	body := r.block(func(q *reader) {
 		q.known = known && s.Elem.InRun

@@ -42,6 +42,9 @@ func (p *putter) put(s *plan.Step, v value) {
 			v.elems(s.Len, func(e value) { p.put(s.Elem, e) })
 			return
 		}
+		if p.numbers(s, v) {
+			return
+		}
 		p.flush()
 		p.loop(s, v)
 	case plan.Array:
@@ -143,6 +146,10 @@ func (p *putter) counted(s *plan.Step, v value) {
 
 // loop writes the elements of v, an array or slice, one after the other.
 func (p *putter) loop(s *plan.Step, v value) {
+	if p.numbers(s, v) {
+		p.flush()
+		return
+	}
 	l := p.g.each(p.fn, s, v)
 	body := p.block(func(q *putter) { q.put(s.Elem, l.elem) })
 	p.stmt(l.loop(body)...)
@@ -150,6 +157,9 @@ func (p *putter) loop(s *plan.Step, v value) {
 
 func (p *putter) array(s *plan.Step, v value) {
 	p.count(s, v)
+	if s.Site == nil && p.numbers(s, v) {
+		return
+	}
 	p.flush()
 	if s.Site == nil {
 		p.loop(s, v)

@@ -35,11 +35,21 @@ func (p *putter) start(buf, off string) *putter {
 // longSpan is the largest number of segments in a span: each check adds the sizes of all before it.
 const longSpan = 16
 
-// segment is a part of a span: a run of n bytes, or opaque data.
+// segment is a part of a span: a run of n bytes, opaque data, or an array of numbers.
 type segment struct {
 	n    int
 	run  []item
-	data expr // nil for a run
+	data expr   // nil for a run
+	put  string // the function of the runtime that writes data
+	unit int    // the size of a number; 0 for opaque data
+}
+
+// size is the size of the data on the wire.
+func (s segment) size() *jen.Statement {
+	if s.unit > 0 {
+		return jen.Lit(s.unit).Op("*").Len(s.data())
+	}
+	return jen.Qual(xdrPath, "Padded").Call(jen.Len(s.data()))
 }
 
 // block runs f on a putter for a nested block and returns its statements.
@@ -136,12 +146,12 @@ func (p *putter) flush() {
 		if len(size) > 0 {
 			size.Op("+")
 		}
-		size.Qual(xdrPath, "Padded").Call(jen.Len(s.data()))
+		size.Add(s.size())
 	}
 	p.stmt(jen.If(lacks(p.buf, p.off, &size)).Block(p.fail(jen.Qual(codecPath, "Full").Call())))
 	for _, s := range span {
 		if s.data != nil {
-			p.stmt(jen.Id(p.off).Op("=").Qual(codecPath, "PutOpaque").Call(jen.Id(p.buf), jen.Id(p.off), s.data()))
+			p.stmt(jen.Id(p.off).Op("=").Qual(codecPath, s.put).Call(jen.Id(p.buf), jen.Id(p.off), s.data()))
 			continue
 		}
 		p.stmt(windowed(p.buf, p.off, s.n, &p.w, s.run)...)
@@ -207,9 +217,12 @@ func (p *putter) bytes(n int, v value) {
 }
 
 // opaque adds opaque data of variable length, and its padding, to the span.
-func (p *putter) opaque(data expr) {
+func (p *putter) opaque(data expr) { p.data(segment{data: data, put: "PutOpaque"}) }
+
+// data adds a segment without a run to the span.
+func (p *putter) data(s segment) {
 	p.endRun()
-	if p.span = append(p.span, segment{data: data}); len(p.span) >= longSpan {
+	if p.span = append(p.span, s); len(p.span) >= longSpan {
 		p.flush()
 	}
 }
@@ -223,7 +236,7 @@ func (p *putter) at() *jen.Statement {
 	at := jen.Id(p.off)
 	for _, s := range p.span {
 		if s.data != nil {
-			at.Op("+").Qual(xdrPath, "Padded").Call(jen.Len(s.data()))
+			at.Op("+").Add(s.size())
 		}
 	}
 	if n == 0 {

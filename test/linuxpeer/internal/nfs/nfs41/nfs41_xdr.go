@@ -516,19 +516,12 @@ func (v *Bitmap) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.Bitmap:"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(*v)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := *v
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
+	off = codec.PutWords(b, off, *v)
 	return off, nil
 }
 
@@ -544,11 +537,7 @@ func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.Bitmap:")
 	}
-	s := *v
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, *v)
 	return off, nil
 }
 
@@ -993,35 +982,18 @@ func (v *StateProtectOps) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	if uint64(len(v.MustEnforce)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MustEnforce)), math.MaxUint32, "nfs41.StateProtectOps:MustEnforce"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.MustAllow)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.MustEnforce)+4, uint64(len(v.MustAllow)), math.MaxUint32, "nfs41.StateProtectOps:MustAllow"))
+	}
+	if codec.Lacks(b, off, 8+4*len(v.MustEnforce)+4*len(v.MustAllow)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MustEnforce)))
 	off += 4
-	s := v.MustEnforce
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.MustAllow)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MustAllow)), math.MaxUint32, "nfs41.StateProtectOps:MustAllow"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.MustEnforce)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MustAllow)))
 	off += 4
-	s2 := v.MustAllow
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.MustAllow)
 	return off, nil
 }
 
@@ -1037,11 +1009,7 @@ func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	if err = codec.Resize(d, &v.MustEnforce, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.StateProtectOps:MustEnforce")
 	}
-	s := v.MustEnforce
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.MustEnforce)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectOps:MustAllow")
 	}
@@ -1053,11 +1021,7 @@ func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	if err = codec.Resize(d, &v.MustAllow, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.StateProtectOps:MustAllow")
 	}
-	s2 := v.MustAllow
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.MustAllow)
 	return off, nil
 }
 
@@ -1109,54 +1073,34 @@ func (v *SSVParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Ops.MustEnforce)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustEnforce)), math.MaxUint32, "nfs41.SSVParms:Ops.MustEnforce"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.Ops.MustAllow)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4, uint64(len(v.Ops.MustAllow)), math.MaxUint32, "nfs41.SSVParms:Ops.MustAllow"))
+	}
+	if uint64(len(v.HashAlgs)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)+8, uint64(len(v.HashAlgs)), math.MaxUint32, "nfs41.SSVParms:HashAlgs"))
+	}
+	if codec.Lacks(b, off, 12+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustEnforce)))
 	off += 4
-	s := v.Ops.MustEnforce
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.Ops.MustAllow)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustAllow)), math.MaxUint32, "nfs41.SSVParms:Ops.MustAllow"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Ops.MustEnforce)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustAllow)))
 	off += 4
-	s2 := v.Ops.MustAllow
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
-	if uint64(len(v.HashAlgs)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.HashAlgs)), math.MaxUint32, "nfs41.SSVParms:HashAlgs"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Ops.MustAllow)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.HashAlgs)))
 	off += 4
-	s3 := v.HashAlgs
-	for i3 := range s3 {
-		if uint64(len(s3[i3])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), math.MaxUint32, "nfs41.SSVParms:HashAlgs[]", i3))
+	s := v.HashAlgs
+	for i := range s {
+		if uint64(len(s[i])) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.SSVParms:HashAlgs[]", i))
 		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s3[i3]))) {
+		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s3[i3])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
-		off = codec.PutOpaque(b, off, s3[i3])
+		off = codec.PutOpaque(b, off, s[i])
 	}
 	if uint64(len(v.EncrAlgs)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.EncrAlgs)), math.MaxUint32, "nfs41.SSVParms:EncrAlgs"))
@@ -1166,17 +1110,17 @@ func (v *SSVParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.EncrAlgs)))
 	off += 4
-	s4 := v.EncrAlgs
-	for i4 := range s4 {
-		if uint64(len(s4[i4])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s4[i4])), math.MaxUint32, "nfs41.SSVParms:EncrAlgs[]", i4))
+	s2 := v.EncrAlgs
+	for i2 := range s2 {
+		if uint64(len(s2[i2])) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs41.SSVParms:EncrAlgs[]", i2))
 		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s4[i4]))) {
+		if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s4[i4])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 		off += 4
-		off = codec.PutOpaque(b, off, s4[i4])
+		off = codec.PutOpaque(b, off, s2[i2])
 	}
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -1200,11 +1144,7 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	if err = codec.Resize(d, &v.Ops.MustEnforce, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVParms:Ops.MustEnforce")
 	}
-	s := v.Ops.MustEnforce
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Ops.MustEnforce)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SSVParms:Ops.MustAllow")
 	}
@@ -1216,11 +1156,7 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	if err = codec.Resize(d, &v.Ops.MustAllow, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVParms:Ops.MustAllow")
 	}
-	s2 := v.Ops.MustAllow
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Ops.MustAllow)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SSVParms:HashAlgs")
 	}
@@ -1232,20 +1168,20 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	if err = codec.Resize(d, &v.HashAlgs, int(n3), 24, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVParms:HashAlgs")
 	}
-	s3 := v.HashAlgs
-	for i3 := range s3 {
+	s := v.HashAlgs
+	for i := range s {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.SSVParms:HashAlgs[]", i3)
+			return 0, codec.Short(b, off, 4, "nfs41.SSVParms:HashAlgs[]", i)
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs41.SSVParms:HashAlgs[]", i3)
+			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs41.SSVParms:HashAlgs[]", i)
 		}
 		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs41.SSVParms:HashAlgs[]", i3)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs41.SSVParms:HashAlgs[]", i)
 		}
-		s3[i3] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
+		s[i] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
 	}
 	if codec.Lacks(b, off, 4) {
@@ -1259,20 +1195,20 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	if err = codec.Resize(d, &v.EncrAlgs, int(n5), 24, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVParms:EncrAlgs")
 	}
-	s4 := v.EncrAlgs
-	for i4 := range s4 {
+	s2 := v.EncrAlgs
+	for i2 := range s2 {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.SSVParms:EncrAlgs[]", i4)
+			return 0, codec.Short(b, off, 4, "nfs41.SSVParms:EncrAlgs[]", i2)
 		}
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.SSVParms:EncrAlgs[]", i4)
+			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.SSVParms:EncrAlgs[]", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.SSVParms:EncrAlgs[]", i4)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.SSVParms:EncrAlgs[]", i2)
 		}
-		s4[i4] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+		s2[i2] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 		off += xdr.Padded(int(n6))
 	}
 	if codec.Lacks(b, off, 8) {
@@ -1435,91 +1371,54 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		if uint64(len(v.MachOps.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachOps.MustEnforce)), math.MaxUint32, "nfs41.StateProtectArgs:MachOps.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.MachOps.MustEnforce)+8, uint64(len(v.MachOps.MustAllow)), math.MaxUint32, "nfs41.StateProtectArgs:MachOps.MustAllow"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.MachOps.MustEnforce)+4*len(v.MachOps.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.MachOps.MustEnforce)))
 		off += 8
-		s := v.MachOps.MustEnforce
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MachOps.MustAllow)), math.MaxUint32, "nfs41.StateProtectArgs:MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MachOps.MustAllow)))
 		off += 4
-		s2 := v.MachOps.MustAllow
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if uint64(len(v.SSVParms.Ops.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SSVParms.Ops.MustEnforce)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVParms.Ops.MustEnforce)+8, uint64(len(v.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow"))
+		}
+		if uint64(len(v.SSVParms.HashAlgs)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVParms.Ops.MustEnforce)+4*len(v.SSVParms.Ops.MustAllow)+12, uint64(len(v.SSVParms.HashAlgs)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs"))
+		}
+		if codec.Lacks(b, off, 16+4*len(v.SSVParms.Ops.MustEnforce)+4*len(v.SSVParms.Ops.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SSVParms.Ops.MustEnforce)))
 		off += 8
-		s3 := v.SSVParms.Ops.MustEnforce
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(v.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.SSVParms.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.Ops.MustAllow)))
 		off += 4
-		s4 := v.SSVParms.Ops.MustAllow
-		for i4 := range s4 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-			off += 4
-		}
-		if uint64(len(v.SSVParms.HashAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVParms.HashAlgs)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.SSVParms.Ops.MustAllow)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.HashAlgs)))
 		off += 4
-		s5 := v.SSVParms.HashAlgs
-		for i5 := range s5 {
-			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i5))
+		s := v.SSVParms.HashAlgs
+		for i := range s {
+			if uint64(len(s[i])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 			off += 4
-			off = codec.PutOpaque(b, off, s5[i5])
+			off = codec.PutOpaque(b, off, s[i])
 		}
 		if uint64(len(v.SSVParms.EncrAlgs)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVParms.EncrAlgs)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.EncrAlgs"))
@@ -1529,17 +1428,17 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.EncrAlgs)))
 		off += 4
-		s6 := v.SSVParms.EncrAlgs
-		for i6 := range s6 {
-			if uint64(len(s6[i6])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i6))
+		s2 := v.SSVParms.EncrAlgs
+		for i2 := range s2 {
+			if uint64(len(s2[i2])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s6[i6]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s6[i6])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 			off += 4
-			off = codec.PutOpaque(b, off, s6[i6])
+			off = codec.PutOpaque(b, off, s2[i2])
 		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -1587,11 +1486,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.MachOps.MustEnforce, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:MachOps.MustEnforce")
 		}
-		s := v.MachOps.MustEnforce
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.MachOps.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:MachOps.MustAllow")
 		}
@@ -1603,11 +1498,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.MachOps.MustAllow, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:MachOps.MustAllow")
 		}
-		s2 := v.MachOps.MustAllow
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
@@ -1620,11 +1511,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.SSVParms.Ops.MustEnforce, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
 		}
-		s3 := v.SSVParms.Ops.MustEnforce
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SSVParms.Ops.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
 		}
@@ -1636,11 +1523,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.SSVParms.Ops.MustAllow, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
 		}
-		s4 := v.SSVParms.Ops.MustAllow
-		for i4 := range s4 {
-			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SSVParms.Ops.MustAllow)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
 		}
@@ -1652,20 +1535,20 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.SSVParms.HashAlgs, int(n5), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
 		}
-		s5 := v.SSVParms.HashAlgs
-		for i5 := range s5 {
+		s := v.SSVParms.HashAlgs
+		for i := range s {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
 			}
-			s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+			s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
 		}
 		if codec.Lacks(b, off, 4) {
@@ -1679,20 +1562,20 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.SSVParms.EncrAlgs, int(n7), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
 		}
-		s6 := v.SSVParms.EncrAlgs
-		for i6 := range s6 {
+		s2 := v.SSVParms.EncrAlgs
+		for i2 := range s2 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
 			}
 			n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
 			}
 			if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
 			}
-			s6[i6] = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
+			s2[i2] = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 			off += xdr.Padded(int(n8))
 		}
 		if codec.Lacks(b, off, 8) {
@@ -1793,87 +1676,50 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		if uint64(len(v.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 4) {
+		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow"))
+		}
+		if codec.Lacks(b, off, 8+4*len(v.StateProtect.MachOps.MustEnforce)+4*len(v.StateProtect.MachOps.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustEnforce)))
 		off += 4
-		s := v.StateProtect.MachOps.MustEnforce
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustAllow)))
 		off += 4
-		s2 := v.StateProtect.MachOps.MustAllow
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if uint64(len(v.StateProtect.SSVParms.Ops.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 4) {
+		if uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4, uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow"))
+		}
+		if uint64(len(v.StateProtect.SSVParms.HashAlgs)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4*len(v.StateProtect.SSVParms.Ops.MustAllow)+8, uint64(len(v.StateProtect.SSVParms.HashAlgs)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4*len(v.StateProtect.SSVParms.Ops.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.Ops.MustEnforce)))
 		off += 4
-		s3 := v.StateProtect.SSVParms.Ops.MustEnforce
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.SSVParms.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.Ops.MustAllow)))
 		off += 4
-		s4 := v.StateProtect.SSVParms.Ops.MustAllow
-		for i4 := range s4 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.SSVParms.HashAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.HashAlgs)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.SSVParms.Ops.MustAllow)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.HashAlgs)))
 		off += 4
-		s5 := v.StateProtect.SSVParms.HashAlgs
-		for i5 := range s5 {
-			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5))
+		s := v.StateProtect.SSVParms.HashAlgs
+		for i := range s {
+			if uint64(len(s[i])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 			off += 4
-			off = codec.PutOpaque(b, off, s5[i5])
+			off = codec.PutOpaque(b, off, s[i])
 		}
 		if uint64(len(v.StateProtect.SSVParms.EncrAlgs)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.EncrAlgs)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs"))
@@ -1883,17 +1729,17 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.EncrAlgs)))
 		off += 4
-		s6 := v.StateProtect.SSVParms.EncrAlgs
-		for i6 := range s6 {
-			if uint64(len(s6[i6])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6))
+		s2 := v.StateProtect.SSVParms.EncrAlgs
+		for i2 := range s2 {
+			if uint64(len(s2[i2])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s6[i6]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s6[i6])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 			off += 4
-			off = codec.PutOpaque(b, off, s6[i6])
+			off = codec.PutOpaque(b, off, s2[i2])
 		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -1916,14 +1762,14 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ImplID)))
 	off += 4
-	s7 := v.ImplID
-	for i7 := range s7 {
-		p := &s7[i7]
+	s3 := v.ImplID
+	for i3 := range s3 {
+		p := &s3[i3]
 		if uint64(len(p.Domain)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ExchangeIDArgs:ImplID[].Domain", i7))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ExchangeIDArgs:ImplID[].Domain", i3))
 		}
 		if uint64(len(p.Name)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ExchangeIDArgs:ImplID[].Name", i7))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ExchangeIDArgs:ImplID[].Name", i3))
 		}
 		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
 			return v.failXDR(e, codec.Full())
@@ -1992,11 +1838,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustEnforce, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustEnforce")
 		}
-		s := v.StateProtect.MachOps.MustEnforce
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.MachOps.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow")
 		}
@@ -2008,11 +1850,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustAllow, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow")
 		}
-		s2 := v.StateProtect.MachOps.MustAllow
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
@@ -2025,11 +1863,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.Ops.MustEnforce, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
 		}
-		s3 := v.StateProtect.SSVParms.Ops.MustEnforce
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.SSVParms.Ops.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
 		}
@@ -2041,11 +1875,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.Ops.MustAllow, int(n5), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
 		}
-		s4 := v.StateProtect.SSVParms.Ops.MustAllow
-		for i4 := range s4 {
-			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.SSVParms.Ops.MustAllow)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
 		}
@@ -2057,20 +1887,20 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.HashAlgs, int(n6), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
 		}
-		s5 := v.StateProtect.SSVParms.HashAlgs
-		for i5 := range s5 {
+		s := v.StateProtect.SSVParms.HashAlgs
+		for i := range s {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
 			}
 			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
 			}
-			s5[i5] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
+			s[i] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 			off += xdr.Padded(int(n7))
 		}
 		if codec.Lacks(b, off, 4) {
@@ -2084,20 +1914,20 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.EncrAlgs, int(n8), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
 		}
-		s6 := v.StateProtect.SSVParms.EncrAlgs
-		for i6 := range s6 {
+		s2 := v.StateProtect.SSVParms.EncrAlgs
+		for i2 := range s2 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
 			}
 			n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
 			}
 			if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
 			}
-			s6[i6] = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
+			s2[i2] = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
 			off += xdr.Padded(int(n9))
 		}
 		if codec.Lacks(b, off, 8) {
@@ -2127,37 +1957,37 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	if err = codec.Resize(d, &v.ImplID, int(n10), 64, off); err != nil {
 		return 0, codec.In(err, "nfs41.ExchangeIDArgs:ImplID")
 	}
-	s7 := v.ImplID
-	for i7 := range s7 {
-		p := &s7[i7]
+	s3 := v.ImplID
+	for i3 := range s3 {
+		p := &s3[i3]
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:ImplID[].Domain", i7)
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:ImplID[].Domain", i3)
 		}
 		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDArgs:ImplID[].Domain", i7)
+			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDArgs:ImplID[].Domain", i3)
 		}
 		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDArgs:ImplID[].Domain", i7)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDArgs:ImplID[].Domain", i3)
 		}
 		p.Domain = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 		off += xdr.Padded(int(n11))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:ImplID[].Name", i7)
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:ImplID[].Name", i3)
 		}
 		n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs41.ExchangeIDArgs:ImplID[].Name", i7)
+			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs41.ExchangeIDArgs:ImplID[].Name", i3)
 		}
 		if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs41.ExchangeIDArgs:ImplID[].Name", i7)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs41.ExchangeIDArgs:ImplID[].Name", i3)
 		}
 		p.Name = codec.Bytes(d, b[off:off+int(n12):off+int(n12)])
 		off += xdr.Padded(int(n12))
 		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDArgs:ImplID[].Date.Seconds", i7)
+			return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDArgs:ImplID[].Date.Seconds", i3)
 		}
 		w := b[off : off+12 : off+12]
 		p.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -2214,41 +2044,21 @@ func (v *SSVInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Ops.MustEnforce)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustEnforce)), math.MaxUint32, "nfs41.SSVInfo:Ops.MustEnforce"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if uint64(len(v.Ops.MustAllow)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4, uint64(len(v.Ops.MustAllow)), math.MaxUint32, "nfs41.SSVInfo:Ops.MustAllow"))
+	}
+	if uint64(len(v.Handles)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)+24, uint64(len(v.Handles)), math.MaxUint32, "nfs41.SSVInfo:Handles"))
+	}
+	if codec.Lacks(b, off, 28+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustEnforce)))
 	off += 4
-	s := v.Ops.MustEnforce
-	for i := range s {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-		off += 4
-	}
-	if uint64(len(v.Ops.MustAllow)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustAllow)), math.MaxUint32, "nfs41.SSVInfo:Ops.MustAllow"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Ops.MustEnforce)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustAllow)))
 	off += 4
-	s2 := v.Ops.MustAllow
-	for i2 := range s2 {
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-		off += 4
-	}
-	if uint64(len(v.Handles)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.Handles)), math.MaxUint32, "nfs41.SSVInfo:Handles"))
-	}
-	if codec.Lacks(b, off, 20) {
-		return v.failXDR(e, codec.Full())
-	}
+	off = codec.PutWords(b, off, v.Ops.MustAllow)
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.HashAlg)
 	binary.BigEndian.PutUint32(w[4:8], v.EncrAlg)
@@ -2256,17 +2066,17 @@ func (v *SSVInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[12:16], v.Window)
 	binary.BigEndian.PutUint32(w[16:20], uint32(len(v.Handles)))
 	off += 20
-	s3 := v.Handles
-	for i3 := range s3 {
-		if uint64(len(s3[i3])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), math.MaxUint32, "nfs41.SSVInfo:Handles[]", i3))
+	s := v.Handles
+	for i := range s {
+		if uint64(len(s[i])) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.SSVInfo:Handles[]", i))
 		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s3[i3]))) {
+		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s3[i3])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
-		off = codec.PutOpaque(b, off, s3[i3])
+		off = codec.PutOpaque(b, off, s[i])
 	}
 	return off, nil
 }
@@ -2283,11 +2093,7 @@ func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.Ops.MustEnforce, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVInfo:Ops.MustEnforce")
 	}
-	s := v.Ops.MustEnforce
-	for i := range s {
-		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Ops.MustEnforce)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SSVInfo:Ops.MustAllow")
 	}
@@ -2299,11 +2105,7 @@ func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.Ops.MustAllow, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVInfo:Ops.MustAllow")
 	}
-	s2 := v.Ops.MustAllow
-	for i2 := range s2 {
-		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Ops.MustAllow)
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs41.SSVInfo:HashAlg")
 	}
@@ -2320,20 +2122,20 @@ func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if err = codec.Resize(d, &v.Handles, int(n3), 24, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVInfo:Handles")
 	}
-	s3 := v.Handles
-	for i3 := range s3 {
+	s := v.Handles
+	for i := range s {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.SSVInfo:Handles[]", i3)
+			return 0, codec.Short(b, off, 4, "nfs41.SSVInfo:Handles[]", i)
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs41.SSVInfo:Handles[]", i3)
+			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs41.SSVInfo:Handles[]", i)
 		}
 		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs41.SSVInfo:Handles[]", i3)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs41.SSVInfo:Handles[]", i)
 		}
-		s3[i3] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
+		s[i] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
 	}
 	return off, nil
@@ -2405,37 +2207,20 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		if uint64(len(v.MachOps.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachOps.MustEnforce)), math.MaxUint32, "nfs41.StateProtectRes:MachOps.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.MachOps.MustEnforce)+8, uint64(len(v.MachOps.MustAllow)), math.MaxUint32, "nfs41.StateProtectRes:MachOps.MustAllow"))
+		}
+		if codec.Lacks(b, off, 12+4*len(v.MachOps.MustEnforce)+4*len(v.MachOps.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.MachOps.MustEnforce)))
 		off += 8
-		s := v.MachOps.MustEnforce
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MachOps.MustAllow)), math.MaxUint32, "nfs41.StateProtectRes:MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MachOps.MustAllow)))
 		off += 4
-		s2 := v.MachOps.MustAllow
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if v.SSVInfo == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs41.StateProtectRes:SSVInfo"))
@@ -2443,43 +2228,23 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		if uint64(len(v.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if uint64(len(v.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVInfo.Ops.MustEnforce)+8, uint64(len(v.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow"))
+		}
+		if uint64(len(v.SSVInfo.Handles)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVInfo.Ops.MustEnforce)+4*len(v.SSVInfo.Ops.MustAllow)+28, uint64(len(v.SSVInfo.Handles)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles"))
+		}
+		if codec.Lacks(b, off, 32+4*len(v.SSVInfo.Ops.MustEnforce)+4*len(v.SSVInfo.Ops.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SSVInfo.Ops.MustEnforce)))
 		off += 8
-		s3 := v.SSVInfo.Ops.MustEnforce
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(v.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.SSVInfo.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVInfo.Ops.MustAllow)))
 		off += 4
-		s4 := v.SSVInfo.Ops.MustAllow
-		for i4 := range s4 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-			off += 4
-		}
-		if uint64(len(v.SSVInfo.Handles)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.SSVInfo.Handles)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles"))
-		}
-		if codec.Lacks(b, off, 20) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.SSVInfo.Ops.MustAllow)
 		w = b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], v.SSVInfo.HashAlg)
 		binary.BigEndian.PutUint32(w[4:8], v.SSVInfo.EncrAlg)
@@ -2487,17 +2252,17 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		binary.BigEndian.PutUint32(w[12:16], v.SSVInfo.Window)
 		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.SSVInfo.Handles)))
 		off += 20
-		s5 := v.SSVInfo.Handles
-		for i5 := range s5 {
-			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles[]", i5))
+		s := v.SSVInfo.Handles
+		for i := range s {
+			if uint64(len(s[i])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles[]", i))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 			off += 4
-			off = codec.PutOpaque(b, off, s5[i5])
+			off = codec.PutOpaque(b, off, s[i])
 		}
 	default:
 		if !v.How.Valid() {
@@ -2540,11 +2305,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.MachOps.MustEnforce, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:MachOps.MustEnforce")
 		}
-		s := v.MachOps.MustEnforce
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.MachOps.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:MachOps.MustAllow")
 		}
@@ -2556,11 +2317,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.MachOps.MustAllow, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:MachOps.MustAllow")
 		}
-		s2 := v.MachOps.MustAllow
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if err = codec.Arm(d, &v.SSVInfo, 88, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo")
@@ -2576,11 +2333,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
 		}
-		s3 := v.SSVInfo.Ops.MustEnforce
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SSVInfo.Ops.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
 		}
@@ -2592,11 +2345,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
 		}
-		s4 := v.SSVInfo.Ops.MustAllow
-		for i4 := range s4 {
-			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.SSVInfo.Ops.MustAllow)
 		if codec.Lacks(b, off, 20) {
 			return 0, codec.Short(b, off, 20, "nfs41.StateProtectRes:SSVInfo.HashAlg")
 		}
@@ -2613,20 +2362,20 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.SSVInfo.Handles, int(n5), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo.Handles")
 		}
-		s5 := v.SSVInfo.Handles
-		for i5 := range s5 {
+		s := v.SSVInfo.Handles
+		for i := range s {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectRes:SSVInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectRes:SSVInfo.Handles[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
 			}
-			s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+			s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
 		}
 	default:
@@ -2715,35 +2464,18 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		if uint64(len(v.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 4) {
+		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow"))
+		}
+		if codec.Lacks(b, off, 8+4*len(v.StateProtect.MachOps.MustEnforce)+4*len(v.StateProtect.MachOps.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustEnforce)))
 		off += 4
-		s := v.StateProtect.MachOps.MustEnforce
-		for i := range s {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustAllow)))
 		off += 4
-		s2 := v.StateProtect.MachOps.MustAllow
-		for i2 := range s2 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if v.StateProtect.SSVInfo == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo"))
@@ -2751,41 +2483,21 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		if uint64(len(v.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce"))
 		}
-		if codec.Lacks(b, off, 4) {
+		if uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow"))
+		}
+		if uint64(len(v.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(v.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles"))
+		}
+		if codec.Lacks(b, off, 28+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.StateProtect.SSVInfo.Ops.MustAllow)) {
 			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVInfo.Ops.MustEnforce)))
 		off += 4
-		s3 := v.StateProtect.SSVInfo.Ops.MustEnforce
-		for i3 := range s3 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.SSVInfo.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVInfo.Ops.MustAllow)))
 		off += 4
-		s4 := v.StateProtect.SSVInfo.Ops.MustAllow
-		for i4 := range s4 {
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-			off += 4
-		}
-		if uint64(len(v.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles"))
-		}
-		if codec.Lacks(b, off, 20) {
-			return v.failXDR(e, codec.Full())
-		}
+		off = codec.PutWords(b, off, v.StateProtect.SSVInfo.Ops.MustAllow)
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], v.StateProtect.SSVInfo.HashAlg)
 		binary.BigEndian.PutUint32(w[4:8], v.StateProtect.SSVInfo.EncrAlg)
@@ -2793,17 +2505,17 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		binary.BigEndian.PutUint32(w[12:16], v.StateProtect.SSVInfo.Window)
 		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.StateProtect.SSVInfo.Handles)))
 		off += 20
-		s5 := v.StateProtect.SSVInfo.Handles
-		for i5 := range s5 {
-			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5))
+		s := v.StateProtect.SSVInfo.Handles
+		for i := range s {
+			if uint64(len(s[i])) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i))
 			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 			off += 4
-			off = codec.PutOpaque(b, off, s5[i5])
+			off = codec.PutOpaque(b, off, s[i])
 		}
 	default:
 		if !v.StateProtect.How.Valid() {
@@ -2833,14 +2545,14 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	off = codec.PutOpaque(b, off, v.ServerScope)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ImplID)))
 	off += 4
-	s6 := v.ImplID
-	for i6 := range s6 {
-		p := &s6[i6]
+	s2 := v.ImplID
+	for i2 := range s2 {
+		p := &s2[i2]
 		if uint64(len(p.Domain)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ExchangeIDResOK:ImplID[].Domain", i6))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ExchangeIDResOK:ImplID[].Domain", i2))
 		}
 		if uint64(len(p.Name)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ExchangeIDResOK:ImplID[].Name", i6))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ExchangeIDResOK:ImplID[].Name", i2))
 		}
 		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
 			return v.failXDR(e, codec.Full())
@@ -2895,11 +2607,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustEnforce, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustEnforce")
 		}
-		s := v.StateProtect.MachOps.MustEnforce
-		for i := range s {
-			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.MachOps.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow")
 		}
@@ -2911,11 +2619,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustAllow, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow")
 		}
-		s2 := v.StateProtect.MachOps.MustAllow
-		for i2 := range s2 {
-			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if err = codec.Arm(d, &v.StateProtect.SSVInfo, 88, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo")
@@ -2931,11 +2635,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
 		}
-		s3 := v.StateProtect.SSVInfo.Ops.MustEnforce
-		for i3 := range s3 {
-			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.SSVInfo.Ops.MustEnforce)
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
 		}
@@ -2947,11 +2647,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
 		}
-		s4 := v.StateProtect.SSVInfo.Ops.MustAllow
-		for i4 := range s4 {
-			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.StateProtect.SSVInfo.Ops.MustAllow)
 		if codec.Lacks(b, off, 20) {
 			return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.HashAlg")
 		}
@@ -2968,20 +2664,20 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles")
 		}
-		s5 := v.StateProtect.SSVInfo.Handles
-		for i5 := range s5 {
+		s := v.StateProtect.SSVInfo.Handles
+		for i := range s {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
 			}
-			s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+			s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
 		}
 	default:
@@ -3038,37 +2734,37 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	if err = codec.Resize(d, &v.ImplID, int(n9), 64, off); err != nil {
 		return 0, codec.In(err, "nfs41.ExchangeIDResOK:ImplID")
 	}
-	s6 := v.ImplID
-	for i6 := range s6 {
-		p := &s6[i6]
+	s2 := v.ImplID
+	for i2 := range s2 {
+		p := &s2[i2]
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:ImplID[].Domain", i6)
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:ImplID[].Domain", i2)
 		}
 		n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ExchangeIDResOK:ImplID[].Domain", i6)
+			return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ExchangeIDResOK:ImplID[].Domain", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ExchangeIDResOK:ImplID[].Domain", i6)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ExchangeIDResOK:ImplID[].Domain", i2)
 		}
 		p.Domain = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 		off += xdr.Padded(int(n10))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:ImplID[].Name", i6)
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:ImplID[].Name", i2)
 		}
 		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDResOK:ImplID[].Name", i6)
+			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDResOK:ImplID[].Name", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDResOK:ImplID[].Name", i6)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDResOK:ImplID[].Name", i2)
 		}
 		p.Name = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 		off += xdr.Padded(int(n11))
 		if codec.Lacks(b, off, 12) {
-			return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDResOK:ImplID[].Date.Seconds", i6)
+			return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDResOK:ImplID[].Date.Seconds", i2)
 		}
 		w := b[off : off+12 : off+12]
 		p.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -3165,35 +2861,18 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.OK.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce"))
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(v.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow"))
+			}
+			if codec.Lacks(b, off, 8+4*len(v.OK.StateProtect.MachOps.MustEnforce)+4*len(v.OK.StateProtect.MachOps.MustAllow)) {
 				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.MachOps.MustEnforce)))
 			off += 4
-			s := v.OK.StateProtect.MachOps.MustEnforce
-			for i := range s {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-				off += 4
-			}
-			if uint64(len(v.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.OK.StateProtect.MachOps.MustEnforce)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.MachOps.MustAllow)))
 			off += 4
-			s2 := v.OK.StateProtect.MachOps.MustAllow
-			for i2 := range s2 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.OK.StateProtect.MachOps.MustAllow)
 		case StateProtectHowSSV:
 			if v.OK.StateProtect.SSVInfo == nil {
 				return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo"))
@@ -3201,41 +2880,21 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce"))
 			}
-			if codec.Lacks(b, off, 4) {
+			if uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow"))
+			}
+			if uint64(len(v.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(v.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles"))
+			}
+			if codec.Lacks(b, off, 28+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
 				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
 			off += 4
-			s3 := v.OK.StateProtect.SSVInfo.Ops.MustEnforce
-			for i3 := range s3 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-				off += 4
-			}
-			if uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)))
 			off += 4
-			s4 := v.OK.StateProtect.SSVInfo.Ops.MustAllow
-			for i4 := range s4 {
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-				off += 4
-			}
-			if uint64(len(v.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles"))
-			}
-			if codec.Lacks(b, off, 20) {
-				return v.failXDR(e, codec.Full())
-			}
+			off = codec.PutWords(b, off, v.OK.StateProtect.SSVInfo.Ops.MustAllow)
 			w := b[off : off+20 : off+20]
 			binary.BigEndian.PutUint32(w[0:4], v.OK.StateProtect.SSVInfo.HashAlg)
 			binary.BigEndian.PutUint32(w[4:8], v.OK.StateProtect.SSVInfo.EncrAlg)
@@ -3243,17 +2902,17 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[12:16], v.OK.StateProtect.SSVInfo.Window)
 			binary.BigEndian.PutUint32(w[16:20], uint32(len(v.OK.StateProtect.SSVInfo.Handles)))
 			off += 20
-			s5 := v.OK.StateProtect.SSVInfo.Handles
-			for i5 := range s5 {
-				if uint64(len(s5[i5])) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5))
+			s := v.OK.StateProtect.SSVInfo.Handles
+			for i := range s {
+				if uint64(len(s[i])) > math.MaxUint32 {
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i))
 				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+				if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 					return v.failXDR(e, codec.Full())
 				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 				off += 4
-				off = codec.PutOpaque(b, off, s5[i5])
+				off = codec.PutOpaque(b, off, s[i])
 			}
 		default:
 			if !v.OK.StateProtect.How.Valid() {
@@ -3283,14 +2942,14 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, v.OK.ServerScope)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.ImplID)))
 		off += 4
-		s6 := v.OK.ImplID
-		for i6 := range s6 {
-			p := &s6[i6]
+		s2 := v.OK.ImplID
+		for i2 := range s2 {
+			p := &s2[i2]
 			if uint64(len(p.Domain)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i6))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2))
 			}
 			if uint64(len(p.Name)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i6))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2))
 			}
 			if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
 				return v.failXDR(e, codec.Full())
@@ -3375,11 +3034,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if err = codec.Resize(d, &v.OK.StateProtect.MachOps.MustEnforce, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce")
 			}
-			s := v.OK.StateProtect.MachOps.MustEnforce
-			for i := range s {
-				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OK.StateProtect.MachOps.MustEnforce)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow")
 			}
@@ -3391,11 +3046,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if err = codec.Resize(d, &v.OK.StateProtect.MachOps.MustAllow, int(n2), 4, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow")
 			}
-			s2 := v.OK.StateProtect.MachOps.MustAllow
-			for i2 := range s2 {
-				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OK.StateProtect.MachOps.MustAllow)
 		case StateProtectHowSSV:
 			if err = codec.Arm(d, &v.OK.StateProtect.SSVInfo, 88, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo")
@@ -3411,11 +3062,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
 			}
-			s3 := v.OK.StateProtect.SSVInfo.Ops.MustEnforce
-			for i3 := range s3 {
-				s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
 			}
@@ -3427,11 +3074,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
 			}
-			s4 := v.OK.StateProtect.SSVInfo.Ops.MustAllow
-			for i4 := range s4 {
-				s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OK.StateProtect.SSVInfo.Ops.MustAllow)
 			if codec.Lacks(b, off, 20) {
 				return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.HashAlg")
 			}
@@ -3448,20 +3091,20 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles")
 			}
-			s5 := v.OK.StateProtect.SSVInfo.Handles
-			for i5 := range s5 {
+			s := v.OK.StateProtect.SSVInfo.Handles
+			for i := range s {
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5)
+					return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
 				}
 				n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5)
+					return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
 				}
 				if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
 				}
-				s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+				s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 				off += xdr.Padded(int(n6))
 			}
 		default:
@@ -3518,37 +3161,37 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		if err = codec.Resize(d, &v.OK.ImplID, int(n9), 64, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.ImplID")
 		}
-		s6 := v.OK.ImplID
-		for i6 := range s6 {
-			p := &s6[i6]
+		s2 := v.OK.ImplID
+		for i2 := range s2 {
+			p := &s2[i2]
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i6)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2)
 			}
 			n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i6)
+				return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2)
 			}
 			if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i6)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2)
 			}
 			p.Domain = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 			off += xdr.Padded(int(n10))
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i6)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2)
 			}
 			n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDRes:OK.ImplID[].Name", i6)
+				return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2)
 			}
 			if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i6)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2)
 			}
 			p.Name = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 			off += xdr.Padded(int(n11))
 			if codec.Lacks(b, off, 12) {
-				return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDRes:OK.ImplID[].Date.Seconds", i6)
+				return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDRes:OK.ImplID[].Date.Seconds", i2)
 			}
 			w := b[off : off+12 : off+12]
 			p.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -3703,35 +3346,18 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				if uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
 					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce"))
 				}
-				if codec.Lacks(b, off, 4) {
+				if uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow"))
+				}
+				if codec.Lacks(b, off, 8+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)) {
 					return v.failXDR(e, codec.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)))
 				off += 4
-				s := v.ExchangeID.OK.StateProtect.MachOps.MustEnforce
-				for i := range s {
-					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
-					off += 4
-				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow"))
-				}
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
+				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)))
 				off += 4
-				s2 := v.ExchangeID.OK.StateProtect.MachOps.MustAllow
-				for i2 := range s2 {
-					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-					off += 4
-				}
+				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.MachOps.MustAllow)
 			case StateProtectHowSSV:
 				if v.ExchangeID.OK.StateProtect.SSVInfo == nil {
 					return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo"))
@@ -3739,41 +3365,21 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
 					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce"))
 				}
-				if codec.Lacks(b, off, 4) {
+				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow"))
+				}
+				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles"))
+				}
+				if codec.Lacks(b, off, 28+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
 					return v.failXDR(e, codec.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
 				off += 4
-				s3 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
-				for i3 := range s3 {
-					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-					off += 4
-				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow"))
-				}
-				if codec.Lacks(b, off, 4) {
-					return v.failXDR(e, codec.Full())
-				}
+				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)))
 				off += 4
-				s4 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
-				for i4 := range s4 {
-					if codec.Lacks(b, off, 4) {
-						return v.failXDR(e, codec.Full())
-					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-					off += 4
-				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles"))
-				}
-				if codec.Lacks(b, off, 20) {
-					return v.failXDR(e, codec.Full())
-				}
+				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
 				w := b[off : off+20 : off+20]
 				binary.BigEndian.PutUint32(w[0:4], v.ExchangeID.OK.StateProtect.SSVInfo.HashAlg)
 				binary.BigEndian.PutUint32(w[4:8], v.ExchangeID.OK.StateProtect.SSVInfo.EncrAlg)
@@ -3781,17 +3387,17 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				binary.BigEndian.PutUint32(w[12:16], v.ExchangeID.OK.StateProtect.SSVInfo.Window)
 				binary.BigEndian.PutUint32(w[16:20], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)))
 				off += 20
-				s5 := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
-				for i5 := range s5 {
-					if uint64(len(s5[i5])) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i5))
+				s := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
+				for i := range s {
+					if uint64(len(s[i])) > math.MaxUint32 {
+						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i))
 					}
-					if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
+					if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 						return v.failXDR(e, codec.Full())
 					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s5[i5])))
+					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 					off += 4
-					off = codec.PutOpaque(b, off, s5[i5])
+					off = codec.PutOpaque(b, off, s[i])
 				}
 			default:
 				if !v.ExchangeID.OK.StateProtect.How.Valid() {
@@ -3821,14 +3427,14 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off = codec.PutOpaque(b, off, v.ExchangeID.OK.ServerScope)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.ImplID)))
 			off += 4
-			s6 := v.ExchangeID.OK.ImplID
-			for i6 := range s6 {
-				p := &s6[i6]
+			s2 := v.ExchangeID.OK.ImplID
+			for i2 := range s2 {
+				p := &s2[i2]
 				if uint64(len(p.Domain)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i6))
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2))
 				}
 				if uint64(len(p.Name)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i6))
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2))
 				}
 				if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
 					return v.failXDR(e, codec.Full())
@@ -3937,11 +3543,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.MachOps.MustEnforce, int(n), 4, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce")
 				}
-				s := v.ExchangeID.OK.StateProtect.MachOps.MustEnforce
-				for i := range s {
-					s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
 				}
@@ -3953,11 +3555,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.MachOps.MustAllow, int(n2), 4, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
 				}
-				s2 := v.ExchangeID.OK.StateProtect.MachOps.MustAllow
-				for i2 := range s2 {
-					s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.ExchangeID.OK.StateProtect.MachOps.MustAllow)
 			case StateProtectHowSSV:
 				if err = codec.Arm(d, &v.ExchangeID.OK.StateProtect.SSVInfo, 88, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo")
@@ -3973,11 +3571,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
 				}
-				s3 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
-				for i3 := range s3 {
-					s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
 				}
@@ -3989,11 +3583,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
 				}
-				s4 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
-				for i4 := range s4 {
-					s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-					off += 4
-				}
+				off = codec.GetWords(b, off, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
 				if codec.Lacks(b, off, 20) {
 					return 0, codec.Short(b, off, 20, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.HashAlg")
 				}
@@ -4010,20 +3600,20 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
 				}
-				s5 := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
-				for i5 := range s5 {
+				s := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
+				for i := range s {
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i5)
+						return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
 					}
 					n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i5)
+						return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
 					}
 					if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i5)
+						return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
 					}
-					s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
+					s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 					off += xdr.Padded(int(n6))
 				}
 			default:
@@ -4080,37 +3670,37 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.ExchangeID.OK.ImplID, int(n9), 64, off); err != nil {
 				return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.ImplID")
 			}
-			s6 := v.ExchangeID.OK.ImplID
-			for i6 := range s6 {
-				p := &s6[i6]
+			s2 := v.ExchangeID.OK.ImplID
+			for i2 := range s2 {
+				p := &s2[i2]
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i6)
+					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2)
 				}
 				n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i6)
+					return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2)
 				}
 				if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i6)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2)
 				}
 				p.Domain = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 				off += xdr.Padded(int(n10))
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i6)
+					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2)
 				}
 				n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i6)
+					return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2)
 				}
 				if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i6)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2)
 				}
 				p.Name = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 				off += xdr.Padded(int(n11))
 				if codec.Lacks(b, off, 12) {
-					return 0, codec.Short(b, off, 12, "nfs41.ResOp:ExchangeID.OK.ImplID[].Date.Seconds", i6)
+					return 0, codec.Short(b, off, 12, "nfs41.ResOp:ExchangeID.OK.ImplID[].Date.Seconds", i2)
 				}
 				w := b[off : off+12 : off+12]
 				p.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -4254,35 +3844,18 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 					if uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
 						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
 					}
-					if codec.Lacks(b, off, 4) {
+					if uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
+						return 0, codec.Fail(xdr.CodeBound, off+4*len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4, uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
+					}
+					if codec.Lacks(b, off, 8+4*len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4*len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)) {
 						return 0, codec.Full()
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)))
 					off += 4
-					s2 := p.ExchangeID.OK.StateProtect.MachOps.MustEnforce
-					for i2 := range s2 {
-						if codec.Lacks(b, off, 4) {
-							return 0, codec.Full()
-						}
-						binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
-						off += 4
-					}
-					if uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
-					}
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
+					off = codec.PutWords(b, off, p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)))
 					off += 4
-					s3 := p.ExchangeID.OK.StateProtect.MachOps.MustAllow
-					for i3 := range s3 {
-						if codec.Lacks(b, off, 4) {
-							return 0, codec.Full()
-						}
-						binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
-						off += 4
-					}
+					off = codec.PutWords(b, off, p.ExchangeID.OK.StateProtect.MachOps.MustAllow)
 				case StateProtectHowSSV:
 					if p.ExchangeID.OK.StateProtect.SSVInfo == nil {
 						return 0, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo", i)
@@ -4290,41 +3863,21 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
 						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
-					if codec.Lacks(b, off, 4) {
+					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+						return 0, codec.Fail(xdr.CodeBound, off+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
+					}
+					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+						return 0, codec.Fail(xdr.CodeBound, off+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
+					}
+					if codec.Lacks(b, off, 28+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
 						return 0, codec.Full()
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
 					off += 4
-					s4 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
-					for i4 := range s4 {
-						if codec.Lacks(b, off, 4) {
-							return 0, codec.Full()
-						}
-						binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
-						off += 4
-					}
-					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
-					}
-					if codec.Lacks(b, off, 4) {
-						return 0, codec.Full()
-					}
+					off = codec.PutWords(b, off, p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)))
 					off += 4
-					s5 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
-					for i5 := range s5 {
-						if codec.Lacks(b, off, 4) {
-							return 0, codec.Full()
-						}
-						binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
-						off += 4
-					}
-					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off+16, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
-					}
-					if codec.Lacks(b, off, 20) {
-						return 0, codec.Full()
-					}
+					off = codec.PutWords(b, off, p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
 					w := b[off : off+20 : off+20]
 					binary.BigEndian.PutUint32(w[0:4], p.ExchangeID.OK.StateProtect.SSVInfo.HashAlg)
 					binary.BigEndian.PutUint32(w[4:8], p.ExchangeID.OK.StateProtect.SSVInfo.EncrAlg)
@@ -4332,17 +3885,17 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 					binary.BigEndian.PutUint32(w[12:16], p.ExchangeID.OK.StateProtect.SSVInfo.Window)
 					binary.BigEndian.PutUint32(w[16:20], uint32(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)))
 					off += 20
-					s6 := p.ExchangeID.OK.StateProtect.SSVInfo.Handles
-					for i6 := range s6 {
-						if uint64(len(s6[i6])) > math.MaxUint32 {
-							return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
+					s2 := p.ExchangeID.OK.StateProtect.SSVInfo.Handles
+					for i2 := range s2 {
+						if uint64(len(s2[i2])) > math.MaxUint32 {
+							return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
 						}
-						if codec.Lacks(b, off, 4+xdr.Padded(len(s6[i6]))) {
+						if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 							return 0, codec.Full()
 						}
-						binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s6[i6])))
+						binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 						off += 4
-						off = codec.PutOpaque(b, off, s6[i6])
+						off = codec.PutOpaque(b, off, s2[i2])
 					}
 				default:
 					if !p.ExchangeID.OK.StateProtect.How.Valid() {
@@ -4372,14 +3925,14 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off = codec.PutOpaque(b, off, p.ExchangeID.OK.ServerScope)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.ImplID)))
 				off += 4
-				s7 := p.ExchangeID.OK.ImplID
-				for i7 := range s7 {
-					p2 := &s7[i7]
+				s3 := p.ExchangeID.OK.ImplID
+				for i3 := range s3 {
+					p2 := &s3[i3]
 					if uint64(len(p2.Domain)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p2.Domain)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7)
+						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p2.Domain)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
 					}
 					if uint64(len(p2.Name)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.Domain))+4, uint64(len(p2.Name)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7)
+						return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.Domain))+4, uint64(len(p2.Name)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
 					}
 					if codec.Lacks(b, off, 20+xdr.Padded(len(p2.Domain))+xdr.Padded(len(p2.Name))) {
 						return 0, codec.Full()
@@ -4510,11 +4063,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.MachOps.MustEnforce, int(n2), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
 					}
-					s2 := p.ExchangeID.OK.StateProtect.MachOps.MustEnforce
-					for i2 := range s2 {
-						s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-						off += 4
-					}
+					off = codec.GetWords(b, off, p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
 					if codec.Lacks(b, off, 4) {
 						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
 					}
@@ -4526,11 +4075,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.MachOps.MustAllow, int(n3), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
 					}
-					s3 := p.ExchangeID.OK.StateProtect.MachOps.MustAllow
-					for i3 := range s3 {
-						s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-						off += 4
-					}
+					off = codec.GetWords(b, off, p.ExchangeID.OK.StateProtect.MachOps.MustAllow)
 				case StateProtectHowSSV:
 					if err = codec.Arm(d, &p.ExchangeID.OK.StateProtect.SSVInfo, 88, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo", i)
@@ -4546,11 +4091,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n4), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
-					s4 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
-					for i4 := range s4 {
-						s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-						off += 4
-					}
+					off = codec.GetWords(b, off, p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 					if codec.Lacks(b, off, 4) {
 						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
@@ -4562,11 +4103,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n5), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
-					s5 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
-					for i5 := range s5 {
-						s5[i5] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
-						off += 4
-					}
+					off = codec.GetWords(b, off, p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
 					if codec.Lacks(b, off, 20) {
 						return 0, codec.Short(b, off, 20, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.HashAlg", i)
 					}
@@ -4583,20 +4120,20 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Handles, int(n6), 24, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
 					}
-					s6 := p.ExchangeID.OK.StateProtect.SSVInfo.Handles
-					for i6 := range s6 {
+					s2 := p.ExchangeID.OK.StateProtect.SSVInfo.Handles
+					for i2 := range s2 {
 						if codec.Lacks(b, off, 4) {
-							return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
+							return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
 						}
 						n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 						off += 4
 						if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-							return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
+							return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
 						}
 						if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-							return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
+							return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
 						}
-						s6[i6] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
+						s2[i2] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 						off += xdr.Padded(int(n7))
 					}
 				default:
@@ -4653,37 +4190,37 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 				if err = codec.Resize(d, &p.ExchangeID.OK.ImplID, int(n10), 64, off); err != nil {
 					return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
 				}
-				s7 := p.ExchangeID.OK.ImplID
-				for i7 := range s7 {
-					p2 := &s7[i7]
+				s3 := p.ExchangeID.OK.ImplID
+				for i3 := range s3 {
+					p2 := &s3[i3]
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7)
+						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
 					}
 					n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7)
+						return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
 					}
 					if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i7)
+						return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
 					}
 					p2.Domain = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 					off += xdr.Padded(int(n11))
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7)
+						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
 					}
 					n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7)
+						return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
 					}
 					if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i7)
+						return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
 					}
 					p2.Name = codec.Bytes(d, b[off:off+int(n12):off+int(n12)])
 					off += xdr.Padded(int(n12))
 					if codec.Lacks(b, off, 12) {
-						return 0, codec.Short(b, off, 12, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Date.Seconds", i, i7)
+						return 0, codec.Short(b, off, 12, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Date.Seconds", i, i3)
 					}
 					w := b[off : off+12 : off+12]
 					p2.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
