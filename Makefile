@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-nfs bench-continue test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-nfs bench-continue bench-report test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -168,6 +168,9 @@ bench-nfs: ## compare the NFS server and client of examples/nfs3 with go-nfs and
 
 bench-continue: ## compare continued messages of version 2 with chunks, and draw the picture of ADR 0052
 	cd bench && $(GO) run ./cmd/continuebench -svg ../docs/img/continue.svg
+
+bench-report: ## draw the figures of bench/history.jsonl over commits as docs/img/bench-history.svg
+	cd bench && $(GO) run ./cmd/benchreport -svg ../docs/img/bench-history.svg history.jsonl
 
 clean: ## remove built programs
 	rm -rf bin

@@ -13,6 +13,7 @@
 //   - rdmatcp: rdmaio over providers/rdmatcp, with an inline handler and hand-written RPC headers
 //     of 40 and 24 bytes. "stubs" is the same with headers of runtime/oncrpc and generated code on both
 //     sides.
+//   - rdmatcp/v2: the same as rdmatcp with version 2 of RPC-over-RDMA. Bulk data goes by chunk.
 //   - iwarp: the same as rdmatcp over providers/iwarp, with CRCs.
 //   - mem: rdmaio over providers/mem, both ends in this process.
 //   - copy: one copy of as many bytes.

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -9,16 +10,27 @@ import (
 // provider is a provider over IP: client and server each open a device, with its defaults, and
 // connect over 127.0.0.1.
 type provider struct {
-	name string
-	open func() (verbs.Device, error)
+	name     string
+	open     func() (verbs.Device, error)
+	versions []int // of RPC-over-RDMA; nil: the default, version 1
 }
 
 func networked() []provider {
 	return []provider{
-		{RDMATCP, func() (verbs.Device, error) { return rdmatcp.Open(nil) }},
-		{IWARP, func() (verbs.Device, error) { return iwarp.Open(nil) }},
+		{RDMATCP, openRDMATCP, nil},
+		{RDMATCP2, openRDMATCP, []int{2}},
+		{IWARP, func() (verbs.Device, error) { return iwarp.Open(nil) }, nil},
 	}
 }
 
+func openRDMATCP() (verbs.Device, error) { return rdmatcp.Open(nil) }
+
+// config returns the Config of a connection of p for a number of concurrent calls.
+func (p *provider) config(depth int) *rdmaio.Config {
+	cfg := config(depth)
+	cfg.Versions = p.versions
+	return cfg
+}
+
 // Networked reports whether a row is rdmaio over IP.
-func Networked(name string) bool { return name == RDMATCP || name == IWARP }
+func Networked(name string) bool { return name == RDMATCP || name == RDMATCP2 || name == IWARP }

@@ -48,8 +48,8 @@ type client struct {
 }
 
 // dialRDMA connects, and checks that data arrives unchanged.
-func dialRDMA(ctx context.Context, dev verbs.Device, addr, op string, s bench.Shape) (*client, error) {
-	conn, err := rdmaio.Dial(ctx, dev, addr, config(s.Depth))
+func dialRDMA(ctx context.Context, dev verbs.Device, addr, op string, s bench.Shape, cfg *rdmaio.Config) (*client, error) {
+	conn, err := rdmaio.Dial(ctx, dev, addr, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func Serve(in io.Reader, out io.Writer) error {
 			return err
 		}
 		for _, depth := range []int{1, deep} {
-			s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", h, config(depth))
+			s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", h, p.config(depth))
 			if err != nil {
 				return err
 			}

@@ -19,6 +19,7 @@ import (
 // Names of the systems measured, besides those of package verbs.
 const (
 	RDMATCP  = "rdmatcp"
+	RDMATCP2 = "rdmatcp/v2"
 	IWARP    = "iwarp"
 	Stubs    = "stubs"
 	ONCRPC   = "oncrpc/tcp"
@@ -36,10 +37,11 @@ type Result struct {
 	Op    string // bench.Call, Write or Read
 	Shape bench.Shape
 
-	NS       float64 // wall time of the run per operation
-	Low      float64 // in the fastest round
-	P50, P99 float64 // ns per operation; 0 if an operation has no answer of its own
-	Tail     float64 // P99 / P50
+	NS       float64   // wall time of the run per operation
+	Low      float64   // in the fastest round
+	Rounds   []float64 // of all rounds, sorted
+	P50, P99 float64   // ns per operation; 0 if an operation has no answer of its own
+	Tail     float64   // P99 / P50
 
 	// Per operation, both ends.
 	CPU      float64 // ns; 0: unknown
@@ -112,7 +114,7 @@ func Compare(o Options) (results []Result, err error) {
 		return nil, err
 	}
 	for i, w := range s.cases {
-		w.NS, w.Low = figures[i].NS, figures[i].Low
+		w.NS, w.Low, w.Rounds = figures[i].NS, figures[i].Low, figures[i].Rounds
 		w.summarize(w.notes[len(w.notes)-o.Rounds:]) // earlier ones belong to the calibration
 		results = append(results, w.Result)
 	}
@@ -297,7 +299,7 @@ func (s *suite) openProvider(p provider) error {
 	}
 	s.closes = append(s.closes, dev.Close)
 	dial := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
-		c, err := dialRDMA(s.ctx, dev, s.server.Addrs[listener(p.name, shape.Depth)], op, shape)
+		c, err := dialRDMA(s.ctx, dev, s.server.Addrs[listener(p.name, shape.Depth)], op, shape, p.config(shape.Depth))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -338,7 +340,7 @@ func (s *suite) openMem() error {
 		s.closes = append(s.closes, srv.Close)
 	}
 	dial := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
-		c, err := dialRDMA(s.ctx, here, listener(Mem, shape.Depth), op, shape)
+		c, err := dialRDMA(s.ctx, here, listener(Mem, shape.Depth), op, shape, config(shape.Depth))
 		if err != nil {
 			return nil, nil, err
 		}

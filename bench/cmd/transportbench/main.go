@@ -3,6 +3,7 @@
 // prints ratios with their targets.
 //
 //	go run ./cmd/transportbench [-short] [-rounds n] [-slice time] [-match regexp] [-json]
+//		[-history file]
 //
 // Figures are medians of the rounds. Times depend on the machine and its load; the ratios are the
 // result. No figure makes it fail: exit status 1 means that something could not be measured, 2 a
@@ -18,12 +19,15 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
+	"github.com/rpcrdma/rpcrdma/bench/internal/history"
 	"github.com/rpcrdma/rpcrdma/bench/transport"
 )
 
 type options struct {
 	transport.Options
-	json bool
+	json    bool
+	history string
+	commit  string
 }
 
 func main() {
@@ -44,6 +48,8 @@ func main() {
 		return err
 	})
 	flag.BoolVar(&o.json, "json", false, "print JSON")
+	flag.StringVar(&o.commit, "commit", "", "the `name` of the commit in the history; empty: that of the folder")
+	flag.StringVar(&o.history, "history", "", "append the commit, the date, the load and the targets to this `file`")
 	flag.Parse()
 	if short {
 		o.Rounds, o.Slice = 5, 5*time.Millisecond
@@ -72,6 +78,14 @@ func run(stdout io.Writer, o options) error {
 		idle = &got
 	}
 	r := newReport(o, results, idle)
+	if o.history != "" {
+		if o.commit == "" {
+			o.commit = history.Commit()
+		}
+		if err := history.Append(o.history, r.line(o.commit, time.Now())); err != nil {
+			return err
+		}
+	}
 	if o.json {
 		return figures.JSON(stdout, r)
 	}

@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, want := range []string{
 		"tcp call 128 B x 1", "framed call 128 B x 256", "framed-go call 128 B x 32", "net/rpc call 128 B x 32", "grpc call 128 B x 256",
-		"rdmatcp call 128 B x 1", "rdmatcp call 128 B x 32", "rdmatcp call 128 B x 256", "stubs call 128 B x 32", "mem call 128 B x 1",
+		"rdmatcp call 128 B x 1", "rdmatcp call 128 B x 32", "rdmatcp call 128 B x 256", "stubs call 128 B x 32", "rdmatcp/v2 call 128 B x 32", "rdmatcp/v2 write 64 KiB x 16", "mem call 128 B x 1",
 		"oncrpc/tcp call 128 B x 32", "oncrpc/tcp read 1 MiB x 1", "stubs/tcp call 128 B x 32", "go-nfs-client call 128 B x 32",
 		"iwarp call 128 B x 1", "iwarp call 128 B x 256", "iwarp read 64 KiB x 16", "iwarp write 1 MiB x 8",
 		"tcp write 64 KiB x 16", "segments write 1 MiB x 8", "net/rpc write 4 KiB x 32", "grpc write 64 KiB x 16",
@@ -78,8 +78,8 @@ func TestRun(t *testing.T) {
 func TestReport(t *testing.T) {
 	load := verbs.Shape{Size: 128, Depth: 32}
 	results := []transport.Result{
-		{Name: verbs.Framed, Op: verbs.Call, Shape: load, NS: 2000, P50: 60000},
-		{Name: verbs.FramedGo, Op: verbs.Call, Shape: load, NS: 3000, P50: 60000},
+		{Name: verbs.Framed, Op: verbs.Call, Shape: load, NS: 2000, P50: 60000, CPU: 3000, Rounds: []float64{1000, 1000, 2000, 3000, 3000}},
+		{Name: verbs.FramedGo, Op: verbs.Call, Shape: load, NS: 3000, P50: 60000, Rounds: []float64{3000}},
 		{Name: transport.RDMATCP, Op: verbs.Call, Shape: load, NS: 4000, P50: 1e5, P99: 4e5, Tail: 4, CPU: 7000, Mallocs: 1, Switches: 0.25},
 	}
 	o := options{Options: transport.Options{Rounds: 5, Slice: time.Millisecond}}
@@ -91,9 +91,10 @@ func TestReport(t *testing.T) {
 	got := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"rdmatcp 128 B x 32 250000 100.0 400.0 7.00 1.0 0.000 0.000 0.250 - 0.50 0.75 -",
-		"of framed call 0.50 >= 0.4 met",
-		"of framed-go call 0.75 >= 0.7 met",
-		"CPU us 7.00 <= 6 near",
+		"of framed call 0.50 >= 0.6 near",
+		"of framed-go call 0.75 >= 0.85 near",
+		"CPU x framed 2.33 <= 2 near",
+		"noisy: floor rows spread by 3.00, over 1.25",
 		"p99/p50 4.00 <= 3 missed",
 		"rdmatcp idle KiB an end without Receives 72.00 <= 64 near",
 		"client 200 server 180 Receives 128",

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
+	"github.com/rpcrdma/rpcrdma/bench/internal/history"
 	"github.com/rpcrdma/rpcrdma/bench/internal/target"
 	"github.com/rpcrdma/rpcrdma/bench/transport"
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
@@ -51,8 +53,9 @@ type idleRow struct {
 
 type report struct {
 	figures.Head
-	Rows []row    `json:"rows"`
-	Idle *idleRow `json:"idle,omitempty"`
+	Noise history.Noise `json:"noise"`
+	Rows  []row         `json:"rows"`
+	Idle  *idleRow      `json:"idle,omitempty"`
 }
 
 func newReport(o options, results []transport.Result, idle *transport.Idle) *report {
@@ -95,15 +98,40 @@ func newReport(o options, results []transport.Result, idle *transport.Idle) *rep
 		}
 		r.Rows = append(r.Rows, one)
 	}
+	r.Noise = noise(results)
 	if idle != nil {
 		r.Idle = &idleRow{idle.Client, idle.Server, idle.Receives, idleTarget(idle)}
 	}
 	return r
 }
 
+// noise returns the spread of the floor rows, which have nothing of this project in them.
+func noise(results []transport.Result) history.Noise {
+	var spreads []float64
+	for i := range results {
+		switch x := &results[i]; x.Name {
+		case verbs.TCP, verbs.Framed, verbs.FramedGo, verbs.Segments, transport.Copy:
+			spreads = append(spreads, history.Spread(x.Rounds))
+		}
+	}
+	return history.NewNoise(spreads)
+}
+
+// line returns the targets as a line of a history.
+func (r *report) line(commit string, now time.Time) history.Line {
+	l := history.Line{Commit: commit, Date: now.UTC().Format(time.RFC3339), CPUs: r.CPUs, Load: r.Load, Noise: r.Noise}
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		for _, t := range x.Targets {
+			l.Rows = append(l.Rows, history.Figure{Row: x.Name + " " + x.Op + " " + x.Shape, Target: t})
+		}
+	}
+	return l
+}
+
 func (r *report) writeTable(w io.Writer) error {
 	fmt.Fprintf(w, "%s; ratios are of speeds; CPU, objects, system calls\n"+
-		"and sleeps of threads are an operation's, both ends\n", r.Head)
+		"and sleeps of threads are an operation's, both ends\n%v\n", r.Head, r.Noise)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "\ncalls\t\tper s\tp50 us\tp99 us\tCPU us\tobjects\treads\twrites\tsleeps\t/tcp\t/framed\t/framed-go\t/grpc\t")
 	for _, x := range r.Rows {
