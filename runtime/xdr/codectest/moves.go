@@ -129,7 +129,11 @@ func refusals(t *Type, wire []byte) error {
 		for _, x := range []byte{0x02, 0xff} {
 			in[off+3] = x
 			var err error
-			n := testing.AllocsPerRun(1, func() { d.Reset(in); err = v.DecodeXDR(d) })
+			decode := func() { d.Reset(in); err = v.DecodeXDR(d) }
+			n := testing.AllocsPerRun(1, decode)
+			if n > 2 {
+				n = testing.AllocsPerRun(10, decode) // one object may have been another goroutine's
+			}
 			var e *xdr.Error
 			switch {
 			case err != nil && !errors.As(err, &e):
