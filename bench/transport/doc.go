@@ -14,6 +14,8 @@
 //     of 40 and 24 bytes. "stubs" is the same with headers of runtime/oncrpc and generated code on both
 //     sides.
 //   - rdmatcp/v2: the same as rdmatcp with version 2 of RPC-over-RDMA. Bulk data goes by chunk.
+//   - rdmatcp/v2-continued: the same, with bulk data of 64 KiB in the message, which goes in
+//     several Sends: a write does not wait for an RDMA Read.
 //   - iwarp: the same as rdmatcp over providers/iwarp, with CRCs.
 //   - mem: rdmaio over providers/mem, both ends in this process.
 //   - copy: one copy of as many bytes.

@@ -38,7 +38,7 @@ func IdleMemory() (r Idle, err error) {
 		err = errors.Join(err, dev.Close(), srv.Close())
 	}()
 	add := func() error {
-		c, err := dialRDMA(context.Background(), dev, srv.Addrs[RDMATCP], bench.Call, single, config(single.Depth))
+		c, err := dialRDMA(context.Background(), dev, srv.Addrs[RDMATCP], bench.Call, single, config(single.Depth), false)
 		if err == nil {
 			clients = append(clients, c)
 		}

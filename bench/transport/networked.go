@@ -13,13 +13,15 @@ type provider struct {
 	name     string
 	open     func() (verbs.Device, error)
 	versions []int // of RPC-over-RDMA; nil: the default, version 1
+	whole    bool  // bulk data is in the message, which is continued, and not in chunks
 }
 
 func networked() []provider {
 	return []provider{
-		{RDMATCP, openRDMATCP, nil},
-		{RDMATCP2, openRDMATCP, []int{2}},
-		{IWARP, func() (verbs.Device, error) { return iwarp.Open(nil) }, nil},
+		{RDMATCP, openRDMATCP, nil, false},
+		{RDMATCP2, openRDMATCP, []int{2}, false},
+		{Continued, openRDMATCP, []int{2}, true},
+		{IWARP, func() (verbs.Device, error) { return iwarp.Open(nil) }, nil, false},
 	}
 }
 
@@ -29,6 +31,9 @@ func openRDMATCP() (verbs.Device, error) { return rdmatcp.Open(nil) }
 func (p *provider) config(depth int) *rdmaio.Config {
 	cfg := config(depth)
 	cfg.Versions = p.versions
+	if p.whole {
+		cfg.Continue = 128 << 10
+	}
 	return cfg
 }
 

@@ -17,7 +17,7 @@ func dialTCP(ctx context.Context, addr, op string, s bench.Shape) (*client, erro
 	if err != nil {
 		return nil, err
 	}
-	return newClient(ctx, conn, op, s, true)
+	return newClient(ctx, conn, op, s, true, false)
 }
 
 // dialTCPStubs does so for calls through generated code.

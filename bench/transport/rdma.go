@@ -40,6 +40,7 @@ type closer interface {
 type client struct {
 	conn   closer
 	inline bool // all results come in the reply
+	whole  bool // the message has all bulk data in it
 	op     string
 	size   int
 	body   []byte
@@ -48,17 +49,17 @@ type client struct {
 }
 
 // dialRDMA connects, and checks that data arrives unchanged.
-func dialRDMA(ctx context.Context, dev verbs.Device, addr, op string, s bench.Shape, cfg *rdmaio.Config) (*client, error) {
+func dialRDMA(ctx context.Context, dev verbs.Device, addr, op string, s bench.Shape, cfg *rdmaio.Config, whole bool) (*client, error) {
 	conn, err := rdmaio.Dial(ctx, dev, addr, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return newClient(ctx, conn, op, s, false)
+	return newClient(ctx, conn, op, s, false, whole)
 }
 
 // newClient returns a client of a connection, which it closes if data does not arrive unchanged.
-func newClient(ctx context.Context, conn closer, op string, s bench.Shape, inline bool) (*client, error) {
-	c := &client{conn: conn, inline: inline, op: op, size: s.Size, body: pattern(s.Size)}
+func newClient(ctx context.Context, conn closer, op string, s bench.Shape, inline, whole bool) (*client, error) {
+	c := &client{conn: conn, inline: inline || whole, whole: whole, op: op, size: s.Size, body: pattern(s.Size)}
 	c.calls = make([]rdmaio.Call, s.Depth)
 	for i := range c.calls {
 		c.prepare(&c.calls[i])
@@ -77,6 +78,10 @@ func (c *client) prepare(call *rdmaio.Call) {
 		call.Inline = append(callHeader(program, procEcho), c.body...)
 	case bench.Write:
 		call.Inline = binary.BigEndian.AppendUint32(callHeader(program, procSink), uint32(c.size))
+		if c.whole {
+			call.Inline = append(call.Inline, c.body...)
+			return
+		}
 		call.Items = []xdr.Item{{Position: callHead + 4, Inline: callHead + 4, Data: c.body}}
 	case bench.Read:
 		call.Inline = binary.BigEndian.AppendUint32(callHeader(program, procFill), uint32(c.size))

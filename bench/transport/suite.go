@@ -18,17 +18,18 @@ import (
 
 // Names of the systems measured, besides those of package verbs.
 const (
-	RDMATCP  = "rdmatcp"
-	RDMATCP2 = "rdmatcp/v2"
-	IWARP    = "iwarp"
-	Stubs    = "stubs"
-	ONCRPC   = "oncrpc/tcp"
-	TCPStubs = "stubs/tcp"
-	Mem      = "mem"
-	NetRPC   = "net/rpc"
-	GRPC     = "grpc"
-	GoNFS    = "go-nfs-client"
-	Copy     = "copy"
+	RDMATCP   = "rdmatcp"
+	RDMATCP2  = "rdmatcp/v2"
+	Continued = "rdmatcp/v2-continued"
+	IWARP     = "iwarp"
+	Stubs     = "stubs"
+	ONCRPC    = "oncrpc/tcp"
+	TCPStubs  = "stubs/tcp"
+	Mem       = "mem"
+	NetRPC    = "net/rpc"
+	GRPC      = "grpc"
+	GoNFS     = "go-nfs-client"
+	Copy      = "copy"
 )
 
 // Result is one row of figures, medians of the rounds.
@@ -299,11 +300,14 @@ func (s *suite) openProvider(p provider) error {
 	}
 	s.closes = append(s.closes, dev.Close)
 	dial := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
-		c, err := dialRDMA(s.ctx, dev, s.server.Addrs[listener(p.name, shape.Depth)], op, shape, p.config(shape.Depth))
+		c, err := dialRDMA(s.ctx, dev, s.server.Addrs[listener(p.name, shape.Depth)], op, shape, p.config(shape.Depth), p.whole)
 		if err != nil {
 			return nil, nil, err
 		}
 		return calling(shape.Depth, c.call), c, nil
+	}
+	if p.whole {
+		return s.each(p.name, bothWays, bulk[1:2], dial)
 	}
 	err = errors.Join(s.each(p.name, callOnly, calls, dial), s.each(p.name, bothWays, bulk, dial))
 	if p.name != RDMATCP || err != nil {
@@ -340,7 +344,7 @@ func (s *suite) openMem() error {
 		s.closes = append(s.closes, srv.Close)
 	}
 	dial := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
-		c, err := dialRDMA(s.ctx, here, listener(Mem, shape.Depth), op, shape, config(shape.Depth))
+		c, err := dialRDMA(s.ctx, here, listener(Mem, shape.Depth), op, shape, config(shape.Depth), false)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -78,7 +78,7 @@ func TestClientsCheck(t *testing.T) {
 	}
 	shape := bench.Shape{Size: 64 << 10, Depth: 2}
 	for _, op := range []string{bench.Write, bench.Read} {
-		c, err := dialRDMA(ctx, here, "good", op, shape, config(shape.Depth))
+		c, err := dialRDMA(ctx, here, "good", op, shape, config(shape.Depth), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestClientsCheck(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := dialRDMA(ctx, here, "other", bench.Read, shape, config(shape.Depth)); err == nil {
+	if _, err := dialRDMA(ctx, here, "other", bench.Read, shape, config(shape.Depth), false); err == nil {
 		t.Error("other data than the right one passes")
 	}
 	c, err := dialStubs(ctx, here, "good", single)
