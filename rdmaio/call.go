@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -14,7 +15,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// slot holds the state of one Call in progress. A connection has as many as it has credits.
+// slot holds the state of one Call in progress. A connection uses as many at a time as it has
+// credits (Conn.slots).
 type slot struct {
 	call    engine.Call
 	done    chan struct{} // has room for one
@@ -24,6 +26,51 @@ type slot struct {
 	long    []byte    // a copy of the reply that came there
 	shape   shape
 	segment int // length of the longest segment offered, bytes
+}
+
+// slots are the slots of a connection. Calls hold as many as there are credits at most.
+type slots struct {
+	free chan struct{} // has a token for each Call that can be made now
+
+	mu     sync.Mutex
+	unused []*slot // last used at the end
+}
+
+// allow makes n slots, none of which exists yet.
+func (l *slots) allow(n int) {
+	l.free = make(chan struct{}, n)
+	for range n {
+		l.free <- struct{}{}
+	}
+}
+
+// take returns a slot to a Call that has taken a token.
+func (l *slots) take() *slot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.unused); n > 0 {
+		s := l.unused[n-1]
+		l.unused = l.unused[:n-1]
+		return s
+	}
+	return &slot{done: make(chan struct{}, 1)}
+}
+
+// put takes a slot back, and gives the token of its Call to another one.
+func (l *slots) put(s *slot) {
+	s.call.Forget()
+	s.left, s.long = nil, nil // long is the caller's
+	l.mu.Lock()
+	l.unused = append(l.unused, s)
+	l.mu.Unlock()
+	l.free <- struct{}{}
+}
+
+// trim forgets the unused slots.
+func (l *slots) trim() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unused = nil
 }
 
 // callRegion is a memory region of a Call. chunk is the index in Results, or one of the constants
@@ -73,10 +120,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply, 
 	if err != nil {
 		return nil, fail(err)
 	}
-	defer func() {
-		s.long = nil // it is the caller's
-		c.slots <- s
-	}()
+	defer c.slots.put(s)
 
 	for s.shape = (shape{}); ; {
 		cause := c.attempt(ctx, s, call, end)
@@ -126,7 +170,7 @@ func (c *Conn) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) e
 // PostTogether waits for them.
 func (c *Conn) postCall(e *engine.Call) {
 	ev := engine.Event{Kind: engine.EventCall, Call: e}
-	if cap(c.slots)-len(c.slots) == 1 {
+	if cap(c.slots.free)-len(c.slots.free) == 1 {
 		c.driver.Post(ev)
 		return
 	}
@@ -188,8 +232,8 @@ func (c *Conn) slot(ctx context.Context, end *CallEnd) (*slot, error) {
 		return nil, fmt.Errorf("%w: the peer serves none (property 5 of draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.5)", ErrReverse)
 	}
 	select {
-	case s := <-c.slots:
-		return s, nil
+	case <-c.slots.free:
+		return c.slots.take(), nil
 	default:
 		return c.waitSlot(ctx, end)
 	}
@@ -280,8 +324,8 @@ func (c *Conn) waitSlot(ctx context.Context, end *CallEnd) (*slot, error) {
 		defer func(since time.Time) { end.Waited = time.Since(since) }(time.Now())
 	}
 	select {
-	case s := <-c.slots:
-		return s, nil
+	case <-c.slots.free:
+		return c.slots.take(), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-c.ctx.Done():

@@ -23,7 +23,9 @@ type Config struct {
 	// dials requests it, and the side that listens grants it at most. If zero, the default is 32.
 	//
 	// Each credit costs a Receive of InlineRecv bytes and, until the Send of its message completes,
-	// a send buffer of InlineSend bytes.
+	// a send buffer of InlineSend bytes. With a device that lends the memory of Receives
+	// (verbs.DeviceAttributes), as rdmatcp and iwarp do, the Receive takes memory from the arrival
+	// of a message until its Call is answered.
 	Credits int
 
 	// InlineSend and InlineRecv are the largest messages, header included, that this side sends and

@@ -76,7 +76,7 @@ type Conn struct {
 	settled      chan struct{} // closed when the version is known
 	versionKnown sync.Once
 
-	slots  chan *slot                      // free ones; a Call holds one
+	slots  slots
 	remote atomic.Pointer[string]          // the peer's address, or while Dial runs the one dialled
 	tls    atomic.Pointer[oncrpc.TLSState] // nil: not known yet
 	ctx    context.Context                 // ends with the connection
@@ -102,7 +102,8 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if set.Legacy && role == engine.Responder {
 		recvs += set.serves // for RDMA_DONE
 	}
-	c := &Conn{set: set, role: role, handler: h, shared: with, log: with.log, ends: with.ends, start: time.Now(), slots: make(chan *slot, set.calls)}
+	c := &Conn{set: set, role: role, handler: h, shared: with, log: with.log, ends: with.ends, start: time.Now()}
+	c.slots.allow(set.calls)
 	c.settled = make(chan struct{})
 	announce, err := set.extensions.announce()
 	if err != nil {
@@ -148,11 +149,10 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		return nil, err
 	}
 	cfg.MaxBorrowed = credits - 1
-	if cfg.Recv, err = c.buffers(recvs, set.InlineRecv); err != nil {
+	if dev.Attributes().LendReceives {
+		cfg.Receives, cfg.ReceiveMost = recvs, set.InlineRecv
+	} else if cfg.Recv, err = c.buffers(recvs, set.InlineRecv); err != nil {
 		return nil, err
-	}
-	for range set.calls {
-		c.slots <- &slot{done: make(chan struct{}, 1)}
 	}
 	c.driver.Start(engine.New(cfg))
 	return c, nil
@@ -271,8 +271,8 @@ func (c *Conn) finish() error {
 	c.closing.Do(func() {
 		c.end()
 		<-c.ctx.Done()
-		for range cap(c.slots) {
-			<-c.slots // and no Call gets one any more
+		for range cap(c.slots.free) {
+			<-c.slots.free // and no Call gets one any more
 		}
 		c.driver.Stop() // no Request is left, and none comes
 		c.shared.places.Leave(&c.requests)

@@ -65,7 +65,7 @@
 //	Message, Results, ReplyBuf    Conn       Call is called           Call returns
 //	Reply                         caller     Call returns             the Call is used again
 //	send buffer (InlineSend)      Conn       the header is encoded    the Send completes
-//	Receive buffer (InlineRecv)   provider   it is posted             a message arrives
+//	Receive buffer (InlineRecv)   provider   it is posted, or lent    a message arrives
 //	                              Request    ServeRPC is called       the answer is sent
 //	assembly buffer, for chunks   Request    RDMA Read begins         done runs
 //	Request.Message, Placed       handler    ServeRPC is called       Reply is called

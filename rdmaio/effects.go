@@ -52,6 +52,9 @@ func (c owner) Effects(f *engine.Effects) {
 	for _, b := range f.Return {
 		c.freeSendBuffer(b)
 	}
+	if len(f.Return) > 0 { // a load is over
+		c.slots.trim()
+	}
 	for _, r := range f.Assemble {
 		c.queueAssembly(r)
 	}

@@ -279,6 +279,7 @@ func (c *Conn) release(q *engine.Request) {
 	r, _ := q.Owner.(*request)
 	c.emitRefusal(q)
 	if r == nil {
+		q.ReturnLoan()
 		return // refused before it had anything
 	}
 	for i := range r.regions {
@@ -307,6 +308,7 @@ func (c *Conn) release(q *engine.Request) {
 		err = translate(q.Err)
 	}
 	r.req, r.Message, r.Placed, r.regions, r.assembly, r.long = nil, nil, nil, nil, nil, nil
+	q.ReturnLoan()
 	if r.delivered {
 		if r.end != nil {
 			r.end.finish(err)

@@ -62,6 +62,8 @@ var engineMutants = []mutant{
 	{"a silent message keeps its buffer", sendQueueFile, "		sq.finishChain(sq.chains.pop())\n	}\n", "		sq.chains.pop()\n	}\n", engineTests},
 	{"a send buffer is free too early", sendQueueFile, "	sq.buffers.take()\n	return buf, n, nil", "	return buf, n, nil", engineTests},
 	{"a send buffer that was given back is used on", "rdmaio/internal/engine/sendbuffers.go", "			sq.eff.Return = append(sq.eff.Return, b)\n			continue\n", "			sq.eff.Return = append(sq.eff.Return, b)\n", engineTests},
+	{"the memory of a Call is returned at once", "rdmaio/internal/engine/shared.go", "r.loan, s.loan = s.loan, nil", "r.loan = s.loan", engineTests},
+	{"the memory of a Call is not returned", "rdmaio/internal/engine/request.go", "	r.ReturnLoan()\n", "", engineTests},
 	{"the completion of RDMA Reads is not awaited", engineFile, "(e.sends.awaited > 0 || e.stuck ||", "(e.stuck ||", engineTests},
 	{"room in the send queue is not awaited", engineFile, "(e.sends.awaited > 0 || e.stuck ||", "(e.sends.awaited > 0 ||", engineTests},
 	{"a lost connection keeps its send buffers", sendQueueFile, "	sq.returnBuffers()\n", "", engineTests},

@@ -35,7 +35,7 @@ var version2Mutants = []mutant{
 	{"messages stay as short as the first one", negotiateFile, "		n.heard = true\n		n.setTerms()\n", "		n.heard = true\n", version2Tests},
 
 	// Messages without RPC.
-	{"ERRORs are queued without end", controlFile, " || ct.queue.len() > len(ct.cfg.Recv) {", " {", version2Tests},
+	{"ERRORs are queued without end", controlFile, " || ct.queue.len() > ct.cfg.Receives {", " {", version2Tests},
 	{"ERRORs of control do not count", controlFile, "if !ct.mayRefuse() || ", "if ", version2Tests},
 	{"properties go inside a continued message", controlFile, "	if inside && o.class != protocol.ClassError {\n		return false\n	}\n", "", version2Tests},
 	{"ERR_VERS waits for a credit", controlFile, "	return o.free || ct.account.Free(o.class)\n", "	return ct.account.Free(o.class)\n", version2Tests},

@@ -62,6 +62,9 @@ type WC struct {
 	// InvalidatedRKey is, for a Receive, our key that the peer's SendWithInvalidate has
 	// invalidated. It is 0 for a plain Send.
 	InvalidatedRKey uint32
+
+	// Loan has the message of a Receive with RecvWR.Lend. It is nil if the message has no bytes.
+	Loan Loan
 }
 
 // Err returns nil on success, and else a *CompletionError.

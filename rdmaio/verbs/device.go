@@ -65,6 +65,10 @@ type DeviceAttributes struct {
 	// other memory (stage it).
 	HeapMemory bool
 
+	// LendReceives reports whether Receives can have memory of the provider (RecvWR.Lend). Devices
+	// with hardware cannot: they need memory in place for the next message of each queue.
+	LendReceives bool
+
 	// RemoteInvalidate reports whether SendWithInvalidate works, in both directions.
 	RemoteInvalidate bool
 

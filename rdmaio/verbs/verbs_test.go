@@ -55,7 +55,7 @@ func TestReliableConnectedOnly(t *testing.T) {
 	for typ, want := range map[reflect.Type]string{
 		reflect.TypeFor[verbs.QPConfig](): "SendCQ RecvCQ MaxSendWR MaxRecvWR MaxSendSGE MaxRecvSGE Notify",
 		reflect.TypeFor[verbs.SendWR]():   "WRID Opcode Flags SGL RemoteAddr RKey InvalidateRKey",
-		reflect.TypeFor[verbs.RecvWR]():   "WRID SGL",
+		reflect.TypeFor[verbs.RecvWR]():   "WRID SGL Lend",
 	} {
 		var got []string
 		for _, f := range reflect.VisibleFields(typ) {

@@ -35,6 +35,11 @@ type SendWR struct {
 type RecvWR struct {
 	WRID uint64
 	SGL  []SGE // may be empty, for a message of no bytes
+
+	// Lend, if it is not zero, takes a message of at most so many bytes in memory that the provider
+	// lends (WC.Loan). The SGL must then be empty, and the device must have
+	// DeviceAttributes.LendReceives.
+	Lend int
 }
 
 // Opcode is the operation of a SendWR.

@@ -31,6 +31,12 @@ type Call struct {
 	Padding        Padding       // of Reply
 }
 
+// Forget makes the Call refer to no memory but that of its own slices.
+func (c *Call) Forget() {
+	empty(&c.Payload)
+	c.ReplyTo, c.Reply, c.Owner, c.Err = nil, nil, nil, nil
+}
+
 // setReply sets the Reply to a copy of b, unless the joiner has put it in ReplyTo already.
 func (c *Call) setReply(b []byte) {
 	if len(b) > 0 && len(b) <= cap(c.ReplyTo) && &b[0] == &c.ReplyTo[:1][0] {

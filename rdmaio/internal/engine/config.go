@@ -84,7 +84,10 @@ type Config struct {
 	// Recv has Calls + Serves elements (R270, R271), which any message may use, two more if a
 	// version counts messages (R175), and another Serves of them at a Responder with Legacy, for
 	// RDMA_DONE (R107). They have the largest size that the terms may reach, as do those of Send.
-	Recv []Buffer
+	// If nil, the provider lends the memory (verbs.RecvWR.Lend): there are Receives of them, and
+	// they have at most ReceiveMost bytes.
+	Recv                  []Buffer
+	Receives, ReceiveMost int
 
 	// ReceiveSize is the size in bytes with which Receives are posted first. If zero, it is the
 	// size of their memory.
@@ -123,6 +126,13 @@ type heap struct{}
 
 func (heap) Take(n int) []byte { return make([]byte, n) }
 func (heap) Give([]byte)       {}
+
+// prepare sets Receives and ReceiveMost from Recv, if there are any.
+func (cfg *Config) prepare() {
+	if len(cfg.Recv) > 0 {
+		cfg.Receives, cfg.ReceiveMost = len(cfg.Recv), len(cfg.Recv[0].Bytes)
+	}
+}
 
 // sendSize returns the size of the send buffers.
 func (cfg *Config) sendSize() int { return len(cfg.Send[0].Bytes) }

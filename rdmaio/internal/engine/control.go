@@ -166,7 +166,7 @@ func (ct *control) refuseVersion(p header.Prefix, low, high uint32) {
 // pushError queues an ERROR, unless there are too many. Messages that need no credit, or for which
 // the peer grants none, must not cost memory without end (R310).
 func (ct *control) pushError(o outgoing) {
-	if !ct.mayRefuse() || ct.queue.len() > len(ct.cfg.Recv) {
+	if !ct.mayRefuse() || ct.queue.len() > ct.cfg.Receives {
 		ct.stats.DroppedMessages++
 		return
 	}

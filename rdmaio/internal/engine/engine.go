@@ -29,15 +29,15 @@ func New(cfg Config) *Engine {
 	if cfg.Memory == nil {
 		cfg.Memory = heap{}
 	}
-	e := &Engine{shared: shared{
-		cfg:     cfg,
-		open:    true,
-		recvSGL: make([]verbs.SGE, len(cfg.Recv)),
-	}}
+	cfg.prepare()
+	e := &Engine{shared: shared{cfg: cfg, open: true}}
 	s := &e.shared
-	s.receives.posted = make([]int, len(cfg.Recv))
-	if s.receives.size = cfg.ReceiveSize; s.receives.size == 0 && len(cfg.Recv) > 0 {
-		s.receives.size = len(cfg.Recv[0].Bytes)
+	if len(cfg.Recv) > 0 {
+		s.recvSGL = make([]verbs.SGE, len(cfg.Recv))
+	}
+	s.receives.posted = make([]int, cfg.Receives)
+	if s.receives.size = cfg.ReceiveSize; s.receives.size == 0 {
+		s.receives.size = cfg.ReceiveMost
 	}
 	s.receives.agreed = s.receives.size
 	ours, theirs, forward := &s.stats.Flow, &s.stats.Reverse, protocol.Answer
@@ -125,7 +125,8 @@ func (e *Engine) event(ev *Event) {
 	switch ev.Kind {
 	case EventStart:
 		e.negotiation.setTerms()
-		for i := range e.cfg.Recv { // RFC 8167 §4.3: on each connection, before any message; R272
+		// RFC 8167 §4.3: on each connection, before any message; R272
+		for i := range e.cfg.Receives {
 			e.postRecv(i)
 		}
 	case EventTerms:
@@ -203,7 +204,9 @@ func (e *Engine) completion(wc *verbs.WC) {
 	case wc.Status != verbs.StatusSuccess: // RFC 8166 §4.5.3: nothing of it is delivered; R74
 		e.end(wc.Err())
 	case wc.Opcode == verbs.WCRecv:
+		e.loan = wc.Loan
 		e.received(wc)
+		returnLoan(&e.loan)
 	default:
 		if r := e.sends.sent(wc); r != nil {
 			e.responder.completed(r)

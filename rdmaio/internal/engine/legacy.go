@@ -41,6 +41,7 @@ func (rs *responder) readReply(r *Request, i int, p *pending, key uint32) {
 	rs.next = rs.newRequest()
 	rs.to(r, received)
 	r.XID, r.recv, r.reply = r.hdr.XID, i, p
+	rs.takeLoan(r)
 	rs.requester.toCall(p, callReading)
 	rs.requester.flow.Replies++
 	c := p.call
@@ -129,7 +130,7 @@ func (rs *responder) releaseDeferred() {
 }
 
 // doneReceives returns the number of Receives for RDMA_DONE.
-func (rs *responder) doneReceives() int { return len(rs.cfg.Recv) - rs.cfg.Calls - rs.cfg.Serves }
+func (rs *responder) doneReceives() int { return rs.cfg.Receives - rs.cfg.Calls - rs.cfg.Serves }
 
 // deferredQueued returns the number of answers with read chunks that wait for send queue entries.
 func (rs *responder) deferredQueued() (n int) {

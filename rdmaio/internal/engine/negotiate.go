@@ -56,7 +56,7 @@ func (n *negotiation) start() {
 // use makes v the version, with a new credit account, for which this number of Receives is posted.
 func (n *negotiation) use(v protocol.Version, posted int) {
 	n.version = v
-	n.accounts.Receives = len(n.cfg.Recv)
+	n.accounts.Receives = n.cfg.Receives
 	n.account = v.Account(n.accounts)
 	n.account.Posted(posted)
 	n.setTerms()

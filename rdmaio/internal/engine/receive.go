@@ -8,18 +8,36 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
+// message returns the bytes of a message, which are in its Receive or lent, and no byte behind them
+// (T20). It reports false if the completion is impossible.
+func (e *Engine) message(wc *verbs.WC) (b []byte, ok bool) {
+	i, n := wc.WRID, int(wc.ByteLen)
+	switch {
+	case i >= uint64(e.cfg.Receives) || n > e.cfg.ReceiveMost:
+		return nil, false
+	case e.cfg.Recv != nil:
+		return e.cfg.Recv[i].Bytes[:n:n], true
+	case n > 0:
+		if e.loan == nil || len(e.loan.Bytes()) != n {
+			return nil, false
+		}
+		b = e.loan.Bytes()
+	}
+	return b, true
+}
+
 // received deals with a message.
 func (e *Engine) received(wc *verbs.WC) {
 	e.stats.Received++
 	e.stats.PostedRecvs--
-	if wc.WRID >= uint64(len(e.cfg.Recv)) || int(wc.ByteLen) > len(e.cfg.Recv[wc.WRID].Bytes) {
+	b, ok := e.message(wc)
+	if !ok {
 		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("Receive %#x completed with %d bytes", wc.WRID, wc.ByteLen)})
 		return
 	}
 	e.receives.posted[wc.WRID] = 0
 	e.delivered += uint64(wc.ByteLen)
 	i, key := int(wc.WRID), wc.InvalidatedRKey
-	b := e.cfg.Recv[i].Bytes[:wc.ByteLen:wc.ByteLen] // T20: and no byte behind it
 	r := e.responder.next
 	r.Padding = Padding{}
 	if e.negotiation.state == versionOpen && !e.negotiation.first(b) {

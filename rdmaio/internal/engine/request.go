@@ -85,12 +85,13 @@ type Request struct {
 	state  requestState // changed by responder.to only
 	hdr    header.Message
 	plan   chunk.Plan
-	joined []byte   // memory of a message that came in parts, until it is released
-	copy   []byte   // of a message whose Receive was needed
-	recv   int      // index of its Receive, until that is posted again; then none
-	ticket uint64   // its place in the queue for send queue entries
-	key    uint32   // of its lists, to be invalidated by the Reply; 0: none
-	reply  *pending // the Call that it is the Reply to, until it is read; nil: it is a Call
+	joined []byte     // memory of a message that came in parts, until it is released
+	copy   []byte     // of a message whose Receive was needed
+	loan   verbs.Loan // has the message; nil: it is in Config.Recv
+	recv   int        // index of its Receive, until that is posted again; then none
+	ticket uint64     // its place in the queue for send queue entries
+	key    uint32     // of its lists, to be invalidated by the Reply; 0: none
+	reply  *pending   // the Call that it is the Reply to, until it is read; nil: it is a Call
 
 	// From assembling to reading.
 	reads     int // RDMA Reads that fill Assembly
@@ -187,7 +188,13 @@ func (s requestState) follows(from requestState) bool {
 
 // InReceive reports whether Message is a part of a Receive buffer, which is posted again with the
 // answer. It may be called from Effects.Deliver to EventReply.
-func (r *Request) InReceive() bool { return r.recv != none && r.Assembly.Bytes == nil }
+func (r *Request) InReceive() bool {
+	return r.recv != none && r.loan == nil && r.Assembly.Bytes == nil
+}
+
+// ReturnLoan returns the memory that the provider lent for r. After Effects.Release the driver
+// calls it when it does not use Message any more. The next Step does it in any case.
+func (r *Request) ReturnLoan() { returnLoan(&r.loan) }
 
 // refusable reports whether a message in this state can be found unusable: none of its RDMA Reads
 // is queued or in progress. reading ends with its batch.
@@ -242,6 +249,7 @@ type transfer struct {
 // reset makes r idle. Its slices keep their memory. It sets field by field, because a Request is
 // large and most of it is empty. hdr and plan are set for each message.
 func (r *Request) reset() {
+	r.ReturnLoan()
 	r.hdr.Payload = nil
 	empty(&r.transfers)
 	r.Answer.reset()

@@ -11,6 +11,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
+// lent is a loan that counts its returns.
+type lent struct{ returned int }
+
+func (*lent) Bytes() []byte { return nil }
+func (l *lent) Return()     { l.returned++ }
+
 // A Request is used again: nothing of a Call may be left in it for the next one. hdr and plan are
 // set for each message, before they are used.
 func TestRequestReset(t *testing.T) {
@@ -26,7 +32,7 @@ func TestRequestReset(t *testing.T) {
 		},
 		Owner: 1, Err: some, Refused: some,
 		state: released, hdr: header.Message{Payload: bytes}, plan: chunk.Plan{Size: 1},
-		joined: bytes, copy: bytes, recv: 1, ticket: 1, key: 1, reply: new(pending),
+		joined: bytes, copy: bytes, loan: new(lent), recv: 1, ticket: 1, key: 1, reply: new(pending),
 		reads: 1, unread: 1, batch: 1, batchSize: 1, transfers: []transfer{{sge: sge}}, deadline: time.Second,
 	}
 	payload, data, transfers := r.Answer.Payload, r.Answer.Data, r.transfers
@@ -37,7 +43,11 @@ func TestRequestReset(t *testing.T) {
 			}
 		}
 	}
+	loan := r.loan.(*lent)
 	r.reset()
+	if loan.returned != 1 {
+		t.Errorf("the loan was returned %d times", loan.returned)
+	}
 	for _, b := range append(payload, r.hdr.Payload) {
 		if b != nil {
 			t.Error("a payload is still referred to")

@@ -12,7 +12,7 @@ type receives struct {
 // resize changes the size of Receives, within the memory that they have.
 func (e *Engine) resize(size int) {
 	r := &e.receives
-	r.size = max(min(size, len(e.cfg.Recv[0].Bytes)), 1)
+	r.size = max(min(size, e.cfg.ReceiveMost), 1)
 	for i := range e.recvSGL {
 		e.recvSGL[i].Length = r.size
 	}

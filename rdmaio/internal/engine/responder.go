@@ -49,8 +49,11 @@ func (rs *responder) request(r *Request, i int, own []byte, f *header.Fault) {
 	rs.to(r, received)
 	r.XID, r.recv = r.hdr.XID, i
 	r.joined = own
+	if own == nil {
+		rs.takeLoan(r)
+	}
 	if own != nil || !rs.account.Keeps() {
-		if own == nil {
+		if own == nil && r.loan == nil {
 			r.copy = append(r.copy[:0], r.hdr.Payload...)
 			r.hdr.Payload = r.copy
 		}

@@ -38,7 +38,10 @@ type chain struct {
 }
 
 // reset begins a Step.
-func (sq *sendQueue) reset() { sq.sges, sq.last = sq.sges[:0], none }
+func (sq *sendQueue) reset() {
+	empty(&sq.sges)
+	sq.last = none
+}
 
 // nextTicket returns the next place in the queue for send queue entries.
 func (sq *sendQueue) nextTicket() uint64 {

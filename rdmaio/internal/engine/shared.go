@@ -30,7 +30,8 @@ type shared struct {
 	delivered uint64 // bytes of messages received and of RDMA Reads completed
 
 	account  protocol.Account
-	recvSGL  []verbs.SGE // one for each Receive
+	recvSGL  []verbs.SGE // one for each Receive of Config.Recv
+	loan     verbs.Loan  // of the message being received, until a Request takes it
 	receives receives
 	onEnd    func() // Engine.abandon
 }
@@ -46,9 +47,26 @@ func (s *shared) postUncounted(i int) {
 	if !s.open {
 		return
 	}
-	s.eff.Recvs = append(s.eff.Recvs, verbs.RecvWR{WRID: uint64(i), SGL: s.recvSGL[i : i+1 : i+1]})
+	wr := verbs.RecvWR{WRID: uint64(i)}
+	if s.recvSGL != nil {
+		wr.SGL = s.recvSGL[i : i+1 : i+1]
+	} else {
+		wr.Lend = s.receives.size
+	}
+	s.eff.Recvs = append(s.eff.Recvs, wr)
 	s.receives.posted[i] = s.receives.size
 	s.stats.PostedRecvs++
+}
+
+// takeLoan makes the memory that the message was received in that of r.
+func (s *shared) takeLoan(r *Request) { r.loan, s.loan = s.loan, nil }
+
+// returnLoan returns a loan, if there is one.
+func returnLoan(l *verbs.Loan) {
+	if *l != nil {
+		(*l).Return()
+		*l = nil
+	}
 }
 
 // giveBack ends the use of the memory of a continued message.

@@ -101,6 +101,7 @@ type draw struct {
 	cache         bool    // the servers have a reply cache
 	follows       [2]bool // the side follows the draft: engine.Config.Legacy
 	legacy        bool    // both do, so replies may have read chunks
+	lends         [2]bool // the side's provider lends the memory of its Receives
 }
 
 // newDraw makes the choices for a run.
@@ -146,6 +147,7 @@ func newDraw(r *rand.Rand) draw {
 	} else if r.IntN(4) == 0 {
 		d.follows[r.IntN(2)] = true
 	}
+	d.lends = [2]bool{r.IntN(2) == 0, r.IntN(2) == 0}
 	d.legacy = d.follows[0] && d.follows[1]
 	if d.follows[0] || d.follows[1] {
 		d.reverseChunks = false // an RDMA_NOMSG with read chunks could be either

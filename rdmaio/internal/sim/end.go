@@ -35,6 +35,7 @@ type end struct {
 	unpolled []verbs.WC // completions of the send queue that were not polled
 	timer    time.Duration
 	borrowed int // send buffers that the engine borrowed
+	loans    int // not returned
 	regions  map[uint32]*region
 	reads    map[*engine.Request][]*region // read chunks of a reply, until it is released
 	given    map[*engine.Request][][]byte  // a handler's memory, until its Request is released
@@ -100,6 +101,9 @@ func (w *world) newEnd(l *link, i int) *end {
 	cfg.MaxBorrowed = calls + serves - 1
 	if d.follows[1] && i == 1 {
 		recvs += serves // for RDMA_DONE
+	}
+	if d.lends[i] {
+		cfg.Receives, cfg.ReceiveMost, recvs = recvs, size, 0
 	}
 	for range recvs {
 		r := &region{bytes: poisoned(size)}

@@ -163,7 +163,7 @@ func (e *end) carry(s *send) bool {
 		copy(m.Bytes[8:12], []byte{0, 0, 0, 0})
 	}
 	if e.w.draw.legacy && msg.payload > 0 && !msg.reads && (msg.kind == isCall) == (e.i == 0) {
-		m.Bytes = e.w.pad(m.Bytes, msg.payload, p.rq[0].SGL[0].Length)
+		m.Bytes = e.w.pad(m.Bytes, msg.payload, room(&p.rq[0]))
 	}
 	wc := verbs.WC{Opcode: verbs.WCRecv, ByteLen: uint32(len(m.Bytes))}
 	if s.wr.Opcode == verbs.SendWithInvalidate {
@@ -184,18 +184,28 @@ func (e *end) carry(s *send) bool {
 	for again := m.Copy; ; again = false {
 		recv := p.rq[0]
 		p.rq = p.rq[1:]
-		buf := local(&recv.SGL[0])
-		if len(m.Bytes) > len(buf) {
-			e.w.fail("%v sends %d bytes to a Receive of %d", e.name, len(m.Bytes), len(buf))
+		if most := room(&recv); len(m.Bytes) > most {
+			e.w.fail("%v sends %d bytes to a Receive of %d", e.name, len(m.Bytes), most)
 			return false
 		}
-		copy(buf, m.Bytes)
-		wc.WRID = recv.WRID
+		if wc.WRID = recv.WRID; recv.Lend > 0 {
+			wc.Loan = p.lend(m.Bytes)
+		} else {
+			copy(local(&recv.SGL[0]), m.Bytes)
+		}
 		p.complete(wc)
 		if !again || len(p.rq) == 0 {
 			return true
 		}
 	}
+}
+
+// room returns the size of a Receive.
+func room(wr *verbs.RecvWR) int {
+	if wr.Lend > 0 {
+		return wr.Lend
+	}
+	return wr.SGL[0].Length
 }
 
 // clean asserts that sent bytes were written before.
@@ -245,7 +255,7 @@ func (e *end) poll() {
 	for _, wc := range e.wcs[:n] {
 		if wc.Opcode == verbs.WCRecv && wc.Status == verbs.StatusSuccess {
 			e.hear()
-			if m := e.peer.parse(e.recv[wc.WRID].bytes[:wc.ByteLen]); m.vers == 2 {
+			if m := e.peer.parse(e.received(&wc)); m.vers == 2 {
 				e.account2.receive(m)
 			} else {
 				e.account.receive(m)

@@ -296,5 +296,8 @@ func (w *world) verdict() {
 		if s := e.eng.Stats(); !e.gone && (s.SendQueueFilled != 0 || s.Waiting != 0 || s.DoneMessagesDue != 0 || len(e.rq) != s.PostedRecvs) {
 			w.fail("%s: %+v with nothing to do, %d Receives posted", e.name, s, len(e.rq))
 		}
+		if e.eng.Step(w.now, nil); !e.gone && e.loans != 0 {
+			w.fail("%s has not returned %d loans", e.name, e.loans)
+		}
 	}
 }

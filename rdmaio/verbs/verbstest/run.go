@@ -70,6 +70,8 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"messages/before accept returns", testEarlySend},
 		{"messages/receive too small", testReceiveTooSmall},
 		{"messages/none posted", testNonePosted},
+		{"messages/lent", testLoans},
+		{"messages/lent together", testLoansKept},
 		{"messages/long lists", testLongLists},
 		{"messages/empty", testEmpty},
 		{"messages/too long", testSizes},

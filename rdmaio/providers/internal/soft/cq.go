@@ -16,10 +16,11 @@ type CompletionQueue struct {
 	closed atomic.Bool // written with mu held
 
 	mu       sync.Mutex
-	users    int // send queues and receive queues that complete here
-	reserved int // entries reserved for them
-	orphans  int // completions of closed queue pairs
-	ring     []entry
+	users    int     // send queues and receive queues that complete here
+	reserved int     // entries reserved for them
+	orphans  int     // completions of closed queue pairs
+	size     int     // entries
+	ring     []entry // memory for as many as there were at a time
 	head     int
 	count    int
 	armed    armState
@@ -51,8 +52,8 @@ func (cq *CompletionQueue) reserve(n int) error {
 	if cq.closed.Load() {
 		return fmt.Errorf("completion queue: %w", verbs.ErrClosed)
 	}
-	if left := len(cq.ring) - cq.reserved - cq.orphans; n > left {
-		return fmt.Errorf("completion queue of %d entries has %d that are not reserved, the queue pair needs %d: %w", len(cq.ring), left, n, verbs.ErrQueueFull)
+	if left := cq.size - cq.reserved - cq.orphans; n > left {
+		return fmt.Errorf("completion queue of %d entries has %d that are not reserved, the queue pair needs %d: %w", cq.size, left, n, verbs.ErrQueueFull)
 	}
 	cq.reserved += n
 	cq.users++
@@ -78,6 +79,9 @@ func (cq *CompletionQueue) unreserve(q *QueuePair, n int) {
 // queue pair guarantees a free entry.
 func (cq *CompletionQueue) push(e entry, solicited bool) bool {
 	cq.mu.Lock()
+	if cq.count == len(cq.ring) {
+		cq.grow()
+	}
 	i := cq.head + cq.count
 	if i >= len(cq.ring) {
 		i -= len(cq.ring)
@@ -90,6 +94,14 @@ func (cq *CompletionQueue) push(e entry, solicited bool) bool {
 	}
 	cq.mu.Unlock()
 	return wakes && cq.notify != nil
+}
+
+// grow doubles the memory. mu is held.
+func (cq *CompletionQueue) grow() {
+	ring := make([]entry, min(cq.size, max(4, 2*len(cq.ring))))
+	n := copy(ring, cq.ring[cq.head:])
+	copy(ring[n:], cq.ring[:cq.head])
+	cq.ring, cq.head = ring, 0
 }
 
 // fire calls notify, unless the queue was closed meanwhile.
@@ -118,7 +130,7 @@ func (cq *CompletionQueue) Poll(wcs []verbs.WC) (int, error) {
 		default:
 			e.qp.RecvUsed.Add(-1)
 		}
-		e.qp = nil
+		e.qp, e.wc.Loan = nil, nil
 		if cq.head++; cq.head == len(cq.ring) {
 			cq.head = 0
 		}
@@ -144,7 +156,7 @@ func (cq *CompletionQueue) Arm(solicitedOnly bool) error {
 }
 
 // Cap implements verbs.CompletionQueue.
-func (cq *CompletionQueue) Cap() int { return len(cq.ring) }
+func (cq *CompletionQueue) Cap() int { return cq.size }
 
 // Close implements verbs.CompletionQueue.
 func (cq *CompletionQueue) Close() error {

@@ -80,7 +80,7 @@ func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, er
 	if entries > d.attrs.MaxCQE {
 		return nil, fmt.Errorf("%s: completion queue of %d entries, limit is %d: %w", d.provider, entries, d.attrs.MaxCQE, verbs.ErrTooLarge)
 	}
-	cq := &CompletionQueue{dev: d, notify: notify, ring: make([]entry, entries)}
+	cq := &CompletionQueue{dev: d, notify: notify, size: entries}
 	d.cqs.Add(1)
 	d.ledger.add(cq)
 	return cq, nil

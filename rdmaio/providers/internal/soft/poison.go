@@ -20,6 +20,9 @@ func fill(b []byte) {
 
 var poisoned = [4096]byte(bytes.Repeat([]byte{poison}, 4096))
 
+// spoil makes a later use of memory that was given back visible.
+func spoil(b []byte) { fill(b) }
+
 // damage returns the index of the first byte that is not poison, or -1.
 func damage(b []byte) int {
 	for at := 0; at < len(b); at += len(poisoned) {

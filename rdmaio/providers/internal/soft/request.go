@@ -75,10 +75,26 @@ func (q *QueuePair) CheckRecv(to List, wrs []verbs.RecvWR, i int) (List, int, er
 			q.PD.dev.provider, q.num, i, len(wrs), q.Cfg.MaxRecvWR, verbs.ErrQueueFull)
 	}
 	to, total, err := q.PD.Check(to[:0], wrs[i].SGL, q.Cfg.MaxRecvSGE, int(q.PD.dev.attrs.MaxMessageSize), verbs.AccessLocalWrite)
+	if lend := wrs[i].Lend; err == nil && lend != 0 {
+		total, err = lend, q.checkLend(&wrs[i])
+	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: queue pair %d: receive %d of %d (id %#x): %w", q.PD.dev.provider, q.num, i, len(wrs), wrs[i].WRID, err)
 	}
 	return to, total, nil
+}
+
+// checkLend checks a Receive without memory.
+func (q *QueuePair) checkLend(wr *verbs.RecvWR) error {
+	switch a := &q.PD.dev.attrs; {
+	case !a.LendReceives:
+		return fmt.Errorf("the device lends no memory (DeviceAttributes.LendReceives): %w", verbs.ErrNotSupported)
+	case len(wr.SGL) > 0 || wr.Lend < 0:
+		return fmt.Errorf("it has %d elements and borrows %d bytes, want one of them: %w", len(wr.SGL), wr.Lend, verbs.ErrInvalidWR)
+	case uint64(wr.Lend) > uint64(a.MaxMessageSize):
+		return fmt.Errorf("it borrows %d bytes, the longest message has %d: %w", wr.Lend, a.MaxMessageSize, verbs.ErrTooLarge)
+	}
+	return nil
 }
 
 // wcOpcode returns the opcode of the request's completion.

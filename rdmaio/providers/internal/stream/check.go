@@ -58,6 +58,10 @@ func (q *queuePair) acceptSend(f *Frame) error {
 		}
 		in.recv = q.rqNext
 		q.rqNext++
+		in.loan, in.lend = nil, q.rq.at(in.recv).lend
+		if f.End { // the message is this frame
+			in.lend = min(in.lend, f.Payload)
+		}
 	}
 	r := q.rq.at(in.recv)
 	if in.sendLen += f.Payload; in.sendLen > r.total {
@@ -67,6 +71,18 @@ func (q *queuePair) acceptSend(f *Frame) error {
 	}
 	in.target = r.sgl
 	return nil
+}
+
+// lent returns the memory that is lent for the open Send, from the place of f's payload on. It is
+// nil if f is no part of a Send, or if its Receive has memory.
+func (in *incoming) lent(f *Frame) []byte {
+	if f.Kind != KindSend || in.lend == 0 || f.Payload == 0 {
+		return nil
+	}
+	if in.loan == nil {
+		in.loan = soft.Lend(in.lend)
+	}
+	return in.loan.Bytes()[f.Offset:]
 }
 
 // acceptWrite checks the range of a Write that the framing names: the whole range at its first

@@ -52,6 +52,10 @@ func (q *queuePair) deliver(c *Conn, f *Frame) error {
 	}
 	in, r := &q.in, q.rq.at(q.in.recv)
 	r.wc = verbs.WC{ByteLen: uint32(in.sendLen)}
+	if in.loan != nil {
+		in.loan.Cut(in.sendLen)
+		r.wc.Loan, in.loan = in.loan, nil
+	}
 	r.solicited = d.Solicited
 	if key := d.Key; d.Invalidate {
 		if reason := q.PD.Invalidatable(key); reason != "" { // RFC 5042 §6.4.5

@@ -41,6 +41,7 @@ func (q *queuePair) receiveStaged(c *Conn, f *Frame, summed bool) error {
 			return q.targetGone(f)
 		}
 		q.in.target.CopyFrom(b[f.Head:f.Head+n], f.Offset)
+		copy(q.in.lent(f), b[f.Head:f.Head+n])
 		q.in.target.Unpin()
 		q.dev.stats.receivedStaged.Add(int64(n))
 	}
@@ -153,6 +154,9 @@ func (q *queuePair) pinTarget(c *Conn, f *Frame, done int) error {
 	c.placing.Store(true)
 	if q.in.target.Pin() {
 		q.in.pieces = q.in.target.Pieces(q.in.pieces[:0], f.Offset+done, f.Payload-done)
+		if lent := q.in.lent(f); lent != nil {
+			q.in.pieces = append(q.in.pieces, lent[done:f.Payload])
+		}
 		return nil
 	}
 	c.placing.Store(false)

@@ -87,6 +87,7 @@ var (
 type recv struct {
 	wrid  uint64
 	total int
+	lend  int // RecvWR.Lend
 	sgl   soft.List
 
 	done       bool // wc is set; the Receive completes after those before it

@@ -16,6 +16,8 @@ type incoming struct {
 	frame   Frame
 	recv    uint64          // number of the Receive of the open Send
 	sendLen int             // bytes of it that have arrived
+	lend    int             // bytes to lend for it, or 0 if its Receive has memory
+	loan    *soft.Loan      // these, once there is a byte to place; else nil
 	write   [1]soft.Element // target of the open Write
 	read    [1]soft.Element // source of a Read Request
 	cork    int             // frames since queuePair.corked was set

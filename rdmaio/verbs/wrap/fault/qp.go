@@ -187,7 +187,7 @@ func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
 		if err := q.checkEnded(); err != nil {
 			return i, err
 		}
-		sgl := unwrapList(wrs[i].SGL)
+		sgl, lend := unwrapList(wrs[i].SGL), wrs[i].Lend
 		if q.QueuePair.State() < verbs.StateError {
 			if f, fires := q.dev.inj.occasion(RefuseRecv); fires {
 				return i, f.error()
@@ -197,10 +197,10 @@ func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
 				continue
 			}
 			if _, fires := q.dev.inj.occasion(ShortRecv); fires {
-				sgl = shorten(sgl)
+				sgl, lend = shorten(sgl), min(lend, shortRecv)
 			}
 		}
-		if _, err := q.QueuePair.PostRecv([]verbs.RecvWR{{WRID: wrs[i].WRID, SGL: sgl}}); err != nil {
+		if _, err := q.QueuePair.PostRecv([]verbs.RecvWR{{WRID: wrs[i].WRID, SGL: sgl, Lend: lend}}); err != nil {
 			return i, err
 		}
 		q.cqs[recvSide].posted(queue{q, recvSide}, 1)

@@ -127,7 +127,7 @@ func (s *stream) complete(wc *verbs.WC) {
 		if wc.InvalidatedRKey != 0 {
 			op = rdmapSendInvalidate
 		}
-		s.untagged(in, op, 0, wc.InvalidatedRKey, prefix(s.recvs[0], int(wc.ByteLen)))
+		s.untagged(in, op, 0, wc.InvalidatedRKey, received(s.recvs[0], wc))
 		s.recvs = s.recvs[1:]
 	case wc.Opcode == verbs.WCRDMARead:
 		for i, r := range s.reads {
@@ -147,4 +147,12 @@ func prefix(sgl []verbs.SGE, n int) []verbs.SGE {
 		n -= sgl[i].Length
 	}
 	return sgl
+}
+
+// received returns the elements that hold a received message.
+func received(sgl []verbs.SGE, wc *verbs.WC) []verbs.SGE {
+	if wc.Loan != nil {
+		return []verbs.SGE{{MR: bytesOnly{b: wc.Loan.Bytes()}, Length: int(wc.ByteLen)}}
+	}
+	return prefix(sgl, int(wc.ByteLen))
 }

@@ -91,7 +91,7 @@ func (qp *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
 	recvs := qp.dev.receivesOf(qp.Num())
 	inner := make([]verbs.RecvWR, len(wrs))
 	for i := range wrs {
-		inner[i] = verbs.RecvWR{WRID: wrs[i].WRID, SGL: unwrapList(wrs[i].SGL)}
+		inner[i] = verbs.RecvWR{WRID: wrs[i].WRID, SGL: unwrapList(wrs[i].SGL), Lend: wrs[i].Lend}
 		qp.dev.emit(qp.recvEvent(PostRecv, &wrs[i]))
 		qp.msgs.recv(&wrs[i])
 		recvs.post(wrs[i].SGL)
@@ -110,7 +110,7 @@ func (qp *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
 }
 
 func (qp *queuePair) recvEvent(k Kind, wr *verbs.RecvWR) Event {
-	return Event{Kind: k, QP: qp.Num(), WRID: wr.WRID, Length: listLen(wr.SGL), Elements: len(wr.SGL)}
+	return Event{Kind: k, QP: qp.Num(), WRID: wr.WRID, Length: listLen(wr.SGL) + wr.Lend, Elements: len(wr.SGL)}
 }
 
 func (qp *queuePair) Disconnect() error {

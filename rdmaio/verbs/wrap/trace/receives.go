@@ -57,5 +57,5 @@ func (r *receives) complete(wc *verbs.WC, n int) string {
 	if wc.Status != verbs.StatusSuccess {
 		return ""
 	}
-	return head(prefix(sgl, int(wc.ByteLen)), n)
+	return head(received(sgl, wc), n)
 }
