@@ -53,6 +53,7 @@ func (c owner) Effects(f *engine.Effects) {
 		c.freeSendBuffer(b)
 	}
 	if len(f.Return) > 0 { // a load is over
+		f.Return = nil
 		c.slots.trim()
 	}
 	for _, r := range f.Assemble {

@@ -26,5 +26,5 @@ func (c *Conn) freeSendBuffer(b *engine.Buffer) {
 	if err := c.pool.Discard(b.Owner.(*mrpool.Buffer)); err != nil {
 		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
 	}
-	*b = engine.Buffer{} // an idle engine keeps its last effects
+	*b = engine.Buffer{} // other effects of the engine may refer to it
 }

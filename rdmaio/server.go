@@ -135,7 +135,12 @@ func (s *Server) open() (*Conn, error) {
 
 // serve makes, serves and frees one connection.
 func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
-	defer s.wg.Done()
+	up := false
+	defer func() {
+		if !up {
+			s.wg.Done()
+		}
+	}()
 	peer := req.RemoteAddr()
 	log := s.log.With("peer", peer)
 	c, err := s.open()
@@ -146,7 +151,6 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		reject(log, req)
 		return
 	}
-	defer s.opened.Add(-1)
 	c.remote.Store(&peer)
 	c.log, c.ends = log, s.shared.ends.With("peer", peer)
 	c.negotiate(req.PrivateData())
@@ -159,9 +163,17 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		reject(log, req) // the peer may still wait for an answer
 	} else {
 		c.connected(info)
-		s.attend(ctx, c)
+		up = s.attend(ctx, c)
 	}
-	err = c.finish()
+	if !up {
+		s.finish(c)
+	}
+}
+
+// finish frees a connection.
+func (s *Server) finish(c *Conn) {
+	defer s.opened.Add(-1)
+	err := c.finish()
 	s.mu.Lock()
 	delete(s.conns, c)
 	if err != nil {
@@ -170,20 +182,24 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	s.mu.Unlock()
 }
 
-// attend waits until host authentication lets a connection be up, and then until it ends.
-func (s *Server) attend(ctx context.Context, c *Conn) {
+// attend waits until host authentication lets a connection be up. Then it returns true, and the
+// connection is freed when it ends, or ctx: no goroutine waits for that.
+func (s *Server) attend(ctx context.Context, c *Conn) bool {
 	if err := c.awaitAuth(ctx); err != nil {
 		s.rejected.Add(1)
 		s.set.emitFailed(c.RemoteAddr(), true, err)
-		return
+		return false
 	}
 	c.emitUp()
 	s.accepted.Add(1)
 	s.list(c, true)
-	select {
-	case <-c.Done():
-	case <-ctx.Done():
-	}
+	stop := context.AfterFunc(ctx, c.end)
+	context.AfterFunc(c.ctx, func() {
+		stop()
+		s.finish(c)
+		s.wg.Done()
+	})
+	return true
 }
 
 // reject rejects a connection request. If it was answered already, that is an error of the

@@ -40,6 +40,9 @@ func (d *Driver) gather(events []engine.Event, arm, armSends bool) (_ []engine.E
 	if arm && err == nil {
 		err = d.recvs.cq.Arm(false)
 	}
+	if d.wcs == nil {
+		d.wcs = wcPool.Get().(*[polled]verbs.WC)
+	}
 	n, got := 0, 0
 	if err == nil {
 		n, err = d.sends.cq.Poll(d.wcs[:])

@@ -10,6 +10,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
+// polled is the number of completions that a runner takes at a time.
+const polled = 32
+
+// wcPool has the memory for completions that no runner uses.
+var wcPool = sync.Pool{New: func() any { return new([polled]verbs.WC) }}
+
 // Driver runs the engine of a connection. All methods are safe for concurrent use, except where
 // they say otherwise.
 type Driver struct {
@@ -24,6 +30,7 @@ type Driver struct {
 	queue   []engine.Event
 	spare   []engine.Event // the last batch, empty again: the next queue
 	look    bool           // completions may be waiting
+	trim    bool           // free the memory of spare and events
 	running bool
 	stopped bool
 	stats   engine.Stats
@@ -39,7 +46,7 @@ type Driver struct {
 
 	// The runner's.
 	engine Engine
-	wcs    [32]verbs.WC
+	wcs    *[polled]verbs.WC // while there is a runner
 	events []engine.Event
 	await  bool // Effects.Await: completions of the send queue are awaited
 	timer  *time.Timer

@@ -86,6 +86,7 @@ func (d *Driver) run() {
 func (d *Driver) serve(rounds int) (more bool) {
 	for ; len(d.queue) > 0 || d.look; rounds-- {
 		if rounds == 0 {
+			d.freeMemory()
 			d.mu.Unlock()
 			return true
 		}
@@ -111,6 +112,7 @@ func (d *Driver) serve(rounds int) (more bool) {
 		d.spare = batch[:0]
 		d.look = d.look || again || d.await && !d.sends.armed
 	}
+	d.freeMemory()
 	d.running = false
 	d.engine.ReadStats(&d.stats)
 	faults := d.faults.update(&d.stats)
@@ -124,6 +126,18 @@ func (d *Driver) serve(rounds int) (more bool) {
 		d.PostDrain()
 	}
 	return false
+}
+
+// freeMemory frees memory of the runner before it leaves: what another one can use, and after a
+// while without load the rest. mu is held.
+func (d *Driver) freeMemory() {
+	if d.wcs != nil {
+		wcPool.Put(d.wcs)
+		d.wcs = nil
+	}
+	if d.trim && len(d.queue) == 0 {
+		d.queue, d.spare, d.events, d.trim = nil, nil, nil, false
+	}
 }
 
 // forget clears events, so that they keep no memory in use. Most batches have one event at most,

@@ -66,6 +66,7 @@ func (d *Driver) fired() {
 	d.timing.Store(false)
 	d.mu.Lock()
 	d.look = true // completed work is not late
+	d.trim = true
 	d.mu.Unlock()
 	d.Post(engine.Event{Kind: engine.EventTimer})
 }

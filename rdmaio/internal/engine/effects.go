@@ -108,6 +108,24 @@ func (f *Effects) reset() {
 	f.Resized, f.OthersSent, f.Await, f.WantBuffers, f.Deadline = 0, 0, false, 0, 0
 }
 
+// trim frees the memory of slices that are empty.
+func (f *Effects) trim() {
+	trim(&f.Recvs)
+	trim(&f.Sends)
+	trim(&f.Assemble)
+	trim(&f.Deliver)
+	trim(&f.Done)
+	trim(&f.Settled)
+	trim(&f.Release)
+}
+
+// trim frees the memory of an empty slice.
+func trim[T any](s *[]T) {
+	if len(*s) == 0 {
+		*s = nil
+	}
+}
+
 // empty makes a slice empty, and keeps its memory. Most have one element, for which clear is slow.
 func empty[T any](s *[]T) {
 	switch len(*s) {

@@ -130,6 +130,7 @@ func (e *Engine) event(ev *Event) {
 			e.postRecv(i)
 		}
 	case EventTerms:
+		trim(&e.eff.Recvs) // there were many at EventStart
 		e.negotiation.base = *ev.Control.Terms
 		e.negotiation.setTerms()
 		e.responder.admit()
@@ -159,6 +160,7 @@ func (e *Engine) event(ev *Event) {
 		e.negotiation.timer()
 		e.joiner.timer()
 		e.stall.timer(e)
+		e.trim()
 	case EventProperties:
 		e.control.sendProperties(e.cfg.OfferXID, ev.Control.Props)
 	case EventOther:
@@ -177,6 +179,17 @@ func (e *Engine) event(ev *Event) {
 		e.end(ev.Err)
 	case EventDrain:
 		e.draining = ev.Err
+	}
+}
+
+// trim frees memory that only a load needs and that is not in use now.
+func (e *Engine) trim() {
+	e.responder.idleReqs, e.requester.idle = nil, nil
+	e.sends.chains.trim()
+	e.responder.answers.trim()
+	e.requester.waiting.trim()
+	if e.open {
+		e.eff.trim()
 	}
 }
 

@@ -24,6 +24,13 @@ func (q *queue[T]) push(v T) {
 	*q.at(q.n - 1) = v
 }
 
+// trim frees the memory of an empty queue.
+func (q *queue[T]) trim() {
+	if q.n == 0 {
+		*q = queue[T]{}
+	}
+}
+
 // pop removes the first element, of which there must be one.
 func (q *queue[T]) pop() T {
 	v := *q.at(0)

@@ -158,6 +158,7 @@ func (sq *sendQueue) waiter(id uint64) *Request {
 // timer returns unused buffers, and ends the connection if a chain is late.
 func (sq *sendQueue) timer() {
 	sq.shrinkBuffers()
+	trim(&sq.sges)
 	if sq.open && sq.chains.len() > 0 && sq.cfg.ChainTimeout > 0 && sq.chains.at(0).deadline <= sq.now {
 		sq.end(&Error{Reason: ErrTimeout, Detail: fmt.Sprint(sq.cfg.ChainTimeout)})
 	}

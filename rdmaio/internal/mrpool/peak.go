@@ -57,7 +57,7 @@ func (p *Pool) shrink() {
 // kept. mu is locked.
 func (p *Pool) evict(most uint64) (surplus []*Buffer) {
 	for class := classes; class > 0; class-- {
-		for p.keptBytes > most && len(p.buffers[class]) > 0 {
+		for p.keptBytes > most && p.kept(class) > 0 {
 			last := len(p.buffers[class]) - 1
 			b := p.buffers[class][last]
 			p.buffers[class][last], p.buffers[class] = nil, p.buffers[class][:last]

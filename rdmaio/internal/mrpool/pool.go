@@ -61,9 +61,9 @@ type Pool struct {
 
 	mu        sync.Mutex
 	closed    bool
-	regions   []verbs.MemoryRegion // invalid ones
-	buffers   [classes + 1][]*Buffer
-	keptBytes uint64 // in buffers
+	regions   []verbs.MemoryRegion    // invalid ones
+	buffers   *[classes + 1][]*Buffer // kept, by class; nil while none was
+	keptBytes uint64                  // in buffers
 	peak      peak
 	timer     *time.Timer // frees buffers, while more than KeepBytes are kept
 	lateErr   error       // of freeing them
@@ -304,7 +304,7 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 		return nil, fmt.Errorf("mrpool: buffer: %w", ErrClosed)
 	}
 	p.inUse++
-	if k := len(p.buffers[class]); k > 0 {
+	if k := p.kept(class); k > 0 {
 		b := p.buffers[class][k-1]
 		p.buffers[class][k-1] = nil
 		p.buffers[class] = p.buffers[class][:k-1]
@@ -328,6 +328,14 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 	p.peak.use(uint64(size))
 	b.Bytes = b.mem[:n]
 	return b, nil
+}
+
+// kept returns the number of buffers of a class that are kept. mu is locked.
+func (p *Pool) kept(class int) int {
+	if p.buffers == nil {
+		return 0
+	}
+	return len(p.buffers[class])
 }
 
 // make allocates and registers a buffer.
@@ -356,7 +364,10 @@ func (p *Pool) put(b *Buffer, keep bool) error {
 	p.inUse--
 	size := uint64(len(b.mem))
 	p.peak.used -= size
-	if keep && !p.closed && b.class > 0 && len(p.buffers[b.class]) < p.cfg.KeepIdle && p.keptBytes+size <= p.mayKeep() {
+	if keep && !p.closed && b.class > 0 && p.kept(b.class) < p.cfg.KeepIdle && p.keptBytes+size <= p.mayKeep() {
+		if p.buffers == nil {
+			p.buffers = new([classes + 1][]*Buffer)
+		}
 		p.buffers[b.class] = append(p.buffers[b.class], b)
 		p.keptBytes += size
 		p.watch()
@@ -395,15 +406,17 @@ func (p *Pool) Trim() error {
 func (p *Pool) takeKept() (regions []verbs.MemoryRegion, buffers []*Buffer) {
 	regions, p.regions = p.regions, nil
 	p.stats.Regions -= len(regions)
-	for i, list := range p.buffers {
-		for _, b := range list {
+	for class := range classes + 1 {
+		if p.kept(class) == 0 {
+			continue
+		}
+		for _, b := range p.buffers[class] {
 			p.stats.Buffers--
 			p.stats.BufferBytes -= uint64(len(b.mem))
 			buffers = append(buffers, b)
 		}
-		p.buffers[i] = nil
 	}
-	p.keptBytes = 0
+	p.buffers, p.keptBytes = nil, 0
 	return regions, buffers
 }
 

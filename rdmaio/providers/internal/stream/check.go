@@ -49,23 +49,26 @@ func (q *queuePair) acceptSend(f *Frame) error {
 	in := &q.in
 	if f.Begin {
 		in.sendLen = 0
-		if !q.await(func() bool { return q.rqNext < q.rq.tail }, q.dev.cfg.ReceiveTimeout) {
+		if !q.await(func() bool { return q.messages.tail < q.rq.tail }, q.dev.cfg.ReceiveTimeout) {
 			if q.ending {
 				return errClosing
 			}
 			return q.refuse(Report{Reason: ReasonReceiver, AtHand: true, Number: f.Number},
 				fmt.Sprintf("Send found no Receive posted for %v (Config.ReceiveTimeout)", q.dev.cfg.ReceiveTimeout))
 		}
-		in.recv = q.rqNext
-		q.rqNext++
-		in.loan, in.lend = nil, q.rq.at(in.recv).lend
-		if f.End { // the message is this frame
-			in.lend = min(in.lend, f.Payload)
+		*q.messages.next() = message{}
+		in.recv = q.messages.push()
+		in.loan, in.lend = nil, 0
+		if r := q.rq.at(in.recv); r.lends && f.End {
+			in.lend = min(int(r.total), f.Payload) // the message is this frame
+		} else if r.lends {
+			in.lend = int(r.total)
 		}
 	}
 	r := q.rq.at(in.recv)
-	if in.sendLen += f.Payload; in.sendLen > r.total {
-		r.done, r.wc = true, verbs.WC{Status: verbs.StatusLocalLength}
+	if in.sendLen += f.Payload; in.sendLen > int(r.total) {
+		a := q.messages.at(in.recv)
+		a.done, a.wc = true, verbs.WC{Status: verbs.StatusLocalLength}
 		return q.refuse(Report{Reason: ReasonLength, AtHand: true, Number: f.Number},
 			fmt.Sprintf("Send of at least %d bytes, but the Receive has room for %d", in.sendLen, r.total))
 	}

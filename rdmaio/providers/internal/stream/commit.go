@@ -50,7 +50,7 @@ func (q *queuePair) deliver(c *Conn, f *Frame) error {
 	if err != nil {
 		return &breach{err}
 	}
-	in, r := &q.in, q.rq.at(q.in.recv)
+	in, r := &q.in, q.messages.at(q.in.recv)
 	r.wc = verbs.WC{ByteLen: uint32(in.sendLen)}
 	if in.loan != nil {
 		in.loan.Cut(in.sendLen)

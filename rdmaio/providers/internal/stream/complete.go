@@ -34,24 +34,26 @@ func (q *queuePair) completeSend() {
 // completeRecvs completes Receives that are done, in order, up to the first that is
 // not, or that must wait until an earlier Read of the peer was served.
 func (q *queuePair) completeRecvs() {
-	for q.rq.len() > 0 {
-		r := q.rq.at(q.rq.head)
-		if !r.done || r.barrier > q.resp.head {
+	for q.messages.len() > 0 {
+		a := q.messages.at(q.messages.head)
+		if !a.done || a.barrier > q.resp.head {
 			return
 		}
-		q.completeRecv()
+		q.completeRecv(a)
+		*a = message{}
+		q.messages.pop()
 	}
 }
 
-// completeRecv completes the oldest Receive.
-func (q *queuePair) completeRecv() {
-	r := q.rq.at(q.rq.head)
-	if r.invalidate != 0 {
+// completeRecv completes the oldest Receive with a message.
+func (q *queuePair) completeRecv(a *message) {
+	if a.invalidate != 0 {
 		// The result does not matter: the region's owner may have invalidated it since
 		// it was checked. A holder of a pin does not wait for mu, so this does not block.
-		q.PD.InvalidateKey(r.invalidate)
+		q.PD.InvalidateKey(a.invalidate)
 	}
-	q.CompleteRecv(&q.mu, r.wrid, r.wc, r.solicited)
+	r := q.rq.at(q.rq.head)
+	q.CompleteRecv(&q.mu, r.wrid, a.wc, a.solicited)
 	clear(r.sgl)
 	*r = recv{sgl: r.sgl[:0]}
 	q.rq.pop()
@@ -102,11 +104,16 @@ func (q *queuePair) finish() {
 		failed = failed || r.status != verbs.StatusSuccess
 	}
 	for q.rq.len() > 0 {
-		if r := q.rq.at(q.rq.head); !r.done {
-			r.wc = verbs.WC{Status: verbs.StatusFlushed}
+		a := &message{}
+		if i := q.rq.head; i < q.messages.tail {
+			a = q.messages.at(i)
 		}
-		q.completeRecv()
+		if !a.done {
+			a.wc = verbs.WC{Status: verbs.StatusFlushed}
+		}
+		q.completeRecv(a)
 	}
+	q.messages = ring[message]{}
 	q.sq, q.rq, q.resp, q.reads = ring[Request]{}, ring[recv]{}, ring[Response]{}, ring[uint64]{}
 	q.SetState(verbs.StateError)
 	q.mu.Notify(q.Cfg.Notify)

@@ -186,7 +186,7 @@ func (q *queuePair) targetGone(f *Frame) error {
 	case KindWrite:
 		return q.refuseAccess(f, soft.Invalidated)
 	case KindSend:
-		r := q.rq.at(q.in.recv)
+		r := q.messages.at(q.in.recv)
 		r.done, r.wc = true, verbs.WC{Status: verbs.StatusLocalProtection}
 		return q.refuse(Report{Reason: ReasonFailed, AtHand: true, Number: f.Number}, "region of the Receive was invalidated after the post")
 	}

@@ -66,7 +66,7 @@ func (q *queuePair) postRecv(wrs []verbs.RecvWR) (int, error) {
 		if err != nil {
 			return i, err
 		}
-		*r = recv{wrid: wrs[i].WRID, total: total, lend: wrs[i].Lend, sgl: sgl}
+		*r = recv{wrid: wrs[i].WRID, total: uint32(total), lends: wrs[i].Lend > 0, sgl: sgl}
 		q.rq.push()
 		q.RecvUsed.Add(1)
 	}

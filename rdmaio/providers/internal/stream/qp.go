@@ -73,9 +73,9 @@ type queuePair struct {
 	nudgeDue     bool        // it must be sent
 
 	// Receiving: see receive.go.
-	rqNext uint64        // number of the first Receive without a message
-	woken  chan struct{} // capacity 1: what the reader waits for may have happened (await)
-	in     incoming
+	messages ring[message] // messages of the first Receives of rq, with their numbers
+	woken    chan struct{} // capacity 1: what the reader waits for may have happened (await)
+	in       incoming
 }
 
 var (
@@ -83,13 +83,16 @@ var (
 	_ verbs.ReasonDisconnecter = (*queuePair)(nil)
 )
 
-// recv is a posted Receive.
+// recv is a posted Receive. There are many at rest.
 type recv struct {
 	wrid  uint64
-	total int
-	lend  int // RecvWR.Lend
+	total uint32
+	lends bool // RecvWR.Lend is total, and there is no sgl
 	sgl   soft.List
+}
 
+// message is a Send of the peer that has a Receive.
+type message struct {
 	done       bool // wc is set; the Receive completes after those before it
 	wc         verbs.WC
 	solicited  bool
