@@ -106,3 +106,22 @@ func testLoansKept(h *harness) {
 		l.Return()
 	}
 }
+
+// A message that finds no Receive gets no loan: it breaks the connection, as with Receives that
+// have memory.
+func testNoneLent(h *harness) {
+	c, s := h.connected()
+	if !h.Server.Attributes().LendReceives {
+		h.Skip("the device lends no memory")
+	}
+	c.recvs(1, 8)
+	s.lend(8)
+	first := c.send(c.text("one"))
+	if wc := s.wait(1)[0]; wc.Loan == nil || string(wc.Loan.Bytes()) != "one" {
+		h.Errorf("completion %+v", wc)
+	}
+	c.ok(first, verbs.WC{Opcode: verbs.WCSend})
+	s.quiet()
+	id := c.send(c.text("two"))
+	h.broken(c, s, id, verbs.StatusRNRRetryExceeded, verbs.StatusFlushed)
+}
