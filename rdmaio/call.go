@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -26,6 +27,17 @@ type slot struct {
 	long    []byte    // a copy of the reply that came there
 	shape   shape
 	segment int // length of the longest segment offered, bytes
+
+	// For lone.
+	answered   atomic.Bool // the wait for done is over
+	polling    atomic.Bool // the caller is in Progress
+	isAnswered func() bool // answered.Load
+}
+
+func newSlot() *slot {
+	s := &slot{done: make(chan struct{}, 1)}
+	s.isAnswered = s.answered.Load
+	return s
 }
 
 // slots are the slots of a connection. Calls hold as many as there are credits at most.
@@ -53,7 +65,7 @@ func (l *slots) take() *slot {
 		l.unused = l.unused[:n-1]
 		return s
 	}
-	return &slot{done: make(chan struct{}, 1)}
+	return newSlot()
 }
 
 // put takes a slot back, and gives the token of its Call to another one.
@@ -141,12 +153,15 @@ func (c *Conn) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply, 
 func (c *Conn) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) error {
 	e := &s.call
 	s.ownsBuf = false
+	s.answered.Store(false)
 	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = call.XID(), s, nil, false, nil, 0, 0, false
 	if err := c.prepare(s, call); err != nil {
 		return errors.Join(err, c.conclude(s))
 	}
 	c.postCall(e)
+	c.lone.begin(s)
 	cause := c.wait(ctx, s)
+	c.lone.end()
 	if end != nil {
 		end.record(e)
 	}

@@ -77,6 +77,7 @@ type Conn struct {
 	versionKnown sync.Once
 
 	slots  slots
+	lone   lone
 	remote atomic.Pointer[string]          // the peer's address, or while Dial runs the one dialled
 	tls    atomic.Pointer[oncrpc.TLSState] // nil: not known yet
 	ctx    context.Context                 // ends with the connection
@@ -133,6 +134,10 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		return nil, err
 	}
 	c.qp = c.driver.QP()
+	if !(set.NonBlocking && h != nil) && len(set.extensions.list) == 0 {
+		// Otherwise code of the upper layer would run on the goroutines of callers.
+		c.lone.qp, _ = c.qp.(verbs.Progresser)
+	}
 	cfg := engine.Config{
 		Role: role, Versions: versions, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,

@@ -199,6 +199,10 @@
 // which ends when the queue is empty. A Call that is made while others are in progress first yields
 // the processor, so that messages of several callers are posted together.
 //
+// The caller of a Call that is alone on its connection, and has no chunks of data, takes the place
+// of the provider's goroutine while it waits, if the provider can do that (verbs.Progresser). It
+// hands over after 2 ms at most, or when it has the reply and other Calls are in progress.
+//
 // Each handler call has a goroutine, perhaps one that ran another call before and that is kept for
 // one to two seconds. A server runs Config.MaxHandlers of them at a time, and one more for each
 // connection; further Requests wait in a queue. With Config.NonBlocking a handler runs on the

@@ -66,7 +66,7 @@ func (c owner) Effects(f *engine.Effects) {
 		c.deliver(r)
 	}
 	for _, call := range f.Done {
-		call.Owner.(*slot).done <- struct{}{}
+		c.lone.answer(call.Owner.(*slot))
 	}
 	for _, l := range f.Settled {
 		c.dropLeftover(l.(*leftover))

@@ -3,6 +3,7 @@ package main
 var (
 	segmentTests = []string{"rdmaio/providers/rdmatcp/segment"}
 	rdmatcpTests = []string{"rdmaio/providers/internal/stream", "rdmaio/providers/rdmatcp"}
+	streamTests  = []string{"rdmaio/providers/internal/stream"}
 	memTests     = []string{"rdmaio/providers/internal/soft", "rdmaio/providers/mem"}
 	mrpoolTests  = []string{"rdmaio/internal/mrpool"}
 )
@@ -37,6 +38,16 @@ var providerMutants = []mutant{
 	{"a message longer than its Receive", "rdmaio/providers/internal/stream/check.go", "in.sendLen > r.total {", "in.sendLen > r.total+4 {", rdmatcpTests},
 	{"the second part of a scattered read is counted in the first", "rdmaio/providers/internal/stream/readv_linux.go", "iov[1].SetLen(len(b))", "iov[1].SetLen(min(len(b), 1))", rdmatcpTests},
 	{"a scattered read begins with the second part", "rdmaio/providers/internal/stream/readv_linux.go", "{Base: unsafe.SliceData(a)}, {Base: unsafe.SliceData(b)}", "{Base: unsafe.SliceData(b)}, {Base: unsafe.SliceData(a)}", rdmatcpTests},
+	// Callers in the reader's place.
+	{"a caller waits for a Receive", "rdmaio/providers/internal/stream/progress.go", "q.rqNext < q.rq.tail && ", "", streamTests},
+	{"a caller handles a frame that is not at hand as a whole", "rdmaio/providers/internal/stream/progress.go", " || f.Head+f.Payload+f.Pad+trailerSize > c.w-c.r)", ")", streamTests},
+	{"a caller begins a frame while a Read is outstanding", "rdmaio/providers/internal/stream/progress.go", " && q.reads.len() == 0 && ", " && ", streamTests},
+	{"an error that a caller found is lost", "rdmaio/providers/internal/stream/turn.go", "	t.err = err\n	t.streak", "	t.streak", streamTests},
+	{"a caller keeps the turn", "rdmaio/providers/internal/stream/turn.go", "		case !t.recalled.Swap(true):\n			interrupt()\n", "", streamTests},
+	{"a caller is recalled because of one before it", "rdmaio/providers/internal/stream/turn.go", "	t.recalled.Store(false)\n", "", streamTests},
+	{"callers have the turn at once after it was handed back", "rdmaio/providers/internal/stream/turn.go", "	t.streak.Store(-backOff)\n", "", streamTests},
+	{"callers ask for the turn although others do not", "rdmaio/providers/internal/stream/turn.go", "		t.streak.Store(0)\n		t.wanted.Store(false)\n", "", streamTests},
+	{"a Read leaves the turn free", "rdmaio/providers/internal/stream/post.go", "			q.turn.resume() // its response comes soon\n", "", streamTests},
 	// Memory and completion queues of software providers.
 	{"an error does not wake a waiter for solicited events", "rdmaio/providers/internal/soft/cq.go", "(solicited || e.wc.Status != verbs.StatusSuccess)", "solicited", memTests},
 	{"arming for solicited events takes back the other", "rdmaio/providers/internal/soft/cq.go", "	case cq.armed == disarmed:\n", "	default:\n", memTests},

@@ -57,6 +57,11 @@ var rdmaioMutants = []mutant{
 	{"an ERROR is answered by another try", "rdmaio/retry.go", " || errors.As(err, &peer) || ", " || errors.As(err, &peer) && peer == nil || ", ioTests},
 	{"Calls are sent again over a connection that stands", "rdmaio/retry.go", "if c.Err() == nil || losses < 0 ||", "if losses < 0 ||", ioTests},
 
+	// Callers that handle messages.
+	{"two callers handle messages", "rdmaio/lone.go", "l.calls.Add(1) > 1 || ", "l.calls.Add(1) < 0 || ", ioTests},
+	{"a caller waits for chunks", "rdmaio/lone.go", " || s.movesData() {", " {", ioTests},
+	{"a lone caller leaves others without a reader", "rdmaio/lone.go", "	if l.calls.Load() > 1 {\n		l.qp.Resume()\n	}\n", "", ioTests},
+	{"an answer does not wake its caller", "rdmaio/lone.go", "		l.qp.Wake() // no effect on this goroutine's own Progress\n", "", ioTests},
 	// The driver.
 	{"a refused Send counts as sent", "rdmaio/internal/driver/step.go", "				r.Err = cmp.Or(r.Err, err) // its answer may be among them\n", "				r.Err = cmp.Or(r.Err, nil)\n", driverTests},
 	{"a queue is polled before it is armed", "rdmaio/internal/driver/completions.go", "	if arm && err == nil {\n		err = d.recvs.cq.Arm(false)\n	}\n	n, got := 0, 0\n", "	if arm && err == nil {\n		defer func() { _ = d.recvs.cq.Arm(false) }()\n	}\n	n, got := 0, 0\n", driverTests},

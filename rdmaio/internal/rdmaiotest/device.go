@@ -91,6 +91,21 @@ func (q *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
 
 func (q *queuePair) TLSState() (verbs.TLSState, error) { return verbs.TLSStateOf(q.QueuePair) }
 
+func (q *queuePair) Progress(done func() bool) {
+	asked, last := 0, false
+	verbs.ProgresserOf(q.QueuePair).Progress(func() bool {
+		asked++
+		last = done()
+		return last
+	})
+	if asked > 1 && last {
+		q.o.progressed.Add(1)
+	}
+}
+
+func (q *queuePair) Wake()   { verbs.ProgresserOf(q.QueuePair).Wake() }
+func (q *queuePair) Resume() { verbs.ProgresserOf(q.QueuePair).Resume() }
+
 func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	return verbs.Disconnect(q.QueuePair, reason)
 }

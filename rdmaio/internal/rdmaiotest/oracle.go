@@ -3,6 +3,7 @@ package rdmaiotest
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
@@ -32,6 +33,8 @@ type oracle struct {
 	offered             map[object]bool
 	exemptQPs, exempted map[object]bool // of raw peers: queue pairs, keys
 	first               error
+
+	progressed atomic.Int64
 }
 
 // object is a queue pair or a key of a device.

@@ -307,6 +307,10 @@ func (w *World) DialRaw(t *testing.T) *peertest.Peer {
 	return p
 }
 
+// Progressed returns the number of Calls whose caller has waited for the reply in Progress
+// (verbs.Progresser), and has got it there.
+func (w *World) Progressed() int { return int(w.oracle.progressed.Load()) }
+
 // LiveKeys returns how many keys of a device peers can use, and how many of these reach the memory
 // of a Call. The others stand for memory of the pool, since their Call was cancelled.
 func (w *World) LiveKeys(device string) (n, reaching int) { return w.oracle.live(device) }

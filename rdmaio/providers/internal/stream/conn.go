@@ -31,8 +31,9 @@ type Conn struct {
 	tcp  *net.TCPConn    // conn, if it is plain TCP; else nil
 	raw  syscall.RawConn // the same, if the system has calls that do not wait; else nil
 
-	// Receiving: used by the reader only. If raw is not nil, buf is borrowed when bytes
-	// have arrived and returned when it is empty; it is nil in between.
+	// Receiving: used by the reader only, which is the goroutine with the turn. If raw is not
+	// nil, buf is borrowed when bytes have arrived and returned when it is empty; it is nil in
+	// between.
 	arrival   arrival
 	buf       []byte
 	r, w      int       // buf[r:w] was read ahead
@@ -46,6 +47,11 @@ type Conn struct {
 	sum       func(sum uint32, b []byte) uint32
 	openSince time.Time // start of the time in which there always was an open message
 	openBytes int64     // payload that has arrived since then
+
+	// The same, of a caller in the reader's place (queuePair.Progress).
+	turn   *turn       // the queue pair's
+	done   func() bool // of Progress; else nil
+	atHand bool        // read returns errLeave at once
 
 	// Sending: used by the token's holder only (see queuePair.sending).
 	truncated bool // a frame was written in part and cannot be finished
@@ -70,6 +76,7 @@ var (
 	errClosing     = errors.New("the connection is closing")
 	errInterrupted = errors.New("interrupted to release registered memory")
 	errIdle        = errors.New("no further input at hand")
+	errLeave       = errors.New("a caller leaves the input to the reader")
 	errSlow        = errors.New("the peer is too slow")
 )
 
@@ -163,6 +170,9 @@ func (c *Conn) read(dst []byte, room int, holding bool) (n int, err error) {
 				return 0, errInterrupted
 			}
 			continue
+		}
+		if c.atHand || c.done != nil && (c.done() || c.turn.recalled.Load()) {
+			return 0, errLeave
 		}
 		if room > 0 && c.raw != nil && (dst == nil || holding && canScatter) {
 			n, err = c.arrive(dst, room)

@@ -119,7 +119,8 @@
 // A connection has a reader, and a writer that is started when it is first needed. The device owns
 // all goroutines, and Device.Close waits for them.
 //
-//   - The reader handles all that arrives. It never waits for the writer.
+//   - The reader handles all that arrives. It never waits for the writer. A caller of
+//     queuePair.Progress takes its place for short messages (turn.go).
 //   - The writer is the only goroutine that waits until the peer takes data.
 //   - A goroutine that posts sends staged frames itself while the socket takes them, and leaves a
 //     stream of messages to the writer (pump.go).
@@ -127,6 +128,11 @@
 // Notifications run on the goroutine that made the completion, with no lock held. The reader runs
 // them before it waits for the stream or for anything else. It delays them by at most 64 frames or
 // 256 KiB.
+//
+// A caller in the reader's place handles only frames that are at hand as a whole, and hands the
+// turn back before all that may wait: parts of frames and of messages, long frames, Reads in either
+// direction, a Send without a Receive. So it waits between two frames only, where an interrupt
+// loses no byte.
 //
 // A connection borrows its buffers while there is data in them.
 //

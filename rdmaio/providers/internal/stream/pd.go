@@ -15,7 +15,7 @@ type protectionDomain struct {
 func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 	q := &queuePair{
 		dev:        pd.dev,
-		endStarted: make(chan struct{}), ended: make(chan struct{}), handoff: make(chan struct{}, 1), woken: make(chan struct{}, 1),
+		endStarted: make(chan struct{}), ended: make(chan struct{}), handoff: make(chan struct{}, 1), woken: make(chan struct{}, 1), turn: newTurn(),
 	}
 	if err := q.Configure(pd.Domain, pd.dev.numbers.Add(1), cfg); err != nil {
 		return nil, err

@@ -40,6 +40,9 @@ func (q *queuePair) postSend(wrs []verbs.SendWR, extra []Extra) (int, error) {
 			}
 		}
 		q.sq.push()
+		if r.Opcode == verbs.RDMARead {
+			q.turn.resume() // its response comes soon
+		}
 		q.SendUsed.Add(1)
 	}
 	return len(wrs), nil

@@ -76,6 +76,7 @@ type queuePair struct {
 	messages ring[message] // messages of the first Receives of rq, with their numbers
 	woken    chan struct{} // capacity 1: what the reader waits for may have happened (await)
 	in       incoming
+	turn     turn // the goroutine that receives
 }
 
 var (
@@ -200,7 +201,7 @@ func (q *queuePair) start(c *Conn, s *Session) error {
 		return q.err
 	}
 	q.depth, q.resources, q.maxSend, q.cancel = s.InitiatorDepth, s.ResponderResources, s.MaxSend, nil
-	c.framer, c.sum = s.Framer, s.Sum
+	c.framer, c.sum, c.turn = s.Framer, s.Sum, &q.turn
 	q.mayWrite = c.framer.Ready()
 	if s.Pause > 0 || len(s.Nudge) > 0 {
 		q.nudge, q.paused = s.Nudge, s.Pause > 0

@@ -29,7 +29,11 @@ type incoming struct {
 // readLoop is the reader goroutine. At the end it closes the stream.
 func (q *queuePair) readLoop(c *Conn) {
 	for {
+		wanted := q.turn.isWanted() // the frame at hand is probably what that caller waits for
 		err := q.readFrame(c)
+		if err == nil && wanted && q.mayOffer(c) {
+			err = q.turn.offer(q.endStarted, q.interruptCaller)
+		}
 		if err == nil {
 			continue
 		}
@@ -155,6 +159,9 @@ func (q *queuePair) readFrame(c *Conn) error {
 	}
 	if err := c.framer.Decode(f, b); err != nil {
 		return &breach{err}
+	}
+	if q.leavesToReader(c, f) {
+		return errLeave
 	}
 	if err := q.check(c, f); err != nil {
 		return err

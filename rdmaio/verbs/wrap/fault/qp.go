@@ -251,6 +251,15 @@ func (q *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
 // does not.
 func (q *queuePair) TLSState() (verbs.TLSState, error) { return verbs.TLSStateOf(q.QueuePair) }
 
+// Progress implements verbs.Progresser. It returns at once if the wrapped queue pair does not.
+func (q *queuePair) Progress(done func() bool) { verbs.ProgresserOf(q.QueuePair).Progress(done) }
+
+// Wake implements verbs.Progresser.
+func (q *queuePair) Wake() { verbs.ProgresserOf(q.QueuePair).Wake() }
+
+// Resume implements verbs.Progresser.
+func (q *queuePair) Resume() { verbs.ProgresserOf(q.QueuePair).Resume() }
+
 func (q *queuePair) Close() error {
 	q.disconnecting.Wait()
 	err := q.QueuePair.Close()

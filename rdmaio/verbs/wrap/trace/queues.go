@@ -139,6 +139,15 @@ func (qp *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
 // does not.
 func (qp *queuePair) TLSState() (verbs.TLSState, error) { return verbs.TLSStateOf(qp.QueuePair) }
 
+// Progress implements verbs.Progresser. It returns at once if the wrapped queue pair does not.
+func (qp *queuePair) Progress(done func() bool) { verbs.ProgresserOf(qp.QueuePair).Progress(done) }
+
+// Wake implements verbs.Progresser.
+func (qp *queuePair) Wake() { verbs.ProgresserOf(qp.QueuePair).Wake() }
+
+// Resume implements verbs.Progresser.
+func (qp *queuePair) Resume() { verbs.ProgresserOf(qp.QueuePair).Resume() }
+
 func (qp *queuePair) Close() error {
 	qp.dev.emit(Event{Kind: CloseQP, QP: qp.Num()})
 	qp.dev.streams.Delete(qp.Num())

@@ -1,0 +1,66 @@
+package rdmaio
+
+import (
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// lone lets the caller of a Call that is alone on its connection handle the peer's messages itself
+// (verbs.Progresser). So no other goroutine has to wake it for the reply.
+//
+//	the only Call, no data chunks ──> Progress ──> answered ──────────────────> return
+//	                                     │             └─ others came ──> Resume ──> return
+//	                                     └─ returned before ─┐
+//	any other Call ──> Resume ───────────────────────────────┴─> wait for the answer
+//
+// A second Call does not wait for the first: a caller in Progress runs the engine for all. When it
+// returns, Resume makes the provider go on for those that are left.
+type lone struct {
+	qp    verbs.Progresser // nil if callers handle no messages
+	calls atomic.Int32     // Calls between begin and end
+}
+
+// begin is called for a Call that was posted. It may return before the Call is answered.
+func (l *lone) begin(s *slot) {
+	if l.qp == nil {
+		return
+	}
+	if l.calls.Add(1) > 1 || s.movesData() {
+		l.qp.Resume()
+		return
+	}
+	s.polling.Store(true)
+	l.qp.Progress(s.isAnswered)
+	s.polling.Store(false)
+	if l.calls.Load() > 1 {
+		l.qp.Resume()
+	}
+}
+
+// movesData reports whether the peer will probably move data by RDMA. A chunk for a long reply is
+// seldom used: most replies fit inline.
+func (s *slot) movesData() bool {
+	for i := range s.regions {
+		if c := s.regions[i].chunk; c != replyChunk && c != ownReplyChunk {
+			return true
+		}
+	}
+	return false
+}
+
+// end is called for each begin, when the Call has returned.
+func (l *lone) end() {
+	if l.qp != nil {
+		l.calls.Add(-1)
+	}
+}
+
+// answer ends the wait for a Call. The runner of the engine calls it.
+func (l *lone) answer(s *slot) {
+	s.answered.Store(true)
+	if s.polling.Load() {
+		l.qp.Wake() // no effect on this goroutine's own Progress
+	}
+	s.done <- struct{}{}
+}
