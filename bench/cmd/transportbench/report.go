@@ -45,10 +45,9 @@ type row struct {
 }
 
 type idleRow struct {
-	Client   int64         `json:"client_bytes"`
-	Server   int64         `json:"server_bytes"`
-	Receives int64         `json:"receive_bytes"`
-	Target   target.Target `json:"target"`
+	Client int64         `json:"client_bytes"`
+	Server int64         `json:"server_bytes"`
+	Target target.Target `json:"target"`
 }
 
 type report struct {
@@ -100,7 +99,7 @@ func newReport(o options, results []transport.Result, idle *transport.Idle) *rep
 	}
 	r.Noise = noise(results)
 	if idle != nil {
-		r.Idle = &idleRow{idle.Client, idle.Server, idle.Receives, idleTarget(idle)}
+		r.Idle = &idleRow{idle.Client, idle.Server, idleTarget(idle)}
 	}
 	return r
 }
@@ -150,8 +149,7 @@ func (r *report) writeTable(w io.Writer) error {
 		}
 	}
 	if i := r.Idle; i != nil {
-		fmt.Fprintf(tw, "\nidle connection, KiB\tclient %.0f\tserver %.0f\tReceives %.0f\n",
-			float64(i.Client)/1024, float64(i.Server)/1024, float64(i.Receives)/1024)
+		fmt.Fprintf(tw, "\nidle connection, KiB\tclient %.0f\tserver %.0f\n", float64(i.Client)/1024, float64(i.Server)/1024)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

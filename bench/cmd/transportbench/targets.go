@@ -91,8 +91,7 @@ func bulk(r *transport.Result, speed, processor bound) {
 	}
 }
 
-// idleTarget returns the bounds of the memory of an idle connection at each end, without its
-// Receives.
+// idleTarget returns the bound of the memory of an idle connection, at both ends.
 func idleTarget(i *transport.Idle) target.Target {
-	return target.AtMost("KiB an end without Receives", float64(max(i.Client, i.Server)-i.Receives)/1024, 64)
+	return target.AtMost("KiB of both ends", float64(i.Client+i.Server)/1024, 64)
 }
