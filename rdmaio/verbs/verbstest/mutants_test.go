@@ -64,6 +64,7 @@ var mutants = map[string]struct {
 	"limits unsaid":                {"attributes", faults{noLimits: true}},
 	"one way only":                 {"messages/both directions", faults{wc: every(2, func(verbs.WC) []verbs.WC { return nil })}},
 	"early message lost":           {"messages/before accept returns", faults{wc: every(2, func(verbs.WC) []verbs.WC { return nil })}},
+	"Lend ignored":                 {"messages/lent", faults{forgetful: true}},
 	"no Receive, no matter":        {"messages/none posted", faults{wc: status(verbs.StatusRNRRetryExceeded, func(wc verbs.WC) []verbs.WC { wc.Status = 0; return []verbs.WC{wc} })}},
 	"long list cut":                {"messages/long lists", faults{wr: func(wr *verbs.SendWR) { wr.SGL = wr.SGL[:min(len(wr.SGL), 8)] }}},
 	"empty message dropped":        {"messages/empty", faults{batch: dropEmpty}},
@@ -129,7 +130,7 @@ type faults struct {
 	stays, leak, dirty, crooked, goesOn, swallow, keeps     bool
 	torn, narrow, anyKey, anyAccess, noLimits, blind, twice bool
 	listens, reopens, goroutine, mixed, misnamed, mute      bool
-	oneBinding                                              bool
+	oneBinding, forgetful                                   bool
 	dialErr, listenErr                                      error
 }
 

@@ -514,12 +514,17 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 
 func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
 	if q.f.keeps {
-		time.AfterFunc(time.Millisecond, func() { q.QueuePair.PostRecv([]verbs.RecvWR{{WRID: wrs[0].WRID, SGL: plain(wrs[0].SGL)}}) })
+		time.AfterFunc(time.Millisecond, func() {
+			q.QueuePair.PostRecv([]verbs.RecvWR{{WRID: wrs[0].WRID, SGL: plain(wrs[0].SGL), Lend: wrs[0].Lend}})
+		})
 		return len(wrs), nil
 	}
 	inner := make([]verbs.RecvWR, len(wrs))
 	for i := range wrs {
-		inner[i] = verbs.RecvWR{WRID: wrs[i].WRID, SGL: plain(wrs[i].SGL)}
+		inner[i] = verbs.RecvWR{WRID: wrs[i].WRID, SGL: plain(wrs[i].SGL), Lend: wrs[i].Lend}
+		if q.f.forgetful {
+			inner[i].Lend = 0
+		}
 	}
 	return q.QueuePair.PostRecv(inner)
 }
