@@ -112,7 +112,7 @@ func TestLoneSecond(t *testing.T) {
 			if err := <-first; err != nil {
 				l.t.Error(err)
 			}
-			// The reply to the first leaves the second, which is slow.
+			// After the reply to the first, the slow second Call is still in progress.
 			l.calls()
 			second := l.slow(context.Background())
 			if err := loneCall(context.Background(), l.client, loneEcho); err != nil {

@@ -13,7 +13,7 @@ type provider struct {
 	name     string
 	open     func() (verbs.Device, error)
 	versions []int // of RPC-over-RDMA; nil: the default, version 1
-	whole    bool  // bulk data is in the message, which is continued, and not in chunks
+	whole    bool  // bulk data is in a continued message, not in chunks
 }
 
 func networked() []provider {

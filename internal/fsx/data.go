@@ -53,7 +53,7 @@ func orNothing(err error) error {
 	return err
 }
 
-// write writes to a random place of a file, which may be behind its end.
+// write writes to a random place of a file, perhaps behind its end.
 func (t *Tester) write() error {
 	name := t.existing()
 	off := t.number(t.cfg.MaxFile)

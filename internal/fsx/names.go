@@ -68,7 +68,7 @@ func (t *Tester) link() error {
 	return nil
 }
 
-// remove removes a name, which has no file afterwards.
+// remove removes a name.
 func (t *Tester) remove() error {
 	name := t.existing()
 	t.note(Remove, "%s", name)

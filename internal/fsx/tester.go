@@ -42,7 +42,7 @@ type entry struct {
 
 func (e entry) String() string { return fmt.Sprintf("%d %s", e.step, e.what) }
 
-// New returns a Tester of fs, which has no files yet.
+// New returns a Tester of fs. fs must have no files.
 func New(fs FS, cfg Config) *Tester {
 	cfg = cfg.defaults()
 	return &Tester{

@@ -9,8 +9,8 @@ import (
 // for one. The goroutine ends when it is closed.
 type worker[R any] chan job[R]
 
-// idle has the goroutines that wait for a job. A new goroutine has a small stack, which is copied
-// several times while a handler runs; that takes longer than many handlers do.
+// idle has the goroutines that wait for a job. A new goroutine has a small stack. The runtime
+// copies it several times while a handler runs, and that takes longer than many handlers do.
 //
 //	          ┌──────────take──────────┐
 //	          ▼                        │

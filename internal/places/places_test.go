@@ -48,7 +48,7 @@ func newServer(t *testing.T, most int) *server {
 	return s
 }
 
-// start starts a request, which waits if want is false.
+// start starts a request. It must wait if want is false.
 func (s *server) start(q *queue, name string, want bool) {
 	s.t.Helper()
 	if got := s.Start(q, &request{name: name, end: make(chan bool, 1)}); got != want {

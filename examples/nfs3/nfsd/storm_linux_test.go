@@ -36,7 +36,7 @@ func (s *storm) saw(t *testing.T, h nfs3.Handle, id nfs3.FileID, dir bool) {
 	}
 }
 
-// dir returns a directory that a client has seen, which may be gone.
+// dir returns a directory that a client has seen. It may be gone by now.
 func (s *storm) dir(rnd *rand.Rand) nfs3.Handle {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -97,7 +97,7 @@ func TestWccUnderConcurrency(t *testing.T) {
 	}
 }
 
-// changeWcc makes a random change, which may fail.
+// changeWcc makes a random change. It may fail.
 func changeWcc(t *testing.T, c *client, rnd *rand.Rand, dirs [2]nfs3.Handle, chains [2]*chain, file nfs3.Handle, data *chain) {
 	i, j := rnd.IntN(2), rnd.IntN(2)
 	from, to := c.at(dirs[i], fmt.Sprint(rnd.IntN(4))), c.at(dirs[j], fmt.Sprint(rnd.IntN(4)))

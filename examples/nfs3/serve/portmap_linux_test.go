@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
-// command builds the command, and returns its path, which all users may run.
+// command builds the command and returns its path. All users may run it.
 func command(t *testing.T) string {
 	t.Helper()
 	base := t.TempDir()

@@ -186,8 +186,8 @@ func (s requestState) follows(from requestState) bool {
 	return false
 }
 
-// InReceive reports whether Message is a part of a Receive buffer, which is posted again with the
-// answer. It may be called from Effects.Deliver to EventReply.
+// InReceive reports whether Message is a part of a Receive buffer. The engine posts that buffer
+// again with the answer. InReceive may be called from Effects.Deliver to EventReply.
 func (r *Request) InReceive() bool {
 	return r.recv != none && r.loan == nil && r.Assembly.Bytes == nil
 }

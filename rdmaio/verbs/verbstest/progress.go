@@ -156,7 +156,7 @@ func testProgressWake(h *harness) {
 	p.close()
 }
 
-// The end of the connection, by either side, ends Progress, which has no effect afterwards.
+// Progress ends when either side ends the connection, and has no effect afterwards.
 func testProgressEnd(h *harness) {
 	for i := range 12 {
 		p := h.newPolled(nil)

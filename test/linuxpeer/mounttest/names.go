@@ -154,7 +154,7 @@ func (c *check) symlinks() {
 	c.must(os.Remove(c.path("target")))
 }
 
-// special makes a named pipe and a socket, which are the client's own.
+// special makes a named pipe and a socket. They concern the client alone.
 func (c *check) special() {
 	c.must(syscall.Mkfifo(c.path("pipe"), 0o640))
 	c.must(syscall.Mknod(c.path("socket"), syscall.S_IFSOCK|0o600, 0))

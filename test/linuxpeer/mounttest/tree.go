@@ -82,7 +82,7 @@ type check struct {
 
 type failure struct{ error }
 
-// do runs a check in its directory, which must be empty at the end.
+// do runs a check in its directory. The check must leave it empty.
 func (c *check) do(run func(c *check)) error {
 	return guarded(func() {
 		c.must(os.Mkdir(c.dir, 0o777))
