@@ -25,7 +25,7 @@ type framing struct {
 }
 
 func newFraming(conn net.Conn, k kind, s Shape) *framing {
-	f := &framing{segments: k == kindSegments, shape: s, r: newReader(conn, s), w: &writer{conn: conn}}
+	f := &framing{segments: k == kindSegments, shape: s, r: newReader(conn, s), w: newWriter(conn)}
 	for range s.Depth {
 		f.places = append(f.places, make([]byte, s.Size))
 	}

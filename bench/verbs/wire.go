@@ -92,10 +92,17 @@ const small = 4 << 10
 type writer struct {
 	conn net.Conn
 
-	mu            sync.Mutex
-	queued, spare batch
-	busy          bool
-	err           error
+	mu     sync.Mutex
+	queued *batch
+	both   [2]batch // one is queued, the other is being written
+	busy   bool
+	err    error
+}
+
+func newWriter(conn net.Conn) *writer {
+	w := &writer{conn: conn}
+	w.queued = &w.both[0]
+	return w
 }
 
 // batch is the data of one writev: octets of its own and, at each break between them, those of a
@@ -104,6 +111,7 @@ type batch struct {
 	own    []byte
 	breaks []part
 	iov    net.Buffers
+	unsent net.Buffers // of iov; WriteTo consumes it
 }
 
 type part struct {
@@ -124,9 +132,9 @@ func (b *batch) write(conn net.Conn) error {
 	for _, p := range b.breaks {
 		iov, from = append(iov, b.own[from:p.at], p.body), p.at
 	}
-	iov = append(iov, b.own[from:])
-	b.iov = iov // WriteTo consumes the slice that it is called on
-	_, err := iov.WriteTo(conn)
+	b.iov = append(iov, b.own[from:])
+	b.unsent = b.iov
+	_, err := b.unsent.WriteTo(conn)
 	clear(b.breaks)
 	b.own, b.breaks = b.own[:0], b.breaks[:0]
 	return err
@@ -135,7 +143,7 @@ func (b *batch) write(conn net.Conn) error {
 // queue runs add under the lock, so that the frames of one call stay together.
 func (w *writer) queue(add func(*batch)) {
 	w.mu.Lock()
-	add(&w.queued)
+	add(w.queued)
 	w.mu.Unlock()
 }
 
@@ -155,11 +163,13 @@ func (w *writer) flush(yield bool) error {
 			w.mu.Lock()
 		}
 		b := w.queued
-		w.queued, w.spare = w.spare, batch{}
+		if w.queued = &w.both[0]; b == w.queued {
+			w.queued = &w.both[1]
+		}
 		w.mu.Unlock()
 		err := b.write(w.conn)
 		w.mu.Lock()
-		w.spare, w.err = b, err
+		w.err = err
 	}
 	w.busy = false
 	if w.err != nil {
