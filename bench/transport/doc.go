@@ -2,6 +2,7 @@
 // interface, with client and server in separate processes.
 //
 //   - tcp, framed, framed-go, segments: the lower bounds and practical limits of package verbs.
+//   - floor: the messages of rdmatcp without rdmaio and rdmatcp, by package verbs.
 //   - net/rpc: the standard library's, with gob, and a struct with one slice of bytes.
 //   - grpc: google.golang.org/grpc with its defaults over one connection without TLS. Messages are
 //     byte slices, by a codec of this package: no time is spent on protocol buffers.
@@ -11,8 +12,8 @@
 //   - go-nfs-client: the RPC client of github.com/willscott/go-nfs-client. It calls the server of
 //     oncrpc/tcp.
 //   - rdmatcp: rdmaio over providers/rdmatcp, with an inline handler and hand-written RPC headers
-//     of 40 and 24 bytes. "stubs" is the same with headers of runtime/oncrpc and generated code on both
-//     sides.
+//     of 40 and 24 bytes. "stubs" is the same with headers of runtime/oncrpc and generated code on
+//     both sides.
 //   - rdmatcp/v2: the same as rdmatcp with version 2 of RPC-over-RDMA. Bulk data goes by chunk.
 //   - rdmatcp/v2-continued: the same, with bulk data of 64 KiB in the message, which goes in
 //     several Sends: a write does not wait for an RDMA Read.

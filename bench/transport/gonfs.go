@@ -30,7 +30,7 @@ func dialGoNFS(addr string, s bench.Shape) (func(int) error, io.Closer, error) {
 		return nil, nil, err
 	}
 	call := gonfsCall{Header: rpc.Header{Rpcvers: 2, Prog: program, Vers: 1, Proc: procEcho, Cred: rpc.AuthNull, Verf: rpc.AuthNull}}
-	copy(call.Data[:], pattern(s.Size))
+	copy(call.Data[:], bench.Pattern(s.Size))
 	return func(int) error {
 		r, err := c.Call(&call)
 		if err != nil {

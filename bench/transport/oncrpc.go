@@ -26,5 +26,5 @@ func dialTCPStubs(ctx context.Context, addr string, s bench.Shape) (*stubClient,
 	if err != nil {
 		return nil, err
 	}
-	return &stubClient{conn: conn, calls: rpc.NewClient(conn, echoV1, nil), body: pattern(s.Size)}, nil
+	return &stubClient{conn: conn, calls: rpc.NewClient(conn, echoV1, nil), body: bench.Pattern(s.Size)}, nil
 }

@@ -59,7 +59,7 @@ func dialRDMA(ctx context.Context, dev verbs.Device, addr, op string, s bench.Sh
 
 // newClient returns a client of a connection, which it closes if data does not arrive unchanged.
 func newClient(ctx context.Context, conn closer, op string, s bench.Shape, inline, whole bool) (*client, error) {
-	c := &client{conn: conn, inline: inline || whole, whole: whole, op: op, size: s.Size, body: pattern(s.Size)}
+	c := &client{conn: conn, inline: inline || whole, whole: whole, op: op, size: s.Size, body: bench.Pattern(s.Size)}
 	c.calls = make([]rdmaio.Call, s.Depth)
 	for i := range c.calls {
 		c.prepare(&c.calls[i])

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"sync"
 
+	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -51,7 +52,7 @@ type answer struct {
 }
 
 func newHandler() *handler {
-	h := &handler{data: pattern(16 << 20), stubs: newStubs()}
+	h := &handler{data: bench.Pattern(16 << 20), stubs: newStubs()}
 	h.answers.New = func() any {
 		a := new(answer)
 		binary.BigEndian.PutUint32(a.buf[4:], 1) // a Reply; accepted and successful are zeros
@@ -87,13 +88,4 @@ func (h *handler) ServeRPC(r *rdmaio.Request) {
 		binary.BigEndian.PutUint32(word, crc32.ChecksumIEEE(args[4:]))
 	}
 	r.Reply(rdmaio.Message{Inline: head, Items: items}, a.done)
-}
-
-// pattern returns n bytes in which no two pages are equal.
-func pattern(n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(i ^ i>>8 ^ i>>16)
-	}
-	return b
 }

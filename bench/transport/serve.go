@@ -22,9 +22,10 @@ func IsServer() bool { return process.Is(serverEnv) }
 func Serve(in io.Reader, out io.Writer) error {
 	addrs := map[string]string{}
 	for name, serve := range map[string]func(net.Listener) error{
-		bench.TCP: func(ln net.Listener) error { go bench.ServeTCP(ln); return nil },
-		NetRPC:    serveNetRPC,
-		GRPC:      func(ln net.Listener) error { serveGRPC(ln); return nil },
+		bench.TCP:   func(ln net.Listener) error { go bench.ServeTCP(ln); return nil },
+		bench.Floor: func(ln net.Listener) error { go bench.ServeFloor(ln); return nil },
+		NetRPC:      serveNetRPC,
+		GRPC:        func(ln net.Listener) error { serveGRPC(ln); return nil },
 	} {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err == nil {

@@ -38,7 +38,7 @@ func dialStubs(ctx context.Context, dev verbs.Device, addr string, s bench.Shape
 	if err != nil {
 		return nil, err
 	}
-	return &stubClient{conn: conn, calls: rpc.NewClient(conn, echoV1, nil), body: pattern(s.Size)}, nil
+	return &stubClient{conn: conn, calls: rpc.NewClient(conn, echoV1, nil), body: bench.Pattern(s.Size)}, nil
 }
 
 func (c *stubClient) call(int) error {

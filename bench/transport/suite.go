@@ -233,6 +233,13 @@ func (s *suite) openTCP() error {
 			return calling(shape.Depth, c.Call), c, nil
 		}
 	}
+	floor := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+		c, err := bench.DialFloor(s.server.Addrs[bench.Floor], op, shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		return calling(shape.Depth, c.Call), c, nil
+	}
 	return errors.Join(
 		s.each(bench.TCP, callOnly, calls[:1], plain),
 		s.each(bench.TCP, writeOnly, bulk, plain),
@@ -240,6 +247,7 @@ func (s *suite) openTCP() error {
 		s.each(bench.FramedGo, callOnly, calls, framed(bench.FramedGo)),
 		s.each(bench.Framed, writeOnly, bulk, framed(bench.Framed)),
 		s.each(bench.Segments, writeOnly, bulk, framed(bench.Segments)),
+		s.each(bench.Floor, callOnly, calls, floor), s.each(bench.Floor, bothWays, bulk, floor),
 	)
 }
 
@@ -351,7 +359,7 @@ func (s *suite) openMem() error {
 		return calling(shape.Depth, c.call), c, nil
 	}
 	once := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
-		from, to := pattern(shape.Size), make([]byte, shape.Size)
+		from, to := bench.Pattern(shape.Size), make([]byte, shape.Size)
 		return calling(shape.Depth, func(int) error { copy(to, from); return nil }), nil, nil
 	}
 	return errors.Join(

@@ -23,6 +23,7 @@ const (
 	Framed   = "framed"
 	FramedGo = "framed-go"
 	Segments = "segments"
+	Floor    = "floor"
 	Mem      = "mem"
 )
 

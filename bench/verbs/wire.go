@@ -2,10 +2,13 @@ package verbs
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"runtime"
 	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
 )
 
 // headerSize is the length of a frame's header, that of an RDMA_Write in
@@ -46,6 +49,11 @@ type reader struct {
 	conn       net.Conn
 	buf        []byte
 	start, end int
+
+	// The floor sets these.
+	ahead   int          // most octets to read at once into buf; 0: as many as it holds
+	idle    func() error // called before a read waits
+	scatter scatter
 }
 
 // newReader chooses the size of the buffer: it takes many small frames in one read, but little of a
@@ -60,19 +68,77 @@ func newReader(conn net.Conn, s Shape) *reader {
 
 func (r *reader) buffered() int { return r.end - r.start }
 
-// next returns n octets, valid until the next call; n is less than the buffer.
+// next returns n octets, valid until the next call; n is at most the buffer.
 func (r *reader) next(n int) ([]byte, error) {
+	b, err := r.peek(n)
+	r.start += len(b)
+	return b, err
+}
+
+// peek returns n octets without consuming them.
+func (r *reader) peek(n int) ([]byte, error) {
 	if r.buffered() < n {
+		if n > len(r.buf) {
+			return nil, fmt.Errorf("found a message of %d octets, expected at most the buffer's %d", n, len(r.buf))
+		}
 		r.end = copy(r.buf, r.buf[r.start:r.end])
 		r.start = 0
-		k, err := io.ReadAtLeast(r.conn, r.buf[r.end:], n-r.end)
-		r.end += k
-		if err != nil {
-			return nil, err
+		if r.idle == nil {
+			k, err := io.ReadAtLeast(r.conn, r.buf[r.end:], n-r.end)
+			r.end += k
+			if err != nil {
+				return nil, err
+			}
+		}
+		for r.end < n {
+			k, err := r.scatter.read(r.conn, r.space(n), nil, r.idle)
+			r.end += k
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
-	r.start += n
-	return r.buf[r.start-n : r.start], nil
+	return r.buf[r.start : r.start+n], nil
+}
+
+// readOne calls idle and reads into a, or into b if a is empty.
+func readOne(conn net.Conn, a, b []byte, idle func() error) (int, error) {
+	if err := idle(); err != nil {
+		return 0, err
+	}
+	if len(a) == 0 {
+		a = b
+	}
+	return conn.Read(a)
+}
+
+// space returns the free part of the buffer to read into, for at least n octets in it.
+func (r *reader) space(n int) []byte {
+	to := len(r.buf)
+	if r.ahead > 0 {
+		to = min(to, max(n, r.end+r.ahead))
+	}
+	return r.buf[r.end:to]
+}
+
+// place fills p and returns the CRC of p and what precedes it, whose CRC is sum. The last read also
+// takes what follows p.
+func (r *reader) place(p []byte, sum uint32) (uint32, error) {
+	for len(p) > 0 {
+		n := copy(p, r.buf[r.start:r.end])
+		r.start += n
+		if n == 0 {
+			r.start, r.end = 0, 0
+			k, err := r.scatter.read(r.conn, p, r.space(0), r.idle)
+			if err != nil {
+				return 0, err
+			}
+			n = min(k, len(p))
+			r.end = k - n
+		}
+		sum, p = crc.Update(sum, p[:n]), p[n:]
+	}
+	return sum, nil
 }
 
 // into fills p.
@@ -110,6 +176,7 @@ func newWriter(conn net.Conn) *writer {
 type batch struct {
 	own    []byte
 	breaks []part
+	lent   int // octets of callers
 	iov    net.Buffers
 	unsent net.Buffers // of iov; WriteTo consumes it
 }
@@ -124,6 +191,7 @@ func (b *batch) add(body []byte) {
 		b.own = append(b.own, body...)
 	} else {
 		b.breaks = append(b.breaks, part{len(b.own), body})
+		b.lent += len(body)
 	}
 }
 
@@ -136,7 +204,7 @@ func (b *batch) write(conn net.Conn) error {
 	b.unsent = b.iov
 	_, err := b.unsent.WriteTo(conn)
 	clear(b.breaks)
-	b.own, b.breaks = b.own[:0], b.breaks[:0]
+	b.own, b.breaks, b.lent = b.own[:0], b.breaks[:0], 0
 	return err
 }
 

@@ -54,6 +54,7 @@ func TestRun(t *testing.T) {
 		"oncrpc/tcp call 128 B x 32", "oncrpc/tcp read 1 MiB x 1", "stubs/tcp call 128 B x 32", "go-nfs-client call 128 B x 32",
 		"iwarp call 128 B x 1", "iwarp call 128 B x 256", "iwarp read 64 KiB x 16", "iwarp write 1 MiB x 8",
 		"tcp write 64 KiB x 16", "segments write 1 MiB x 8", "net/rpc write 4 KiB x 32", "grpc write 64 KiB x 16",
+		"floor call 128 B x 1", "floor call 128 B x 256", "floor write 4 KiB x 32", "floor read 64 KiB x 16", "floor write 1 MiB x 8",
 		"rdmatcp write 4 KiB x 32", "rdmatcp read 1 MiB x 1", "rdmatcp write 1 MiB x 8", "mem read 1 MiB x 8", "copy write 1 MiB x 1",
 	} {
 		if !rows[want] {
