@@ -95,7 +95,7 @@ func TestReport(t *testing.T) {
 		"of framed call 0.50 >= 0.6 near",
 		"of framed-go call 0.75 >= 0.85 near",
 		"CPU x framed 2.33 <= 2 near",
-		"noisy: floor rows spread by 3.00, over 1.25",
+		"noisy: reference rows spread by 3.00, over 1.25",
 		"p99/p50 4.00 <= 3 missed",
 		"rdmatcp idle KiB of both ends 66.00 <= 64 near",
 		"client 30 server 36",

@@ -104,7 +104,7 @@ func newReport(o options, results []transport.Result, idle *transport.Idle) *rep
 	return r
 }
 
-// noise returns the spread of the floor rows, which have nothing of this project in them.
+// noise returns the spread of the reference rows, which have nothing of this project in them.
 func noise(results []transport.Result) history.Noise {
 	var spreads []float64
 	for i := range results {

@@ -70,9 +70,9 @@ func TestNoise(t *testing.T) {
 		quiet   bool
 		text    string
 	}{
-		{nil, false, "noise unknown: no floor row was measured"},
-		{[]float64{1.3, 1.1, 1.2}, true, "quiet: floor rows spread by 1.20, at most 1.25"},
-		{[]float64{1.1, 2, 3}, false, "noisy: floor rows spread by 2.00, over 1.25"},
+		{nil, false, "noise unknown: no reference row was measured"},
+		{[]float64{1.3, 1.1, 1.2}, true, "quiet: reference rows spread by 1.20, at most 1.25"},
+		{[]float64{1.1, 2, 3}, false, "noisy: reference rows spread by 2.00, over 1.25"},
 	} {
 		if n := NewNoise(c.spreads); n.Quiet() != c.quiet || n.String() != c.text {
 			t.Errorf("%v: %v, %q, want %v, %q", c.spreads, n.Quiet(), n, c.quiet, c.text)

@@ -8,10 +8,10 @@ import (
 // maxSpread is the largest spread of a quiet run.
 const maxSpread = 1.25
 
-// Noise says how much other work disturbed a run: by the rows of which nothing in this project is a
-// part, whose times should be the same in all rounds.
+// Noise says how much other work disturbed a run. It is measured by the reference rows, which have
+// nothing of this project in them: their times should be the same in all rounds.
 type Noise struct {
-	// Spread is the median, over those rows, of the third quartile of the rounds divided by
+	// Spread is the median, over the reference rows, of the third quartile of the rounds divided by
 	// the first. It is 0 if no such row was measured.
 	Spread float64 `json:"spread"`
 }
@@ -41,9 +41,9 @@ func (n Noise) Quiet() bool { return n.Spread > 0 && n.Spread <= maxSpread }
 func (n Noise) String() string {
 	switch {
 	case n.Spread == 0:
-		return "noise unknown: no floor row was measured"
+		return "noise unknown: no reference row was measured"
 	case n.Quiet():
-		return fmt.Sprintf("quiet: floor rows spread by %.2f, at most %.2f", n.Spread, maxSpread)
+		return fmt.Sprintf("quiet: reference rows spread by %.2f, at most %.2f", n.Spread, maxSpread)
 	}
-	return fmt.Sprintf("noisy: floor rows spread by %.2f, over %.2f", n.Spread, maxSpread)
+	return fmt.Sprintf("noisy: reference rows spread by %.2f, over %.2f", n.Spread, maxSpread)
 }
