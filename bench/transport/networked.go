@@ -37,5 +37,9 @@ func (p *provider) config(depth int) *rdmaio.Config {
 	return cfg
 }
 
+// HasFloor reports whether the floor has the messages of a row. Those of version 2 differ from them
+// in a few octets.
+func HasFloor(name string) bool { return name == RDMATCP || name == RDMATCP2 }
+
 // Networked reports whether a row is rdmaio over IP.
 func Networked(name string) bool { return name == RDMATCP || name == RDMATCP2 || name == IWARP }

@@ -77,11 +77,20 @@ func TestRun(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	load := verbs.Shape{Size: 128, Depth: 32}
+	load, one, bulk := verbs.Shape{Size: 128, Depth: 32}, verbs.Shape{Size: 128, Depth: 1}, verbs.Shape{Size: 64 << 10, Depth: 16}
 	results := []transport.Result{
 		{Name: verbs.Framed, Op: verbs.Call, Shape: load, NS: 2000, P50: 60000, CPU: 3000, Rounds: []float64{1000, 1000, 2000, 3000, 3000}},
 		{Name: verbs.FramedGo, Op: verbs.Call, Shape: load, NS: 3000, P50: 60000, Rounds: []float64{3000}},
+		{Name: verbs.Floor, Op: verbs.Call, Shape: load, NS: 2500, Tail: 2, CPU: 3500},
 		{Name: transport.RDMATCP, Op: verbs.Call, Shape: load, NS: 4000, P50: 1e5, P99: 4e5, Tail: 4, CPU: 7000, Mallocs: 1, Switches: 0.25},
+		{Name: verbs.TCP, Op: verbs.Call, Shape: one, P50: 20000, NS: 20000, Rounds: []float64{1000, 1000, 2000, 3000, 3000}},
+		{Name: verbs.Floor, Op: verbs.Call, Shape: one, P50: 25000, NS: 30000},
+		{Name: transport.RDMATCP, Op: verbs.Call, Shape: one, P50: 50000, NS: 60000},
+		{Name: transport.IWARP, Op: verbs.Call, Shape: one, P50: 50000, NS: 60000},
+		{Name: verbs.Floor, Op: verbs.Write, Shape: bulk, NS: 90000, CPU: 1e5},
+		{Name: verbs.Floor, Op: verbs.Read, Shape: bulk, NS: 60000, CPU: 8e4},
+		{Name: transport.RDMATCP, Op: verbs.Write, Shape: bulk, NS: 120000, CPU: 1e5},
+		{Name: transport.RDMATCP, Op: verbs.Read, Shape: bulk, NS: 100000, CPU: 1e5},
 	}
 	o := options{Options: transport.Options{Rounds: 5, Slice: time.Millisecond}}
 	var out bytes.Buffer
@@ -91,13 +100,18 @@ func TestReport(t *testing.T) {
 	}
 	got := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
-		"rdmatcp 128 B x 32 250000 100.0 400.0 7.00 1.0 0.000 0.000 0.250 - 0.50 0.75 -",
-		"of framed call 0.50 >= 0.6 near",
-		"of framed-go call 0.75 >= 0.85 near",
-		"CPU x framed 2.33 <= 2 near",
+		"rdmatcp 128 B x 32 250000 100.0 400.0 7.00 1.0 0.000 0.000 0.250 - 0.50 0.75 - 0.62 2.00",
+		"floor 128 B x 32 400000 0.0 0.0 3.50 0.0 0.000 0.000 0.000 - 0.80 1.20 - - -",
+		"of framed call 0.50 >= 0.6 0.80 near",
+		"of framed-go call 0.75 >= 0.85 1.20 near",
+		"CPU x framed 2.33 <= 2 1.17 near",
+		"rdmatcp call 128 B x 1 p50 x tcp 2.50 <= 1.5 1.25 missed",
+		"iwarp call 128 B x 1 p50 x tcp 2.50 <= 1.5 - missed",
+		"rdmatcp read 64 KiB x 16 655 0 0 1.53 0.0 0.00 0.00 0.00 - - - - 0.60 1.25",
+		"rdmatcp read 64 KiB x 16 of rdmatcp write 1.20 >= 1 1.50 met",
 		"noisy: reference rows spread by 3.00, over 1.25",
-		"p99/p50 4.00 <= 3 missed",
-		"rdmatcp idle KiB of both ends 66.00 <= 64 near",
+		"p99/p50 4.00 <= 3 2.00 missed",
+		"rdmatcp idle KiB of both ends 66.00 <= 64 - near",
 		"client 30 server 36",
 	} {
 		if !strings.Contains(got, want) {

@@ -40,6 +40,8 @@ type row struct {
 	ToFramedGo float64 `json:"to_framed_go,omitempty"`
 	ToSegments float64 `json:"to_segments,omitempty"`
 	ToGRPC     float64 `json:"to_grpc,omitempty"`
+	ToFloor    float64 `json:"to_floor,omitempty"`
+	CPUToFloor float64 `json:"cpu_to_floor,omitempty"` // not a speed: CPU divided by the floor's
 
 	Targets []target.Target `json:"targets,omitempty"`
 }
@@ -69,13 +71,15 @@ func newReport(o options, results []transport.Result, idle *transport.Idle) *rep
 			}
 			return nil
 		}
-		// A Read is compared with the others' Write: they have no Read.
-		like := x.Op
-		if like == verbs.Read {
-			like = verbs.Write
+		// A Read is compared with the Write of those that have no Read.
+		like := func(name string) *transport.Result {
+			if x.Op == verbs.Read && name != verbs.Floor {
+				return find(name, verbs.Write)
+			}
+			return find(name, x.Op)
 		}
 		ratio := func(name string) float64 {
-			y := find(name, like)
+			y := like(name)
 			switch {
 			case y == nil || x.Name == name:
 				return 0
@@ -89,8 +93,11 @@ func newReport(o options, results []transport.Result, idle *transport.Idle) *rep
 			NS: x.NS, Low: x.Low, P50: x.P50, P99: x.P99,
 			CPU: x.CPU, Objects: x.Mallocs, Switches: x.Switches, Reads: x.Reads, Writes: x.Writes,
 			ToTCP: ratio(verbs.TCP), ToFramed: ratio(verbs.Framed), ToFramedGo: ratio(verbs.FramedGo),
-			ToSegments: ratio(verbs.Segments), ToGRPC: ratio(transport.GRPC),
+			ToSegments: ratio(verbs.Segments), ToGRPC: ratio(transport.GRPC), ToFloor: ratio(verbs.Floor),
 			Targets: targets(x, find),
+		}
+		if floor := like(verbs.Floor); floor != nil && floor.CPU > 0 && x.Name != verbs.Floor {
+			one.CPUToFloor = x.CPU / floor.CPU
 		}
 		if x.Op != verbs.Call {
 			one.MBps = float64(x.Shape.Size) / x.NS * 1e3
@@ -132,20 +139,22 @@ func (r *report) writeTable(w io.Writer) error {
 	fmt.Fprintf(w, "%s; ratios are of speeds; CPU, objects, system calls\n"+
 		"and sleeps of threads are an operation's, both ends\n%v\n", r.Head, r.Noise)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "\ncalls\t\tper s\tp50 us\tp99 us\tCPU us\tobjects\treads\twrites\tsleeps\t/tcp\t/framed\t/framed-go\t/grpc\t")
+	fmt.Fprintln(tw, "\ncalls\t\tper s\tp50 us\tp99 us\tCPU us\tobjects\treads\twrites\tsleeps\t/tcp\t/framed\t/framed-go\t/grpc\t/floor\tCPU x floor\t")
 	for _, x := range r.Rows {
 		if x.Op == verbs.Call {
-			fmt.Fprintf(tw, "%s\t%s\t%.0f\t%.1f\t%.1f\t%.2f\t%.1f\t%.3f\t%.3f\t%.3f\t%s\t%s\t%s\t%s\t\n", x.Name, x.Shape,
+			fmt.Fprintf(tw, "%s\t%s\t%.0f\t%.1f\t%.1f\t%.2f\t%.1f\t%.3f\t%.3f\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", x.Name, x.Shape,
 				1e9/x.NS, x.P50/1e3, x.P99/1e3, x.CPU/1e3, x.Objects, x.Reads, x.Writes, x.Switches,
-				figures.Ratio(x.ToTCP), figures.Ratio(x.ToFramed), figures.Ratio(x.ToFramedGo), figures.Ratio(x.ToGRPC))
+				figures.Ratio(x.ToTCP), figures.Ratio(x.ToFramed), figures.Ratio(x.ToFramedGo), figures.Ratio(x.ToGRPC),
+				figures.Ratio(x.ToFloor), figures.Ratio(x.CPUToFloor))
 		}
 	}
-	fmt.Fprintln(tw, "\nbulk\t\tMB/s\tp50 us\tp99 us\tCPU ns/B\tobjects\treads\twrites\tsleeps\t/tcp\t/framed\t/segments\t/grpc\t")
+	fmt.Fprintln(tw, "\nbulk\t\tMB/s\tp50 us\tp99 us\tCPU ns/B\tobjects\treads\twrites\tsleeps\t/tcp\t/framed\t/segments\t/grpc\t/floor\tCPU x floor\t")
 	for _, x := range r.Rows {
 		if x.Op != verbs.Call {
-			fmt.Fprintf(tw, "%s %s\t%s\t%.0f\t%.0f\t%.0f\t%.2f\t%.1f\t%.2f\t%.2f\t%.2f\t%s\t%s\t%s\t%s\t\n", x.Name, x.Op, x.Shape,
+			fmt.Fprintf(tw, "%s %s\t%s\t%.0f\t%.0f\t%.0f\t%.2f\t%.1f\t%.2f\t%.2f\t%.2f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", x.Name, x.Op, x.Shape,
 				x.MBps, x.P50/1e3, x.P99/1e3, x.CPU/float64(x.Size), x.Objects, x.Reads, x.Writes, x.Switches,
-				figures.Ratio(x.ToTCP), figures.Ratio(x.ToFramed), figures.Ratio(x.ToSegments), figures.Ratio(x.ToGRPC))
+				figures.Ratio(x.ToTCP), figures.Ratio(x.ToFramed), figures.Ratio(x.ToSegments), figures.Ratio(x.ToGRPC),
+				figures.Ratio(x.ToFloor), figures.Ratio(x.CPUToFloor))
 		}
 	}
 	if i := r.Idle; i != nil {
@@ -154,7 +163,7 @@ func (r *report) writeTable(w io.Writer) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(tw, "\ntargets\t\t\tfigure\ttarget\t")
+	fmt.Fprintln(tw, "\ntargets\t\t\tfigure\ttarget\tfloor\t")
 	for _, x := range r.Rows {
 		for _, t := range x.Targets {
 			line(tw, x.Name+" "+x.Op+"\t"+x.Shape, t)
@@ -172,7 +181,5 @@ func line(w io.Writer, of string, t target.Target) {
 	if t.Least > 0 {
 		sign, bound = ">=", t.Least
 	}
-	fmt.Fprintf(w, "%s\t%s\t%.2f\t%s %.4g\t%s\n", of, t.What, t.Value, sign, bound, t.Verdict())
+	fmt.Fprintf(w, "%s\t%s\t%.2f\t%s %.4g\t%s\t%s\n", of, t.What, t.Value, sign, bound, figures.Ratio(t.Floor), t.Verdict())
 }
-
-// cell returns a ratio as text, "" for none.

@@ -15,26 +15,47 @@ type bound func(name, op string, limit float64)
 // targets returns the targets of a row.
 func targets(r *transport.Result, find finder) (all []target.Target) {
 	add := func(t target.Target) { all = append(all, t) }
-	// speed adds a bound for the speed relative to another row.
-	speed := func(name, op string, least float64) {
-		if other := find(name, op); other != nil {
-			add(target.AtLeast("of "+name+" "+op, other.NS/r.NS, least))
-		}
+	var floor *transport.Result
+	if transport.HasFloor(r.Name) {
+		floor = find(verbs.Floor, r.Op)
 	}
-	// processor adds a bound for the processor time of both ends relative to another row.
+	// ratio adds a bound for a ratio to another row. The floor's ratio is to the same row. If the
+	// other row is of r's system, it is to the floor's own one.
+	ratio := func(name, op string, of func(r, other *transport.Result) float64, bound func(float64) target.Target) {
+		other := find(name, op)
+		if other == nil {
+			return
+		}
+		t := bound(of(r, other))
+		if name == r.Name {
+			other = find(verbs.Floor, op)
+		}
+		if floor != nil && other != nil {
+			t.Floor = of(floor, other)
+		}
+		add(t)
+	}
+	speed := func(name, op string, least float64) {
+		ratio(name, op, func(r, other *transport.Result) float64 { return other.NS / r.NS },
+			func(v float64) target.Target { return target.AtLeast("of "+name+" "+op, v, least) })
+	}
+	// processor adds a bound for the processor time of both ends, if it is known.
 	processor := func(name, op string, most float64) {
 		if other := find(name, op); other != nil && r.CPU > 0 && other.CPU > 0 {
-			add(target.AtMost("CPU x "+name, r.CPU/other.CPU, most))
+			ratio(name, op, func(r, other *transport.Result) float64 { return r.CPU / other.CPU },
+				func(v float64) target.Target { return target.AtMost("CPU x "+name, v, most) })
 		}
+	}
+	latency := func(name, op string, most float64) {
+		ratio(name, op, func(r, other *transport.Result) float64 { return r.P50 / other.P50 },
+			func(v float64) target.Target { return target.AtMost("p50 x "+name, v, most) })
 	}
 	networked := transport.Networked(r.Name)
 	switch {
 	case r.Name == transport.Mem && r.Op == verbs.Call && r.Shape.Depth == 1:
 		add(target.AtMost("us", r.P50/1e3, 2))
 	case r.Name == transport.Mem && r.Op == verbs.Write:
-		if one := find(transport.Copy, verbs.Write); one != nil {
-			add(target.AtMost("p50 x copy", r.P50/one.P50, 1.5)) // a second copy would make it 2
-		}
+		latency(transport.Copy, verbs.Write, 1.5) // a second copy would make it 2
 	case (r.Name == transport.Stubs || r.Name == transport.TCPStubs) && r.Shape.Depth == 1:
 		add(target.AtMost("objects", r.Mallocs, 4))
 	case r.Name == transport.TCPStubs && r.Shape.Depth == 32:
@@ -42,19 +63,17 @@ func targets(r *transport.Result, find finder) (all []target.Target) {
 		speed(transport.GoNFS, verbs.Call, 3.5)
 		speed(transport.GRPC, verbs.Call, 10)
 	case networked && r.Op == verbs.Call:
-		smallCalls(r, find, add, speed, processor)
+		smallCalls(r, floor, add, speed, processor, latency)
 	case networked:
 		bulk(r, speed, processor)
 	}
 	return all
 }
 
-func smallCalls(r *transport.Result, find finder, add func(target.Target), speed, processor bound) {
+func smallCalls(r, floor *transport.Result, add func(target.Target), speed, processor, latency bound) {
 	switch {
 	case r.Shape.Depth == 1:
-		if other := find(verbs.TCP, verbs.Call); other != nil {
-			add(target.AtMost("p50 x tcp", r.P50/other.P50, 1.5))
-		}
+		latency(verbs.TCP, verbs.Call, 1.5)
 		// The caller provides the memory of the reply: the remaining objects are the server's.
 		add(target.AtMost("objects", r.Mallocs, 2))
 	case r.Shape.Depth > 32:
@@ -65,7 +84,11 @@ func smallCalls(r *transport.Result, find finder, add func(target.Target), speed
 		speed(transport.GRPC, verbs.Call, 6)
 		speed(transport.NetRPC, verbs.Call, 3.5)
 		processor(verbs.Framed, verbs.Call, 2)
-		add(target.AtMost("p99/p50", r.Tail, 3))
+		tail := target.AtMost("p99/p50", r.Tail, 3)
+		if floor != nil {
+			tail.Floor = floor.Tail
+		}
+		add(tail)
 	}
 }
 

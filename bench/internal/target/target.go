@@ -12,6 +12,10 @@ type Target struct {
 	Least float64 `json:"at_least,omitempty"`
 	Met   bool    `json:"met"`
 	Near  bool    `json:"near,omitempty"` // missed by less than a quarter
+
+	// Floor is the value that the wire protocol allows: what its messages reach without this
+	// project's code. It is 0 if that is unknown.
+	Floor float64 `json:"floor,omitempty"`
 }
 
 // AtMost returns a Target with an upper bound.
