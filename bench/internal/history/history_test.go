@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,11 +16,16 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/internal/target"
 )
 
+func withFloor(t target.Target, v float64) target.Target {
+	t.Floor = v
+	return t
+}
+
 func sample(commit string, value, spread float64) Line {
 	return Line{
 		V: 1, Commit: commit, Date: "2026-11-24T12:00:00Z", CPUs: 2, Load: "1.00 1.00 1.00", Noise: Noise{spread},
 		Rows: []Figure{
-			{"rdmatcp call 128 B x 32", target.AtLeast("of framed call", value, 0.6)},
+			{"rdmatcp call 128 B x 32", withFloor(target.AtLeast("of framed call", value, 0.6), 0.65)},
 			{"rdmatcp call 128 B x 1", target.AtMost("p50 x <tcp>", 3*value, 1.5)},
 		},
 	}
@@ -86,7 +92,16 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// The picture is well-formed, and has a panel, a target and axis labels for each measure.
+func TestRoundStep(t *testing.T) {
+	for v, want := range map[float64]float64{0.19: 0.2, 0.2: 0.2, 0.21: 0.5, 0.6: 1, 1: 1, 3: 5, 7: 10, 12: 20} {
+		if got := roundStep(v); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v: found step %v, want %v", v, got, want)
+		}
+	}
+}
+
+// The picture is well-formed, and has a legend, and a panel with a target and axis labels for each
+// measure. One measure has floors.
 func TestDraw(t *testing.T) {
 	lines := []Line{sample("aaaaaaa", 0.5, 1.1), sample("bbbbbbb-dirty", 0.7, 2)}
 	for i := range 30 {
@@ -106,7 +121,8 @@ func TestDraw(t *testing.T) {
 		}
 		text := b.String()
 		for what, want := range map[string]int{
-			"<g ": 2, `class="goal"`: 3, `class="line"`: 2, ">commit<": 2, "<title>": 2 * n,
+			"<g ": 3, `class="goal"`: 3, `class="line"`: 2, "<title>": 2 * n,
+			`class="floor"`: 2, "floor 0.65": 1, "l4 4 -4 4 -4 -4z": n + 1,
 			"rdmatcp call 128 B x 32: of framed call": 1, "p50 x &lt;tcp&gt;": 1,
 			"at least 0.6": 1, "at most 1.5": 1, "prefers-color-scheme: dark": 1,
 		} {

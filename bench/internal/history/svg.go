@@ -4,25 +4,44 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"math"
 	"strings"
 )
 
-// The picture has a panel for each measure, with the runs from left to right.
+// The picture has a panel for each measure, with the runs from left to right. The labels of target
+// and floor are at the right of the panel, where there are no points.
 const (
-	columns                   = 2
-	panelWidth, panelHeight   = 460, 190
-	left, right, top, bottom  = 50, 20, 34, 56
-	legendHeight, maxLabelled = 40, 12
+	columns                  = 2
+	panelWidth, panelHeight  = 480, 168
+	left, right, top, bottom = 48, 84, 34, 26
+	legendHeight             = 44
+	maxLabelled              = 6  // commits
+	lineHeight               = 13 // of a label
 )
 
-// style has the colours for light and dark backgrounds.
+// style has the colours for light and dark backgrounds. It has no variables: some viewers draw them
+// in black.
 const style = `<style>
-svg { --ink: #222; --soft: #ccc; --line: #1b6ca8; --goal: #b3541e; --paper: #fff }
-@media (prefers-color-scheme: dark) { svg { --ink: #ddd; --soft: #555; --line: #6db3e8; --goal: #f0a066; --paper: #16191d } }
-text { fill: var(--ink) } .axis { stroke: var(--soft); fill: none } .goal { stroke: var(--goal); stroke-dasharray: 6 3 }
-.line { stroke: var(--line); stroke-width: 2; fill: none } .quiet { fill: var(--line) }
-.noisy { fill: var(--paper); stroke: var(--line); stroke-width: 1.5 } .paper { fill: var(--paper) }
+text { fill: #222 } .paper { fill: #fff } .axis { stroke: #ddd; fill: none } .line { stroke: #1b6ca8; stroke-width: 2; fill: none }
+.quiet { fill: #1b6ca8 } .noisy { fill: #fff; stroke: #1b6ca8; stroke-width: 1.5 }
+.goal { stroke: #b3541e; stroke-dasharray: 6 3; fill: none } .goaltext { fill: #b3541e }
+.floor { stroke: #2e7d4f; stroke-width: 1.5; stroke-dasharray: 1.5 3; fill: none } .mark { fill: #2e7d4f; stroke: #fff } .floortext { fill: #2e7d4f }
+@media (prefers-color-scheme: dark) {
+text { fill: #ddd } .paper { fill: #16191d } .axis { stroke: #3a3f45 } .line { stroke: #6db3e8 }
+.quiet { fill: #6db3e8 } .noisy { fill: #16191d; stroke: #6db3e8 }
+.goal { stroke: #f0a066 } .goaltext { fill: #f0a066 } .floor { stroke: #7fcf9f } .mark { fill: #7fcf9f; stroke: #16191d } .floortext { fill: #7fcf9f }
+}
 </style>`
+
+// legend explains the marks, at the top of the picture.
+const legend = `<g transform="translate(48 22)">
+<circle class="quiet" r="4"/><text x="10" y="4">quiet run</text>
+<circle class="noisy" cx="90" r="4"/><text x="100" y="4">noisy run</text>
+<path class="goal" d="M180 0h30"/><text x="216" y="4">target</text>
+<path class="floor" d="M276 0h30"/><path class="mark" d="M291 -4l4 4 -4 4 -4 -4z"/><text x="312" y="4">floor: the messages of the wire protocol alone</text>
+<text x="600" y="4">runs from left to right, by commit</text>
+</g>
+`
 
 // point is a figure of run i.
 type point struct {
@@ -52,17 +71,13 @@ func Draw(w io.Writer, lines []Line) error {
 	width, height := columns*panelWidth, rows*panelHeight+legendHeight
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">`+"\n%s\n", width, height, style)
-	fmt.Fprintf(&b, `<rect class="paper" width="%d" height="%d"/>`+"\n", width, height)
+	fmt.Fprintf(&b, `<rect class="paper" width="%d" height="%d"/>`+"\n%s", width, height, legend)
 	for k, t := range titles {
-		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", k%columns*panelWidth, k/columns*panelHeight)
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", k%columns*panelWidth, k/columns*panelHeight+legendHeight)
 		p := panel{lines: lines, points: of[t]}
 		p.draw(&b, t)
 		b.WriteString("</g>\n")
 	}
-	y := height - legendHeight/2
-	fmt.Fprintf(&b, `<circle class="quiet" cx="%d" cy="%d" r="4"/><text x="%d" y="%d">quiet run</text>`+"\n", left, y, left+10, y+4)
-	fmt.Fprintf(&b, `<circle class="noisy" cx="%d" cy="%d" r="4"/><text x="%d" y="%d">noisy run</text>`+"\n", left+90, y, left+100, y+4)
-	fmt.Fprintf(&b, `<path class="goal" d="M%d %dh30"/><text x="%d" y="%d">target</text>`+"\n", left+180, y, left+216, y+4)
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -85,21 +100,11 @@ func (p *panel) y(v float64) float64 {
 
 func (p *panel) draw(b *strings.Builder, title string) {
 	for _, q := range p.points {
-		p.most = max(p.most, q.f.Value*1.1, q.f.Most*1.1, q.f.Least*1.1)
-	}
-	// Targets change: the last run has the one to draw.
-	last := p.points[len(p.points)-1].f
-	goal, sign := last.Most, "at most"
-	if last.Least > 0 {
-		goal, sign = last.Least, "at least"
+		p.most = max(p.most, q.f.Value, q.f.Most, q.f.Least, q.f.Floor)
 	}
 	fmt.Fprintf(b, `<text x="%d" y="20" font-weight="bold">%s</text>`+"\n", left, html.EscapeString(title))
-	fmt.Fprintf(b, `<path class="axis" d="M%d %dV%dH%d"/>`+"\n", left, top, panelHeight-bottom, panelWidth-right)
-	for _, v := range []float64{0, p.most / 2, p.most} {
-		fmt.Fprintf(b, `<text x="%d" y="%.1f" text-anchor="end">%.2f</text>`+"\n", left-6, p.y(v)+4, v)
-	}
-	fmt.Fprintf(b, `<path class="goal" d="M%d %.1fH%d"/><text x="%d" y="%.1f" text-anchor="end">%s %.4g</text>`+"\n",
-		left, p.y(goal), panelWidth-right, panelWidth-right, p.y(goal)-4, sign, goal)
+	p.axes(b)
+	goal := p.goal(b)
 	path := ""
 	for _, q := range p.points {
 		path += fmt.Sprintf(" %.1f %.1f", p.x(q.i), p.y(q.f.Value))
@@ -114,11 +119,69 @@ func (p *panel) draw(b *strings.Builder, title string) {
 		fmt.Fprintf(b, `<circle class="%s" cx="%.1f" cy="%.1f" r="4"><title>%s, %s, load %s: %.2f</title></circle>`+"\n",
 			class, p.x(q.i), p.y(q.f.Value), html.EscapeString(l.Commit), html.EscapeString(l.Date), html.EscapeString(l.Load), q.f.Value)
 	}
-	step := (len(p.lines) + maxLabelled - 1) / maxLabelled
-	for i := 0; i < len(p.lines); i += step {
-		name := p.lines[i].Commit
-		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle" font-size="9">%s</text>`+"\n",
-			p.x(i), panelHeight-bottom+14, html.EscapeString(name[:min(len(name), 7)]))
+	p.floor(b, goal)
+}
+
+// axes draws a line at each round value, and the commits. It sets the value at the top.
+func (p *panel) axes(b *strings.Builder) {
+	step := roundStep(p.most / 3)
+	p.most = step * math.Ceil(p.most*1.02/step)
+	for i := 0; float64(i)*step <= p.most*1.01; i++ {
+		v := float64(i) * step
+		fmt.Fprintf(b, `<path class="axis" d="M%d %.1fH%d"/><text x="%d" y="%.1f" text-anchor="end">%.4g</text>`+"\n",
+			left, p.y(v), panelWidth-right, left-6, p.y(v)+4, v)
 	}
-	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="end">commit</text>`+"\n", panelWidth-right, panelHeight-bottom+30)
+	every := (len(p.lines) + maxLabelled - 1) / maxLabelled
+	for i := 0; i < len(p.lines); i += every {
+		name := p.lines[i].Commit
+		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n",
+			p.x(i), panelHeight-bottom+15, html.EscapeString(name[:min(len(name), 7)]))
+	}
+}
+
+// roundStep returns the smallest of 1, 2 and 5 times a power of ten that is at least v.
+func roundStep(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, n := range []float64{1, 2, 5} {
+		if n*unit >= v {
+			return n * unit
+		}
+	}
+	return 10 * unit
+}
+
+// goal draws the target of the last run, because targets change. It returns the y of its label.
+func (p *panel) goal(b *strings.Builder) float64 {
+	last := p.points[len(p.points)-1].f
+	goal, sign := last.Most, "at most"
+	if last.Least > 0 {
+		goal, sign = last.Least, "at least"
+	}
+	at := p.y(goal)
+	fmt.Fprintf(b, `<path class="goal" d="M%d %.1fH%d"/><text class="goaltext" x="%d" y="%.1f">%s %.4g</text>`+"\n",
+		left, at, panelWidth-right, panelWidth-right+6, at+4, sign, goal)
+	return at
+}
+
+// floor draws the floor of each run that has one, over the figures, and a label beside that of the
+// target.
+func (p *panel) floor(b *strings.Builder, goal float64) {
+	var path, marks string
+	floor := 0.0
+	for _, q := range p.points {
+		if q.f.Floor > 0 {
+			floor = q.f.Floor
+			path += fmt.Sprintf(" %.1f %.1f", p.x(q.i), p.y(floor))
+			marks += fmt.Sprintf("M%.1f %.1fl4 4 -4 4 -4 -4z", p.x(q.i), p.y(floor)-4)
+		}
+	}
+	if floor == 0 {
+		return
+	}
+	label := p.y(floor)
+	if d := label - goal; math.Abs(d) < lineHeight {
+		label = goal + math.Copysign(lineHeight, d)
+	}
+	fmt.Fprintf(b, `<path class="floor" d="M%s"/><path class="mark" d="%s"/><text class="floortext" x="%d" y="%.1f">floor %.2f</text>`+"\n",
+		path, marks, panelWidth-right+6, label+4, floor)
 }
