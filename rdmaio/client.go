@@ -68,6 +68,16 @@ type ClientConfig struct {
 	// §5.4).
 	IdleTimeout time.Duration
 
+	// Connections is the largest number of connections to the server at a time. If zero or negative,
+	// the default is 1. A further connection is made when a Call finds others in progress on all
+	// that there are; that Call does not wait for it. Calls use any connection with a free credit,
+	// so their number in progress is up to Connections times Config.Credits. All other fields, and
+	// Connected, are for each connection by itself.
+	//
+	// Several connections use several processors at both ends, and each costs memory. Calls in
+	// progress have no order among themselves, with one connection or several.
+	Connections int
+
 	// VersionMemory is the time for which the Client remembers that its server has to be approached
 	// with another version than the first of Conn.Versions, and begins with that one. If zero, the
 	// default is 10 min. If negative, nothing is remembered: a server that does not answer version
@@ -106,14 +116,16 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 	duration(&c.VersionMemory, 10*time.Minute)
 	count(&c.DialFailures, int(^uint(0)>>1))
 	count(&c.Retransmits, 4)
+	c.Connections = max(c.Connections, 1)
 	if c.MaxBackoff < c.MinBackoff {
 		return c, fmt.Errorf("rdmaio: ClientConfig.MaxBackoff is %v, less than MinBackoff, %v: %w", c.MaxBackoff, c.MinBackoff, verbs.ErrInvalidValue)
 	}
 	return c, nil
 }
 
-// Client makes Calls to a server over one connection at a time. It connects when a Call needs a
-// connection, and replaces a lost one. All methods are safe for concurrent use.
+// Client makes Calls to a server over one connection at a time, or over several
+// (ClientConfig.Connections). It connects when a Call needs a connection, and replaces lost ones.
+// All methods are safe for concurrent use. These are the states of a Client with one connection:
 //
 //	          a Call waits             Dial and Connected succeed
 //	idle ----------------> connecting -----------------------------> connected
@@ -130,7 +142,11 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 // failed, the Client is idle, and the pause delays the next Call. Close ends the Client in every
 // state.
 //
-// A Call in progress on a lost connection is sent again on the next one, with the same XID, so that
+// With several connections each of them has these states, but the Client makes one attempt to
+// connect at a time, and a pause is for all of them. An attempt that fails while other connections
+// are up fails no Call.
+//
+// A Call in progress on a lost connection is sent again on another one, with the same XID, so that
 // a server with a reply cache executes it once. By then its old keys are invalid; it offers new
 // ones.
 //
@@ -147,23 +163,21 @@ type Client struct {
 	xids   oncrpc.XIDs
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	wg     sync.WaitGroup // run, and the closing of each connection
+	wg     sync.WaitGroup // run, and the watcher of each connection
 
-	mu      sync.Mutex
-	conn    *Conn         // the one for Calls, or nil
-	users   int           // Calls on it
-	used    time.Time     // when users became 0
-	waiting int           // Calls that wait for a connection
-	running bool          // run is running
-	changed chan struct{} // closed and replaced when something changes for waiting Calls
-	failed  error         // of the last attempt to connect
-	stats   ClientStats
-	next    time.Time // of the next attempt, after a failure
+	mu       sync.Mutex
+	links    links
+	watchers int           // of connections; more than links while the end of one is looked into
+	further  bool          // a Call found others on all connections, and there may be one more
+	running  bool          // run is running
+	changed  chan struct{} // closed and replaced when something changes for waiting Calls
+	failed   error         // of the last attempt to connect
+	stats    ClientStats
+	next     time.Time     // of the next attempt, after a failure
+	pause    time.Duration // the last pause
+	turned   bool          // the last attempt began at once with another version
 
-	pause  time.Duration // the last pause; only run uses it
-	turned bool          // the last attempt began at once with another version; only run uses it
-	again  atomic.Uint64
-
+	again    atomic.Uint64
 	versions versionMemory
 
 	closing  sync.Once
@@ -177,7 +191,11 @@ type ClientStats struct {
 	Lost            uint64 // connections that this Client did not close
 	Stuck           uint64 // connections closed after ClientConfig.StuckTimeout
 	IdleCloses      uint64 // connections closed after ClientConfig.IdleTimeout
-	Retransmissions uint64 // Calls sent again on a further connection
+	Retransmissions uint64 // Calls sent again on another connection
+
+	// DelayedCalls is the number of times that a Call waited because no connection had a free
+	// credit. With one connection see Stats.DelayedCalls of the connection.
+	DelayedCalls uint64
 
 	// VersionChanges is the number of times that the Client learnt to begin connections with
 	// another version (ClientConfig.VersionMemory).
@@ -197,6 +215,7 @@ func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error
 		return nil, err
 	}
 	c := &Client{dev: dev, addr: addr, cfg: set, log: conn.Logger, changed: make(chan struct{})}
+	c.links.most = set.Connections
 	c.versions.versions, c.versions.keep = conn.Versions, set.VersionMemory
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.xids.Seed()

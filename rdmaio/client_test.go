@@ -613,58 +613,66 @@ func serveCut(w *rdmaiotest.World, nth int64, outer func(rdmaio.Handler) rdmaio.
 // A server closes its connections repeatedly: each of many callers gets its result, and a Call is
 // executed at least once and at most as often as it was sent.
 func TestClientStorm(t *testing.T) {
-	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
-		var (
-			mu       sync.Mutex
-			executed = make(map[uint32]int)
-		)
-		serveCut(w, 37, nil, rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-			xid := binary.BigEndian.Uint32(r.Message)
-			mu.Lock()
-			executed[xid]++
-			mu.Unlock()
-			e := replyHeader(xid)
-			e.words(xid) // the result
-			r.Reply(e.message(), nil)
-		}))
-		c := newClient(w, &rdmaio.ClientConfig{Retransmits: 1000})
-		var callers sync.WaitGroup
-		for range 8 {
-			callers.Add(1)
-			go func() {
-				defer callers.Done()
-				for i := range 100 {
-					xid := c.XID()
-					call := nullCall(xid, 40)
-					if i%3 == 0 {
-						call = writeCall(xid, 0, rdmaiotest.Pattern(3000, uint64(xid)))
-					}
-					reply, err := c.Call(context.Background(), call)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if got := binary.BigEndian.Uint32(reply.Message[24:]); got != xid {
-						t.Errorf("the result of %#x came to %#x", got, xid)
-					}
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) { clientStorm(t, w, 1) })
+}
+
+// The same with several connections, of which all are closed at a time.
+func TestConnectionsStorm(t *testing.T) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) { clientStorm(t, w, 3) })
+}
+
+// clientStorm is TestClientStorm with a number of connections.
+func clientStorm(t *testing.T, w *rdmaiotest.World, connections int) {
+	var (
+		mu       sync.Mutex
+		executed = make(map[uint32]int)
+	)
+	serveCut(w, 37, nil, rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		xid := binary.BigEndian.Uint32(r.Message)
+		mu.Lock()
+		executed[xid]++
+		mu.Unlock()
+		e := replyHeader(xid)
+		e.words(xid) // the result
+		r.Reply(e.message(), nil)
+	}))
+	c := newClient(w, &rdmaio.ClientConfig{Retransmits: 1000, Connections: connections})
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Add(1)
+		go func() {
+			defer callers.Done()
+			for i := range 100 {
+				xid := c.XID()
+				call := nullCall(xid, 40)
+				if i%3 == 0 {
+					call = writeCall(xid, 0, rdmaiotest.Pattern(3000, uint64(xid)))
 				}
-			}()
-		}
-		callers.Wait()
-		s := c.Stats()
-		mu.Lock() // Calls whose replies are lost may be executed still
-		defer mu.Unlock()
-		if len(executed) != 800 || s.Lost == 0 || s.Retransmissions == 0 {
-			t.Errorf("%d Calls executed, want 800; %+v", len(executed), s)
-		}
-		total := 0
-		for _, times := range executed {
-			total += times
-		}
-		if uint64(total) > 800+s.Retransmissions {
-			t.Errorf("%d executions of 800 Calls, %d of them sent again", total, s.Retransmissions)
-		}
-	})
+				reply, err := c.Call(context.Background(), call)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if got := binary.BigEndian.Uint32(reply.Message[24:]); got != xid {
+					t.Errorf("the result of %#x came to %#x", got, xid)
+				}
+			}
+		}()
+	}
+	callers.Wait()
+	s := c.Stats()
+	mu.Lock() // Calls whose replies are lost may be executed still
+	defer mu.Unlock()
+	if len(executed) != 800 || s.Lost == 0 || s.Retransmissions == 0 {
+		t.Errorf("%d Calls executed, want 800; %+v", len(executed), s)
+	}
+	total := 0
+	for _, times := range executed {
+		total += times
+	}
+	if uint64(total) > 800+s.Retransmissions {
+		t.Errorf("%d executions of 800 Calls, %d of them sent again", total, s.Retransmissions)
+	}
 }
 
 // A Call that only waited for a credit when the connection was lost was not sent, and is not

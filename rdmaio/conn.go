@@ -76,8 +76,11 @@ type Conn struct {
 	settled      chan struct{} // closed when the version is known
 	versionKnown sync.Once
 
-	slots  slots
-	lone   lone
+	slots slots
+	lone  lone
+
+	onCredits atomic.Pointer[func()] // of the Client, called when there may be more usable credits
+
 	remote atomic.Pointer[string]          // the peer's address, or while Dial runs the one dialled
 	tls    atomic.Pointer[oncrpc.TLSState] // nil: not known yet
 	ctx    context.Context                 // ends with the connection

@@ -94,6 +94,13 @@ func (c owner) PeerFaults(more driver.Faults) {
 	})
 }
 
+// CreditsChanged tells the Client.
+func (c owner) CreditsChanged() {
+	if changed := c.onCredits.Load(); changed != nil {
+		(*changed)()
+	}
+}
+
 // reason returns what the peer is given for the end of a connection: whether it was at fault.
 func reason(why error) verbs.DisconnectReason {
 	var fault *Fault

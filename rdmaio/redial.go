@@ -15,40 +15,74 @@ import (
 func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	failures := c.stats.DialFailures
-	for {
+	if c.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	l := c.links.take()
+	if l == nil {
+		var err error
+		if l, err = c.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if l.users > 1 && len(c.links.all) < c.links.most {
+		c.further = true
+		c.start()
+	}
+	return l.conn, nil
+}
+
+// wait waits until a Call can have a connection. mu is locked, and unlocked meanwhile.
+func (c *Client) wait(ctx context.Context) (*link, error) {
+	w := c.links.wait()
+	defer c.links.leave(w)
+	if c.links.isUp() {
+		c.delayed()
+	}
+	for failures := c.stats.DialFailures; ; {
+		up := c.links.isUp()
+		if up {
+			failures = c.stats.DialFailures // a further connection failed, which no Call needs
+		}
 		switch {
 		case c.ctx.Err() != nil:
-			return nil, ErrClosed
-		case c.conn != nil && c.conn.Err() == nil:
-			c.users++
-			return c.conn, nil
-		case ctx.Err() != nil:
-			if c.failed == nil {
-				return nil, ctx.Err()
+			if w.link != nil {
+				c.free(w.link)
 			}
+			return nil, ErrClosed
+		case w.link != nil:
+			return w.link, nil
+		case ctx.Err() != nil && up:
+			return nil, c.links.waited(ctx.Err())
+		case ctx.Err() != nil && c.failed == nil:
+			return nil, ctx.Err()
+		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%w with no connection: %w", ctx.Err(), c.failed)
+		case up:
 		case c.stats.DialFailures > failures && (hopeless(c.failed) || c.refused() || c.stats.DialFailures-failures > uint64(c.cfg.DialFailures)):
 			return nil, c.failed
 		case c.cfg.DialFailures == 0 && time.Now().Before(c.next):
 			return nil, c.failed
 		}
-		if !c.running {
-			c.running = true
-			c.wg.Add(1)
-			go c.run()
-		}
+		c.start()
 		news := c.changed
-		c.waiting++
 		c.mu.Unlock()
 		select {
+		case <-w.ready:
 		case <-news:
 		case <-ctx.Done():
 		}
 		c.mu.Lock()
-		if news == c.changed {
-			c.waiting--
-		}
+	}
+}
+
+// delayed counts and reports a Call that waits for a credit of any connection.
+func (c *Client) delayed() {
+	c.stats.DelayedCalls++
+	if events := c.events(); events != nil {
+		c.mu.Unlock()
+		events(&LimitHit{Limit: LimitCredits})
+		c.mu.Lock()
 	}
 }
 
@@ -67,47 +101,87 @@ func (c *Client) refused() bool {
 func (c *Client) release(conn *Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if conn != c.conn {
-		return // the Client has dropped it
-	}
-	if c.users--; c.users == 0 {
-		c.used = time.Now()
+	if l := c.links.of(conn); l != nil { // else the Client has dropped it
+		c.free(l)
 	}
 }
 
-// news wakes the Calls that wait for a connection. mu is locked.
+// free ends a Call on a connection, which may serve a waiting one. mu is locked.
+func (c *Client) free(l *link) {
+	if l.users--; l.users == 0 {
+		l.used = time.Now()
+	}
+	c.links.serve()
+}
+
+// creditsChanged is called when a connection may have more free credits.
+func (c *Client) creditsChanged() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.links.serve()
+}
+
+// news makes the Calls that wait look at what has changed. mu is locked.
 func (c *Client) news() {
 	close(c.changed)
-	c.changed, c.waiting = make(chan struct{}), 0
+	c.changed = make(chan struct{})
+}
+
+// start starts run if a connection is wanted. mu is locked.
+func (c *Client) start() {
+	if !c.running && c.wanted() {
+		c.running = true
+		c.wg.Add(1)
+		go c.run()
+	}
 }
 
 // run makes connections, one after the other, while they are wanted.
 func (c *Client) run() {
 	defer c.wg.Done()
-	for c.wanted() {
+	for c.goesOn() {
 		if !c.waitBackoff() {
 			continue
 		}
 		conn, err := c.dial()
-		start := time.Now()
-		useful := err == nil && c.watch(conn)
-		short := c.keeps() && time.Since(start) < max(c.pause, c.cfg.MinBackoff)
-		turned := c.versions.takeFresh() && !c.turned
-		switch c.turned = turned; {
-		case useful && !short:
-			c.pause = 0
-		case turned: // with another version, at once
-		case err != nil:
-			c.backOff(err, 1)
-		default:
-			if err = errUseless; useful {
-				err = errShort // it is replaced although no Call waits
-			}
-			if why := conn.Err(); why != nil {
-				err = fmt.Errorf("%w: %w", err, why)
-			}
-			c.backOff(err, 0)
+		if err != nil {
+			c.concluded(err, 1)
+			continue
 		}
+		c.add(conn)
+	}
+}
+
+// goesOn reports whether run must make a connection. If not, run returns.
+func (c *Client) goesOn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = c.wanted()
+	return c.running
+}
+
+// wanted reports whether the Client should have a further connection. While it is not known whether
+// the last one that ended was useful, there is no other attempt. mu is locked.
+func (c *Client) wanted() bool {
+	n := len(c.links.all)
+	if c.ctx.Err() != nil || n == c.links.most || n < c.watchers {
+		return false
+	}
+	return len(c.links.queue) > 0 || c.further || n == 0 && c.keeps() && c.stats.Connects > 0
+}
+
+// concluded sets the time of the next attempt, after an attempt that failed (failures is 1), or
+// after a connection that ended (0). why is nil if the connection was useful.
+func (c *Client) concluded(why error, failures uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.further = false
+	turned := c.versions.takeFresh() && !c.turned
+	switch c.turned = turned; {
+	case why == nil:
+		c.pause = 0
+	case !turned: // else at once, with another version
+		c.backOff(why, failures)
 	}
 }
 
@@ -118,23 +192,13 @@ var (
 )
 
 // backOff sets the time of the next attempt and wakes the Calls that wait. failures adds to
-// DialFailures.
+// DialFailures. mu is locked.
 func (c *Client) backOff(why error, failures uint64) {
 	c.pause = min(max(2*c.pause, c.cfg.MinBackoff), c.cfg.MaxBackoff)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.next = time.Now().Add(c.pause - rand.N(c.pause/2+1))
 	c.failed = why
 	c.stats.DialFailures += failures
 	c.news()
-}
-
-// wanted reports whether run must make a connection. If not, run returns.
-func (c *Client) wanted() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running = c.ctx.Err() == nil && (c.waiting > 0 || c.keeps() && c.stats.Connects > 0)
-	return c.running
 }
 
 // keeps reports whether the server may call, so that there must always be a connection (R279,
@@ -176,15 +240,62 @@ func (c *Client) dial() (*Conn, error) {
 	return conn, nil
 }
 
-// watch lets Calls use a connection until it ends, is stuck or is idle. It reports whether the
-// connection brought a reply, or was idle.
-func (c *Client) watch(conn *Conn) bool {
+// add lets Calls use a connection until it ends.
+func (c *Client) add(conn *Conn) {
+	l := &link{conn: conn, used: time.Now()}
+	if c.links.most > 1 {
+		f := c.creditsChanged
+		conn.onCredits.Store(&f)
+	}
 	c.mu.Lock()
-	c.conn, c.failed, c.users, c.used = conn, nil, 0, time.Now()
+	defer c.mu.Unlock()
+	c.links.all = append(c.links.all, l)
+	c.failed, c.further = nil, false
 	c.stats.Connects++
-	c.news()
-	c.mu.Unlock()
+	c.links.serve()
+	c.watchers++
+	c.wg.Add(1)
+	go c.watch(l)
+}
 
+// watch waits until a connection ends, is stuck or is idle, and then closes it.
+func (c *Client) watch(l *link) {
+	defer c.wg.Done()
+	conn, start := l.conn, time.Now()
+	wasIdle := c.outlast(l)
+	c.mu.Lock()
+	if c.links.drop(l) && c.ctx.Err() == nil { // else the Client has ended it
+		c.stats.Lost++
+	}
+	shortest := max(c.pause, c.cfg.MinBackoff)
+	c.mu.Unlock()
+	c.learnFrom(conn, conn.Err())
+
+	var why error
+	switch {
+	case !wasIdle && conn.Stats().Replies == 0:
+		why = errUseless
+	case c.keeps() && time.Since(start) < shortest:
+		why = errShort // it is replaced although no Call waits
+	}
+	if cause := conn.Err(); why != nil && cause != nil {
+		why = fmt.Errorf("%w: %w", why, cause)
+	}
+	c.concluded(why, 0)
+	c.mu.Lock()
+	c.watchers--
+	c.start()
+	c.mu.Unlock()
+	if err := conn.Close(); err != nil { // it waits for handlers of reverse Calls, which may take long
+		c.mu.Lock()
+		c.closeErr = errors.Join(c.closeErr, err)
+		c.mu.Unlock()
+	}
+}
+
+// outlast returns when a connection has ended, or the Client has dropped it. It reports whether the
+// connection was idle.
+func (c *Client) outlast(l *link) (wasIdle bool) {
 	idle := time.NewTimer(c.cfg.IdleTimeout)
 	defer idle.Stop()
 	if c.cfg.IdleTimeout == 0 || c.keeps() {
@@ -196,44 +307,25 @@ func (c *Client) watch(conn *Conn) bool {
 		defer look.Stop()
 	}
 	var stuck stall
-	useful, ended := false, false
-	for !ended {
+	for {
 		select {
 		case <-look.C:
-			if s := conn.Stats(); stuck.look(&s, conn.set.calls) {
-				ended = c.giveUp(&c.stats.Stuck)
+			if s := l.conn.Stats(); stuck.look(&s, l.conn.set.calls) {
+				c.giveUp(l, &c.stats.Stuck)
+				return false
 			}
-		case <-conn.Done():
-			ended = true
+		case <-l.conn.Done():
+			return false
 		case <-c.ctx.Done():
-			ended = true
+			return false
 		case <-idle.C:
-			left := c.closeIdle()
-			ended = left == 0
-			useful = ended
+			left := c.closeIdle(l)
+			if left == 0 {
+				return true
+			}
 			idle.Reset(left)
 		}
 	}
-	c.mu.Lock()
-	if c.conn == conn { // else giveUp or closeIdle has removed it
-		c.conn = nil
-		if c.ctx.Err() == nil {
-			c.stats.Lost++
-		}
-	}
-	c.mu.Unlock()
-	c.learnFrom(conn, conn.Err())
-	useful = useful || conn.Stats().Replies > 0
-	c.wg.Add(1)
-	go func() { // Close waits for handlers of reverse Calls, which may take long
-		defer c.wg.Done()
-		if err := conn.Close(); err != nil {
-			c.mu.Lock()
-			c.closeErr = errors.Join(c.closeErr, err)
-			c.mu.Unlock()
-		}
-	}()
-	return useful
 }
 
 // stall finds out whether a connection has become useless. Its method look is called every half
@@ -257,27 +349,28 @@ func (s *stall) look(now *Stats, most int) bool {
 	return s.times > 2
 }
 
-// giveUp removes the connection and increments count.
-func (c *Client) giveUp(count *uint64) bool {
+// giveUp drops a connection and increments count.
+func (c *Client) giveUp(l *link, count *uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.conn = nil
-	*count++
-	return true
+	if c.links.drop(l) {
+		*count++
+	}
 }
 
-// closeIdle removes the connection if it was idle for IdleTimeout. Otherwise it returns the time
-// until the next check.
-func (c *Client) closeIdle() (left time.Duration) {
+// closeIdle drops a connection if it was idle for IdleTimeout. Otherwise it returns the time until
+// the next check.
+func (c *Client) closeIdle(l *link) (left time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.users > 0 {
+	if l.users > 0 {
 		return c.cfg.IdleTimeout
 	}
-	if left := c.cfg.IdleTimeout - time.Since(c.used); left > 0 {
+	if left := c.cfg.IdleTimeout - time.Since(l.used); left > 0 {
 		return left
 	}
-	c.conn = nil
-	c.stats.IdleCloses++
+	if c.links.drop(l) {
+		c.stats.IdleCloses++
+	}
 	return 0
 }

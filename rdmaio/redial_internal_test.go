@@ -16,7 +16,7 @@ func TestBackoffJitter(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 50 {
 			c.pause = 0
-			c.backOff(errors.New("no server"), 1)
+			c.concluded(errors.New("no server"), 1)
 			pause := time.Until(c.next)
 			if pause < time.Second/2 || pause > time.Second {
 				t.Errorf("a pause of %v, want half a second to a second", pause)

@@ -112,8 +112,8 @@ func wantsVersion2(err error) bool {
 	return errors.As(err, &e) && e.Version == v1.Number && e.Code == PeerErrVers && e.Low <= v2.Number && e.High >= v2.Number
 }
 
-// turns implements source: if the server has version 2 only, the Client drops the connection, and
-// makes the next one with that version. Calls in progress on it are refused, too.
+// turns implements source: if the server has version 2 only, the Client drops its connections of
+// version 1, and makes the next one with version 2. Calls in progress on them are refused, too.
 func (c *Client) turns(conn *Conn, err error) bool {
 	if !wantsVersion2(err) {
 		return false
@@ -122,11 +122,16 @@ func (c *Client) turns(conn *Conn, err error) bool {
 	if c.versions.begin() != v2.Number {
 		return false
 	}
+	dropped := []*Conn{conn}
 	c.mu.Lock()
-	if c.conn == conn {
-		c.conn = nil
+	for _, l := range slices.Clone(c.links.all) {
+		if l.conn.Terms().Version == v1.Number && c.links.drop(l) && l.conn != conn {
+			dropped = append(dropped, l.conn)
+		}
 	}
 	c.mu.Unlock()
-	conn.end()
+	for _, conn := range dropped {
+		conn.end()
+	}
 	return true
 }

@@ -128,6 +128,7 @@ Examples:
   rpcrdma perf -depth 32 localhost               rate of small calls
   rpcrdma perf -size 64k -depth 16 localhost     throughput to the server, by RDMA Read
   rpcrdma perf -R -size 1m -depth 8 localhost    throughput from the server, by RDMA Write
+  rpcrdma perf -P 4 -depth 32 localhost          128 calls at a time over 4 connections
   rpcrdma perf -versions 2 -size 8k              version 2, to compare with -versions 1
 
 The warm-up, a tenth of -t but at most 1 s, is not counted. Times are measured by the caller,
@@ -137,8 +138,9 @@ Flags:
   -t DURATION    duration of the measurement; default 10s
   -n N           number of calls to measure, instead of -t
   -size BYTES    data per call, with k for KiB or m for MiB, at most 64m; default 128
-  -depth N       concurrent calls per connection; default 1
-  -P N           number of connections; default 1
+  -depth N       concurrent calls for each connection; default 1
+  -P N           number of connections, of one client that shares its calls between them;
+                 default 1
   -R             reverse: the server sends the data
   -bidir         alternate the direction from call to call
   -i DURATION    interval of reports; default 1s; 0: report at the end only
@@ -210,8 +212,9 @@ Each object has "v": 1 and a "type". Later versions may add fields, and keep tho
   perf   start     address provider size_bytes depth connections direction, and the terms
          interval  from_ns to_ns, and the figures of this interval
          end       took_ns cpu_per_call_ns, and the figures of the whole measurement; with
-                   -histogram also histogram, a list of up_to_ns count. Missing if no call
-                   was measured
+                   -histogram also histogram, a list of up_to_ns count; with -P also
+                   connection_calls, the calls of each connection. Missing if no call was
+                   measured
          figures   calls data_bytes calls_per_s bytes_per_s min_ns mean_ns max_ns p50_ns p90_ns p99_ns
                    p999_ns
   all    terms     rpcrdma_version inline_send_bytes inline_recv_bytes segment_max_bytes max_segments

@@ -80,17 +80,11 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 	if err != nil {
 		return err
 	}
-	for range c.Parallel {
-		limit, cancel := context.WithTimeout(ctx, c.Wait)
-		conn, at, err := dial(limit, dev, m.addr, f.dialConfig(c.Wait))
-		cancel()
-		if err != nil {
-			return err
-		}
-		m.addr = at
-		defer func() { err = errors.Join(err, conn.Close()) }()
-		m.conns = append(m.conns, conn)
+	m.conns, m.addr, err = c.connect(ctx, dev, m.addr, f.dialConfig(c.Wait))
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, m.conns.close()) }()
 	return m.run(ctx)
 }
 
@@ -121,7 +115,7 @@ type measurement struct {
 	*perfCmd
 	env   environment
 	addr  string
-	conns []*rdmaio.Conn
+	conns *connections
 
 	shards [16]shard
 	counts atomic.Bool   // the warm-up is over: calls are counted
@@ -162,12 +156,13 @@ func (m *measurement) run(ctx context.Context) error {
 	defer cancel()
 	perf.Pattern(0, int(m.Size)) // generated before the clock runs
 	var wg sync.WaitGroup
-	for i, conn := range m.conns {
-		calls := rpc.NewClient(conn, perfV1, nil)
+	calls := rpc.NewClient(m.conns.calls, perfV1, nil)
+	inline := m.conns.first.Terms().InlineRecv
+	for i := range m.Parallel {
 		for k := range m.Depth {
 			w := &worker{m: m, calls: calls, seed: uint32(i*m.Depth + k), read: m.Reverse != (m.Bidir && k%2 == 1)}
 			if w.read || m.Bidir {
-				w.offer(conn.Terms().InlineRecv)
+				w.offer(inline)
 			}
 			w.shard = &m.shards[w.seed%uint32(len(m.shards))]
 			wg.Add(1)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,18 +28,18 @@ func newReport(m *measurement) *results {
 	case m.Reverse:
 		kind = "from"
 	}
-	t := m.conns[0].Terms()
+	t := m.conns.first.Terms()
 	if m.JSON {
 		fields := map[string]any{
 			"address": m.addr, "provider": m.Provider, "size_bytes": int(m.Size), "depth": m.Depth, "connections": m.Parallel, "direction": kind,
 		}
 		termsJSON(fields, &t)
-		tlsJSON(fields, m.conns[0])
+		tlsJSON(fields, m.conns.first)
 		printJSON(m.env, "start", fields)
 	} else if !m.Quiet {
 		fmt.Fprintf(m.env.stdout, "%d bytes %s %s over %s, RPC-over-RDMA version %d: %d at a time on %s\n",
 			m.Size, kind, m.addr, m.Provider, t.Version, m.Depth, count(m.Parallel, "connection", "connections"))
-		printTLS(m.env, m.conns[0])
+		printTLS(m.env, m.conns.first)
 	}
 	return &results{m: m}
 }
@@ -53,6 +54,7 @@ func count[N int | uint64](n N, one, more string) string {
 
 // begin starts the clock.
 func (r *results) begin() {
+	r.m.conns.begin()
 	r.start = time.Now()
 	r.last, r.cpu = r.start, cputime.Used()
 }
@@ -97,6 +99,9 @@ func (r *results) end() {
 	if r.m.JSON {
 		fields := figures(&r.all, r.bytes, r.took)
 		fields["took_ns"], fields["cpu_per_call_ns"] = r.took, float64(r.cpu)/calls
+		if r.m.Parallel > 1 {
+			fields["connection_calls"] = r.m.conns.counts()
+		}
 		if r.m.Histogram {
 			var list []map[string]any
 			for _, b := range r.all.Buckets() {
@@ -112,6 +117,9 @@ func (r *results) end() {
 	fmt.Fprintf(out, "time of a call: min %v, mean %v, max %v\n", rounded(r.all.Min()), rounded(r.all.Mean()), rounded(r.all.Max()))
 	if r.cpu > 0 {
 		fmt.Fprintf(out, "processor time of this process: %v a call\n", rounded(time.Duration(float64(r.cpu)/calls)))
+	}
+	if counts := r.m.conns.counts(); r.m.Parallel > 1 {
+		fmt.Fprintf(out, "calls of each connection, %d of %d made: %s\n", len(counts), r.m.Parallel, spread(counts))
 	}
 	if r.m.Histogram {
 		fmt.Fprint(out, bars(&r.all))
@@ -133,6 +141,15 @@ func line(h *hist.Histogram, bytes uint64, took time.Duration) string {
 	s := max(took.Seconds(), 1e-9)
 	return fmt.Sprintf("%9.0f calls/s  %9.2f MB/s  p50 %v  p90 %v  p99 %v  p99.9 %v", float64(h.Count())/s, float64(bytes)/s/1e6,
 		rounded(h.Quantile(0.5)), rounded(h.Quantile(0.9)), rounded(h.Quantile(0.99)), rounded(h.Quantile(0.999)))
+}
+
+// spread returns the least, the median and the largest of the counts as text.
+func spread(counts []uint64) string {
+	if len(counts) == 0 {
+		return "none"
+	}
+	slices.Sort(counts)
+	return fmt.Sprintf("min %d, median %d, max %d", counts[0], counts[len(counts)/2], counts[len(counts)-1])
 }
 
 // bars returns a histogram as text. There are two rows for each power of two; rows without samples

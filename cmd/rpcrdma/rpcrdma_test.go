@@ -383,6 +383,9 @@ func TestPerf(t *testing.T) {
 		if n != 200 {
 			t.Errorf("%v: %v calls in the histogram", args, n)
 		}
+		if counts, ok := end["connection_calls"].([]any); ok != (all[0]["connections"] != 1.) || ok && len(counts) != 2 {
+			t.Errorf("%v: calls of connections %v", args, end["connection_calls"])
+		}
 	}
 }
 

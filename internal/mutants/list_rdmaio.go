@@ -34,6 +34,16 @@ var rdmaioMutants = []mutant{
 	{"a client whose Accept failed gets no answer", "rdmaio/server.go", "a connection was not accepted\", \"reason\", err)\n		reject(log, req)", "a connection was not accepted\", \"reason\", err)\n", ioTests},
 	{"no pause between tries to connect", "rdmaio/redial.go", "	c.next = time.Now().Add(", "	_ = time.Now().Add(", ioTests},
 
+	// Several connections of a Client.
+	{"a Call gets a connection without a free credit", "rdmaio/links.go", "l.users < l.conn.usableCredits()", "l.users < 1<<20", ioTests},
+	{"credits of cancelled Calls are usable", "rdmaio/internal/driver/run.go", "max(d.stats.Granted-d.stats.Abandoned, 0)", "d.stats.Granted", driverTests},
+	{"late replies serve no Call in the queue", "rdmaio/redial.go", "	defer c.mu.Unlock()\n	c.links.serve()\n}", "	defer c.mu.Unlock()\n}", ioTests},
+	{"a Call that returns serves no other", "rdmaio/redial.go", "		l.used = time.Now()\n	}\n	c.links.serve()\n", "		l.used = time.Now()\n	}\n", ioTests},
+	{"a newcomer passes the queue", "rdmaio/links.go", "	if len(s.queue) > 0 {\n		return nil\n	}\n", "", ioTests},
+	{"a further connection that fails, fails Calls", "rdmaio/redial.go", "		case up:\n", "", ioTests},
+	{"Calls use the connection with the most Calls", "rdmaio/links.go", "l.users < best.users", "l.users > best.users", ioTests},
+	{"a connection of the version refused stays", "rdmaio/versionmemory.go", "c.links.drop(l) && l.conn != conn {", "l.conn == conn && c.links.drop(l) && l.conn != conn {", ioTests},
+
 	// What raw peers and the watch see.
 	{"an ERROR is answered", "rdmaio/internal/v1/classify.go", "	case header.KindError: // RFC 8166 §4.5: only requesters get one\n		return protocol.Answer\n", "	case header.KindError:\n		return end.Forward\n", ioTests},
 	{"an ERROR grants nothing", "rdmaio/internal/v1/account.go", "	case header.KindError:\n		return true\n", "	case header.KindError:\n		return false\n", ioTests},
@@ -47,13 +57,13 @@ var rdmaioMutants = []mutant{
 	{"memory of Calls is not given back", "rdmaio/limit.go", "	c.shared.memory.release(n)\n	c.chunks.used -= n\n", "	c.chunks.used -= n\n", ioTests},
 	{"records that were left out are not counted", "internal/lograte/lograte.go", "		s.omitted++\n", "", ioTests},
 	{"pauses between tries are all the same", "rdmaio/redial.go", "c.pause - rand.N(c.pause/2+1))", "c.pause - 0*rand.N(c.pause/2+1))", ioTests},
-	{"a pause between tries never starts over", "rdmaio/redial.go", "			c.pause = 0\n", "", ioTests},
+	{"a pause between tries never starts over", "rdmaio/redial.go", "		c.pause = 0\n", "", ioTests},
 	{"a full batch of completions is all of them", "rdmaio/internal/driver/completions.go", "return events, n == len(d.wcs)", "return events, false", driverTests},
 	{"a pause between tries has no limit", "rdmaio/redial.go", "min(max(2*c.pause, c.cfg.MinBackoff), c.cfg.MaxBackoff)", "max(2*c.pause, c.cfg.MinBackoff)", ioTests},
-	{"a connection in use is idle", "rdmaio/redial.go", "	if c.users > 0 {\n", "	if c.users < 0 {\n", ioTests},
+	{"a connection in use is idle", "rdmaio/redial.go", "	if l.users > 0 {\n", "	if l.users < 0 {\n", ioTests},
 	{"a dial that can never succeed is tried again", "rdmaio/redial.go", "(hopeless(c.failed) || ", "(", ioTests},
 	{"a connection for reverse Calls is closed when idle", "rdmaio/redial.go", "c.cfg.IdleTimeout == 0 || c.keeps() {", "c.cfg.IdleTimeout == 0 {", ioTests},
-	{"a connection that was of no use is no reason to pause", "rdmaio/redial.go", "			c.backOff(err, 0)\n", "			_ = err\n", ioTests},
+	{"a connection that was of no use is no reason to pause", "rdmaio/redial.go", "	c.concluded(why, 0)\n", "	c.concluded(nil, 0)\n", ioTests},
 	{"an ERROR is answered by another try", "rdmaio/retry.go", " || errors.As(err, &peer) || ", " || errors.As(err, &peer) && peer == nil || ", ioTests},
 	{"Calls are sent again over a connection that stands", "rdmaio/retry.go", "if c.Err() == nil || losses < 0 ||", "if losses < 0 ||", ioTests},
 

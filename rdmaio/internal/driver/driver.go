@@ -34,7 +34,8 @@ type Driver struct {
 	running bool
 	stopped bool
 	stats   engine.Stats
-	faults  Faults // in stats
+	faults  Faults       // in stats
+	credits atomic.Int64 // see Credits; written with mu locked
 
 	// Requests.
 	busy        int          // begun and not ended; the runner's, or guarded by mu without one
@@ -98,6 +99,10 @@ func (d *Driver) Stats() engine.Stats {
 	defer d.mu.Unlock()
 	return d.stats
 }
+
+// Credits returns the number of credits that the peer has granted for the forward Calls of this
+// side and that no cancelled Call holds, as of the time when the queue of events was last empty.
+func (d *Driver) Credits() int { return int(d.credits.Load()) }
 
 // Delivered returns the number of bytes that the peer has delivered. Only the Owner may call it,
 // from Effects.

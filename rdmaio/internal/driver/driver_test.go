@@ -87,6 +87,7 @@ func (e *ending) Effects(f *engine.Effects) {
 	}
 }
 func (e *ending) PeerFaults(Faults) {}
+func (e *ending) CreditsChanged()   {}
 
 // Two Drivers over a provider that notifies inside a post pass a message to and fro many times, on
 // one stack or by handing over. Then one side closes, and both can be stopped.

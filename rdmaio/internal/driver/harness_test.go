@@ -23,11 +23,12 @@ type rig struct {
 	d     *Driver
 	alone bool
 
-	mu     sync.Mutex
-	calls  []string
-	steps  [][]engine.Event // copies, as are their completions
-	times  []time.Duration  // of steps
-	faults []Faults
+	mu      sync.Mutex
+	calls   []string
+	steps   [][]engine.Event // copies, as are their completions
+	times   []time.Duration  // of steps
+	faults  []Faults
+	credits []int // Driver.Credits at each call of CreditsChanged
 
 	inStep       atomic.Bool
 	recvs, sends *fakeCQ
@@ -183,6 +184,8 @@ func (o fakeOwner) PeerFaults(more Faults) {
 	o.r.call("peer faults")
 	o.r.faults = append(o.r.faults, more)
 }
+
+func (o fakeOwner) CreditsChanged() { o.r.credits = append(o.r.credits, o.r.d.Credits()) }
 
 // object records the making and closing of an object.
 func (r *rig) object(call string) error {

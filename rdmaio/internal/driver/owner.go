@@ -33,6 +33,10 @@ type Owner interface {
 	// PeerFaults is called when the peer's faults have increased, with the increase. It may be
 	// called while another goroutine runs the engine.
 	PeerFaults(more Faults)
+
+	// CreditsChanged is called when Driver.Credits may return another number. It may be called while
+	// another goroutine runs the engine.
+	CreditsChanged()
 }
 
 // Faults counts the faults of the peer, as engine.Stats does.

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -157,5 +158,21 @@ func TestStats(t *testing.T) {
 	want := []Faults{{FaultyMessages: 2, OverGrants: 1}, {FaultyMessages: 2, OverGrants: 1}}
 	if diff := cmp.Diff(want, r.faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+// Credits are those granted less those that cancelled Calls hold. CreditsChanged is called for each
+// change.
+func TestCredits(t *testing.T) {
+	r := newRig(t)
+	r.d.Start(fakeEngine{r})
+	for _, step := range []struct{ granted, abandoned int }{{1, 0}, {32, 0}, {32, 0}, {32, 3}, {2, 3}, {1, 2}, {8, 0}} {
+		r.step = func([]engine.Event, *engine.Effects) {
+			r.stats.Granted, r.stats.Abandoned = step.granted, step.abandoned
+		}
+		r.d.Post(engine.Event{})
+	}
+	if want := []int{1, 32, 29, 0, 8}; !slices.Equal(r.credits, want) {
+		t.Errorf("credits %v, want %v", r.credits, want)
 	}
 }

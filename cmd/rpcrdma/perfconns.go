@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// connections are what the calls of a measurement go over: one connection, or with -P a Client that
+// has several.
+type connections struct {
+	first *rdmaio.Conn // its terms are reported; with -P it is closed before the measurement
+	calls oncrpc.Carrier
+	close func() error
+
+	mu     sync.Mutex
+	shared []*sharedConn // those of the Client, as it made them
+}
+
+// sharedConn is a connection of the Client.
+type sharedConn struct {
+	*rdmaio.Conn
+	warmUp uint64 // calls before the clock started
+}
+
+// connect makes the first connection, and with -P the Client, which makes its connections when it
+// has calls for them. It returns the address that answered.
+func (c *perfCmd) connect(ctx context.Context, dev verbs.Device, addr string, cfg *rdmaio.Config) (*connections, string, error) {
+	limit, cancel := context.WithTimeout(ctx, c.Wait)
+	defer cancel()
+	conn, at, err := dial(limit, dev, addr, cfg)
+	if err != nil {
+		return nil, "", err
+	}
+	cs := &connections{first: conn, calls: conn, close: conn.Close}
+	if c.Parallel == 1 {
+		return cs, at, nil
+	}
+	client, err := rdmaio.NewClient(dev, at, &rdmaio.ClientConfig{
+		Conn: cfg, Connections: c.Parallel, DialTimeout: c.Wait, Connected: cs.made,
+		DialFailures: -1, Retransmits: -1, IdleTimeout: -1, // a loss ends the measurement
+		MinBackoff: 10 * time.Millisecond,
+	})
+	if err = errors.Join(err, conn.Close()); err != nil {
+		return nil, "", explain("connection", at, err)
+	}
+	cs.calls, cs.close = client, client.Close
+	return cs, at, nil
+}
+
+// made records a connection of the Client.
+func (cs *connections) made(_ context.Context, conn *rdmaio.Conn) error {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.shared = append(cs.shared, &sharedConn{Conn: conn})
+	return nil
+}
+
+// begin makes counts leave out the calls so far.
+func (cs *connections) begin() {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, conn := range cs.shared {
+		conn.warmUp = conn.Stats().Calls
+	}
+}
+
+// counts returns the number of calls of each connection of the Client.
+func (cs *connections) counts() (calls []uint64) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, conn := range cs.shared {
+		calls = append(calls, conn.Stats().Calls-conn.warmUp)
+	}
+	return calls
+}
