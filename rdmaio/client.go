@@ -68,14 +68,12 @@ type ClientConfig struct {
 	// §5.4).
 	IdleTimeout time.Duration
 
-	// Connections is the largest number of connections to the server at a time. If zero or negative,
-	// the default is 1. A further connection is made when a Call finds others in progress on all
-	// that there are; that Call does not wait for it. Calls use any connection with a free credit,
-	// so their number in progress is up to Connections times Config.Credits. All other fields, and
-	// Connected, are for each connection by itself.
-	//
-	// Several connections use several processors at both ends, and each costs memory. Calls in
-	// progress have no order among themselves, with one connection or several.
+	// Connections is the largest number of connections to the server at a time. If zero or
+	// negative, the default is 1. A Call that finds others in progress on all connections makes the
+	// Client connect once more, and does not wait for that. Up to Connections times Conn.Credits
+	// Calls can be in progress. StuckTimeout and IdleTimeout hold for each connection by itself,
+	// and Connected is called on each. Calls in progress have no order among themselves, with one
+	// connection or several. See "Several connections" in the documentation of the package.
 	Connections int
 
 	// VersionMemory is the time for which the Client remembers that its server has to be approached

@@ -92,8 +92,8 @@ func TestConnectionsOnDemand(t *testing.T) {
 	})
 }
 
-// Calls wait in one queue for the credits of all connections, in their order: a Call that takes long
-// delays no other one while another connection has a credit.
+// Calls wait in one queue for the credits of all connections, in their order: a long Call delays no
+// other one while another connection has a credit.
 func TestConnectionsShareQueue(t *testing.T) {
 	for _, version := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {

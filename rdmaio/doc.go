@@ -3,7 +3,7 @@
 // of package verbs.
 //
 // A server passes a Handler to Listen. A client calls Dial for one connection, or NewClient for a
-// Client that replaces a lost connection, and makes Calls from any number of goroutines. This
+// Client, which replaces lost connections, and makes Calls from any number of goroutines. This
 // package does not encode RPC messages. Both sides pass each message as a Message, which an
 // xdr.Encoder produces after Reduce. The transport decides by size whether its parts travel inline,
 // in chunks or as a long message. Package rpc makes Messages from the types that xdrgen generates.
@@ -75,6 +75,16 @@
 // memory. The keys of a cancelled Call are redirected to memory of the connection, so that Call
 // returns at once and a late access of the peer does no harm. Conn.Call says what happens with a
 // device that cannot redirect keys.
+//
+// # Several connections
+//
+// A connection's messages are handled one after the other at each end, by one goroutine at a time.
+// A Client with ClientConfig.Connections has several, over which its Calls spread: more processors
+// take part, more Calls can be in progress, and a long Call keeps fewer others waiting. Each costs
+// memory at both ends, and the first Calls on it have one credit only (version 1). The server sees
+// each as a connection of its own: it authenticates each, its reverse Calls come on the connection
+// that it chooses, and a reply cache must know the client by something else than the connection
+// (package replycache does).
 //
 // # What the two sides negotiate
 //

@@ -94,7 +94,7 @@ func (c owner) PeerFaults(more driver.Faults) {
 	})
 }
 
-// CreditsChanged tells the Client.
+// CreditsChanged lets the Client serve Calls that wait for a credit.
 func (c owner) CreditsChanged() {
 	if changed := c.onCredits.Load(); changed != nil {
 		(*changed)()

@@ -119,7 +119,7 @@ type Limit string
 
 // The limits of LimitHit.
 const (
-	LimitCredits       Limit = "Credits"       // a Call of this side waits for a credit (ClientConfig.Connections)
+	LimitCredits       Limit = "Credits"       // a Call of this side waits for a credit
 	LimitMaxConns      Limit = "MaxConns"      // a connection was rejected
 	LimitMaxConnMemory Limit = "MaxConnMemory" // a Call received waits for memory (MaxMemory too)
 	LimitMaxMemory     Limit = "MaxMemory"     // a Call received was refused by ERR_CHUNK
@@ -128,7 +128,9 @@ const (
 
 // LimitHit is emitted when something waits or is refused because of a limit of Config.
 type LimitHit struct {
-	Conn  *Conn // nil with LimitMaxConns, and for a Call that waits for a credit of several connections
+	// Conn is the connection. It is nil with LimitMaxConns, and if a Call waits for a credit of any
+	// of several connections (ClientConfig.Connections).
+	Conn  *Conn
 	Limit Limit
 }
 

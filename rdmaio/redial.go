@@ -121,7 +121,7 @@ func (c *Client) creditsChanged() {
 	c.links.serve()
 }
 
-// news makes the Calls that wait look at what has changed. mu is locked.
+// news makes the Calls that wait look at the state again. mu is locked.
 func (c *Client) news() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -286,7 +286,7 @@ func (c *Client) watch(l *link) {
 	c.watchers--
 	c.start()
 	c.mu.Unlock()
-	if err := conn.Close(); err != nil { // it waits for handlers of reverse Calls, which may take long
+	if err := conn.Close(); err != nil { // waits for handlers of reverse Calls, maybe long
 		c.mu.Lock()
 		c.closeErr = errors.Join(c.closeErr, err)
 		c.mu.Unlock()

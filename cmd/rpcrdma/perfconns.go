@@ -11,8 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// connections are what the calls of a measurement go over: one connection, or with -P a Client that
-// has several.
+// connections carry the calls of a measurement: one connection, or with -P a Client with several.
 type connections struct {
 	first *rdmaio.Conn // its terms are reported; with -P it is closed before the measurement
 	calls oncrpc.Carrier

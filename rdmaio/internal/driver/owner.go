@@ -34,7 +34,7 @@ type Owner interface {
 	// called while another goroutine runs the engine.
 	PeerFaults(more Faults)
 
-	// CreditsChanged is called when Driver.Credits may return another number. It may be called while
+	// CreditsChanged is called when Driver.Credits returns another number. It may be called while
 	// another goroutine runs the engine.
 	CreditsChanged()
 }
