@@ -29,7 +29,7 @@ func (c *Conn) redirect(s *slot) {
 	l := s.left
 	kept := s.regions[:0]
 	for _, mr := range s.regions {
-		if n := len(mr.Bytes()); c.abandoned.reserve(n) {
+		if n := mr.Len(); c.abandoned.reserve(n) {
 			ok, err := c.pool.Detach(&mr.Region)
 			if err != nil {
 				c.log.Warn("rdmaio: a key of a cancelled Call could not be redirected", "queue_pair", c.qp.Num(), "reason", err)

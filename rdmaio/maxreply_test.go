@@ -3,7 +3,10 @@ package rdmaio_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -58,6 +61,49 @@ func TestCallMaxReply(t *testing.T) {
 			}
 			if n := c.Stats().Registrations - before; (n == 1) != tt.offered || n > 1 {
 				t.Errorf("%s: %d registrations", name, n)
+			}
+		}
+	})
+}
+
+// Calls that may have a long reply and get a short one take no memory for it: the provider asks for
+// memory when the server writes. Long replies use the same memory again.
+func TestMaxReplyOnDemand(t *testing.T) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
+		var size atomic.Int64
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			e := replyHeader(binary.BigEndian.Uint32(r.Message))
+			e.buf = append(e.buf, rdmaiotest.Pattern(int(size.Load())-len(e.buf), 3)...)
+			r.Reply(e.message(), nil)
+		}), nil)
+		c := w.Dial(nil)
+		const callers, most = 8, 256 << 10
+		load := func(bytes int) (has uint64) {
+			size.Store(int64(bytes))
+			var all sync.WaitGroup
+			for range callers {
+				all.Go(func() {
+					for range 5 {
+						call := nullCall(c.XID(), 40)
+						call.MaxReply = most
+						reply, err := c.Call(context.Background(), call)
+						if err != nil || len(reply.Message) != bytes {
+							t.Errorf("reply of %d bytes, %v, want %d", len(reply.Message), err, bytes)
+							return
+						}
+					}
+				})
+			}
+			all.Wait()
+			return c.Stats().BufferBytes
+		}
+		before := c.Stats().BufferBytes
+		if n := load(200); n > before+callers*(6<<10) { // send buffers
+			t.Errorf("Calls with short replies: %d bytes of buffers, %d before", n, before)
+		}
+		for range 2 {
+			if n := load(20_000); n < most || n > before+callers*(most+6<<10) {
+				t.Errorf("Calls with long replies: %d bytes of buffers, want %d for each reply at a time", n, most)
 			}
 		}
 	})

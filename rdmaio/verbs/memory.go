@@ -125,6 +125,23 @@ type Redirector interface {
 	Redirect(buf []byte) error
 }
 
+// OnDemand is a MemoryRegion that can be valid before it has memory (on-demand paging in
+// libibverbs). It is optional. A wrapper returns ErrNotSupported if the wrapped region is not
+// OnDemand.
+type OnDemand interface {
+	// ReregisterOnDemand makes an MRInvalid region valid for size bytes, as Reregister does,
+	// but without memory. When the peer first writes to the region, the provider calls
+	// memory, once for a registration. memory returns size bytes that Reregister would
+	// accept; if it returns an error, the write fails as one without a right. It runs with
+	// locks of the provider held: it may use the protection domain, and nothing else of the
+	// device. Invalidate waits for it.
+	//
+	// access must have AccessRemoteWrite and no AccessRemoteRead. Bytes returns nil while the
+	// region has no memory. Work requests of this side cannot use the region, and Redirect
+	// returns ErrNotSupported.
+	ReregisterOnDemand(size int, access Access, memory func() ([]byte, error)) error
+}
+
 // MRState is the state of a MemoryRegion.
 type MRState uint8
 

@@ -62,6 +62,8 @@ type Pool struct {
 	mu        sync.Mutex
 	closed    bool
 	regions   []verbs.MemoryRegion    // invalid ones
+	demands   []*demand               // invalid ones, without memory
+	noDemand  bool                    // the device has no regions on demand
 	buffers   *[classes + 1][]*Buffer // kept, by class; nil while none was
 	keptBytes uint64                  // in buffers
 	peak      peak
@@ -86,8 +88,17 @@ func New(pd verbs.ProtectionDomain, cfg Config) *Pool { return &Pool{pd: pd, cfg
 // Region is a valid region of a caller's memory, of a copy of it, or of memory of the Pool.
 type Region struct {
 	verbs.MemoryRegion
-	user  []byte
-	stage *Buffer // the copy; for RegisterOwn the memory itself
+	user   []byte
+	stage  *Buffer // the copy; for RegisterOwn the memory itself
+	demand *demand // or what provides that memory
+}
+
+// Len returns the number of bytes of the region.
+func (r *Region) Len() int {
+	if r.demand != nil {
+		return r.demand.size
+	}
+	return len(r.Bytes())
 }
 
 // Register returns a valid region of buf, with a new key if access has a remote right. The caller
@@ -129,8 +140,14 @@ func (p *Pool) Unstage(r *Region, n int) error {
 }
 
 // RegisterOwn returns a valid region of n bytes of the Pool's own memory. The caller gives it back
-// with Release and then Collect.
+// with Release and then Collect. If the peer may only write there and the device supports it, the
+// region has no memory before the peer writes (verbs.OnDemand).
 func (p *Pool) RegisterOwn(n int, access verbs.Access) (Region, error) {
+	if access&verbs.AccessRemoteRead == 0 {
+		if r, err := p.registerDemand(n, access); !errors.Is(err, verbs.ErrNotSupported) {
+			return r, err
+		}
+	}
 	b, err := p.Buffer(n)
 	if err != nil {
 		return Region{}, err
@@ -143,8 +160,11 @@ func (p *Pool) RegisterOwn(n int, access verbs.Access) (Region, error) {
 }
 
 // Collect ends the use of a released region of RegisterOwn. It appends the first n bytes of the
-// region to to.
+// region to to. They are zeros if the peer has written nothing.
 func (p *Pool) Collect(r *Region, to []byte, n int) ([]byte, error) {
+	if r.demand != nil {
+		return p.collectDemand(r.demand, to, n)
+	}
 	to = append(to, r.stage.Bytes[:n]...)
 	p.staged(n)
 	return to, p.Put(r.stage)
@@ -155,7 +175,7 @@ func (p *Pool) Collect(r *Region, to []byte, n int) ([]byte, error) {
 // not support that, Detach changes nothing and returns false. The caller gives a detached region
 // back with Drop.
 func (p *Pool) Detach(r *Region) (bool, error) {
-	if r.stage != nil {
+	if r.stage != nil || r.demand != nil {
 		r.user = nil
 		return true, nil
 	}
@@ -184,6 +204,9 @@ func (p *Pool) Detach(r *Region) (bool, error) {
 
 // Drop deregisters a detached region. It blocks until accesses in progress are over.
 func (p *Pool) Drop(r *Region) error {
+	if r.demand != nil {
+		return errors.Join(p.Abandon(r), p.putDemand(r.demand))
+	}
 	return errors.Join(p.Abandon(r), p.Put(r.stage))
 }
 
@@ -251,6 +274,9 @@ func (p *Pool) Release(r *Region) error {
 // Invalidated takes a region back that the peer has invalidated, as the completion of a Receive
 // reported. It does not block.
 func (p *Pool) Invalidated(r *Region) error {
+	if r.demand != nil {
+		return nil // Collect keeps it
+	}
 	p.mu.Lock()
 	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle
 	if keep {
@@ -270,6 +296,9 @@ func (p *Pool) Invalidated(r *Region) error {
 // before.
 func (p *Pool) Abandon(r *Region) error {
 	err := r.Deregister()
+	if r.demand != nil {
+		r.demand.gone = true
+	}
 	p.mu.Lock()
 	p.inUse--
 	p.stats.Regions--
@@ -405,6 +434,10 @@ func (p *Pool) Trim() error {
 // takeKept removes and returns all kept regions and buffers. The caller holds mu.
 func (p *Pool) takeKept() (regions []verbs.MemoryRegion, buffers []*Buffer) {
 	regions, p.regions = p.regions, nil
+	for _, d := range p.demands {
+		regions = append(regions, d.mr)
+	}
+	p.demands = nil
 	p.stats.Regions -= len(regions)
 	for class := range classes + 1 {
 		if p.kept(class) == 0 {

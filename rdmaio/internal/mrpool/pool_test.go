@@ -342,7 +342,7 @@ func TestTrim(t *testing.T) {
 func TestRegisterOwn(t *testing.T) {
 	for _, heap := range []bool{true, false} {
 		_, _, pd := newPool(t, mrpool.Config{})
-		p := mrpool.New(pd, mrpool.Config{Heap: heap, KeepIdle: 4, KeepBytes: 1 << 20})
+		p := mrpool.New(withMemoryPD{pd}, mrpool.Config{Heap: heap, KeepIdle: 4, KeepBytes: 1 << 20})
 		keys := map[uint32]bool{}
 		for i := range 4 {
 			r, err := p.RegisterOwn(1000, remote)
@@ -382,7 +382,8 @@ func TestRegisterOwn(t *testing.T) {
 // A buffer that is not kept is freed, although the region object that was registered for it, or for
 // a part of it, is kept.
 func TestBufferUnderIdleRegion(t *testing.T) {
-	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 4})
+	_, dev, pd := newPool(t, mrpool.Config{})
+	p := mrpool.New(withMemoryPD{pd}, mrpool.Config{Heap: true, KeepIdle: 4})
 	r, err := p.RegisterOwn(1000, remote)
 	if err != nil {
 		t.Fatal(err)

@@ -91,6 +91,8 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"memory/registration errors", testRegistrationErrors},
 		{"memory/alloc", testAlloc},
 		{"memory/redirect", testRedirect},
+		{"memory/on demand", testOnDemand},
+		{"memory/on demand refused", testOnDemandRefused},
 		{"invalidate/by call", testInvalidateCall},
 		{"invalidate/by request", testLocalInvalidate},
 		{"invalidate/by request in order", testLocalInvalidateOrder},

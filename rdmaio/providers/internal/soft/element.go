@@ -173,14 +173,16 @@ func (pd *Domain) Check(to List, sgl []verbs.SGE, limit, longest int, need verbs
 func (e *Element) check(need verbs.Access) error {
 	mr := e.Region
 	u := mr.loadUse()
-	size, access := int(mr.size.Load()), mr.Access()
+	size, access := int(mr.size.Load()), mr.access.Load()
 	switch {
 	case !u.valid() || !mr.loadUse().same(u): // or it ended since loadUse
 		return fmt.Errorf("region is %v: %w", mr.State(), verbs.ErrAccess)
 	case e.Off < 0 || e.Len < 0 || e.Off > size || e.Len > size-e.Off:
 		return fmt.Errorf("offset %d and length %d are not within the %d bytes of the region: %w", e.Off, e.Len, size, verbs.ErrInvalidWR)
-	case access&need != need:
+	case verbs.Access(access)&need != need:
 		return fmt.Errorf("region has no %v right: %w", need, verbs.ErrAccess)
+	case access&noLocalUse != 0:
+		return fmt.Errorf("region has memory on demand, for the peer only: %w", verbs.ErrAccess)
 	}
 	e.registration = u.registration()
 	return nil

@@ -16,13 +16,23 @@ type Region struct {
 	size   atomic.Int64  // size of the memory, for code without a pin
 	access atomic.Uint32 // verbs.Access
 
+	providing sync.Mutex // locked during a call of onDemand
+
 	mu    sync.Mutex
 	idle  sync.Cond // signaled when an invalid or redirecting region has no pins left
 	state verbs.MRState
 	bufs  [2][]byte // the memory is one of them, by useSecond; the other may change with mu held
 	key   uint32
 	base  uint64
+
+	// onDemand returns the memory of a registration that has none yet. It is nil for those that
+	// had memory from the beginning.
+	onDemand func() ([]byte, error)
 }
+
+// noLocalUse is a bit of Region.access, beside those of verbs.Access: no work request of this side
+// may use the region (verbs.OnDemand).
+const noLocalUse = 1 << 16
 
 // use is the state of a region that code needs to access its bytes, in one word, so that it
 // needs no lock:
@@ -135,6 +145,8 @@ func (mr *Region) Redirect(buf []byte) error {
 	switch {
 	case mr.state == verbs.MRDeregistered:
 		return fmt.Errorf("%s: redirect: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
+	case mr.onDemand != nil:
+		return fmt.Errorf("%s: redirect: region with memory on demand: %w", mr.pd.dev.provider, verbs.ErrNotSupported)
 	case len(buf) != len(mr.bytes()):
 		return fmt.Errorf("%s: redirect: %d bytes, the region has %d: %w", mr.pd.dev.provider, len(buf), len(mr.bytes()), verbs.ErrInvalidValue)
 	case mr.state != verbs.MRValid: // invalidated by the peer: nothing can access the memory
@@ -208,11 +220,12 @@ func (mr *Region) Reregister(buf []byte, access verbs.Access) error {
 	if err := mr.pd.checkBuffer(buf, access); err != nil {
 		return err
 	}
-	return mr.renew(buf, access)
+	return mr.renew(buf, len(buf), uint32(access), nil)
 }
 
-// renew makes an invalid region valid, with a fresh key.
-func (mr *Region) renew(buf []byte, access verbs.Access) error {
+// renew makes an invalid region valid, with a fresh key: with the memory buf, or with memory that
+// onDemand returns later.
+func (mr *Region) renew(buf []byte, size int, access uint32, onDemand func() ([]byte, error)) error {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	for mr.loadUse().pins() > 0 && mr.state == verbs.MRInvalid { // an Invalidate waits for them too
@@ -225,10 +238,10 @@ func (mr *Region) renew(buf []byte, access verbs.Access) error {
 		return fmt.Errorf("%s: reregister: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
 	}
 	mr.state = verbs.MRValid
-	mr.size.Store(int64(len(buf)))
-	mr.access.Store(uint32(access))
+	mr.size.Store(int64(size))
+	mr.access.Store(access)
 	mr.key, mr.base = mr.pd.dev.replaceKey(mr, mr.key)
-	mr.bufs = [2][]byte{buf}
+	mr.bufs, mr.onDemand = [2][]byte{buf}, onDemand
 	// Set last: from here on the region can be pinned.
 	mr.use.Store(uint64(mr.loadUse()/useRegistration+1)*uint64(useRegistration) | uint64(useValid))
 	return nil
@@ -275,17 +288,27 @@ func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e E
 	if mr == nil {
 		return e, NoRegion
 	}
+	e, lacks, reason := mr.remote(pd, key, addr, n, need)
+	if lacks {
+		reason = e.provide()
+	}
+	return e, reason
+}
+
+// remote is Remote for the region with the key. lacks reports that the region has no memory yet.
+func (mr *Region) remote(pd *Domain, key uint32, addr uint64, n int, need verbs.Access) (e Element, lacks bool, _ Denial) {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	if reason := mr.refusal(pd, key, need); reason != "" {
-		return e, reason
+		return e, false, reason
 	}
 	// An address below base wraps to a large offset.
-	off, size := addr-mr.base, uint64(len(mr.bytes()))
+	off, size := addr-mr.base, uint64(mr.size.Load())
 	if off > size || uint64(n) > size-off {
-		return e, OutOfBounds
+		return e, false, OutOfBounds
 	}
-	return Element{Region: mr, registration: mr.loadUse().registration(), Off: int(off), Len: n}, ""
+	e = Element{Region: mr, registration: mr.loadUse().registration(), Off: int(off), Len: n}
+	return e, mr.onDemand != nil && mr.bufs[0] == nil, ""
 }
 
 // Invalidatable returns why a peer may not invalidate the region with a key, or "".

@@ -108,7 +108,7 @@ func (pd *Domain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryR
 	pd.mu.Unlock()
 	d.mrs.Add(1)
 	d.ledger.add(mr)
-	return mr, mr.renew(buf, access)
+	return mr, mr.renew(buf, len(buf), uint32(access), nil)
 }
 
 // checkBuffer checks the arguments of a registration.

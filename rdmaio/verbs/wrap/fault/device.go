@@ -186,6 +186,21 @@ func (mr *memoryRegion) Reregister(buf []byte, access verbs.Access) error {
 	return mr.MemoryRegion.Reregister(buf, access)
 }
 
+// ReregisterOnDemand implements verbs.OnDemand.
+func (mr *memoryRegion) ReregisterOnDemand(size int, access verbs.Access, memory func() ([]byte, error)) error {
+	mr.dev.maybeRemove()
+	r, ok := mr.MemoryRegion.(verbs.OnDemand)
+	if !ok {
+		return fmt.Errorf("fault: register on demand: %w", verbs.ErrNotSupported)
+	}
+	if mr.State() == verbs.MRInvalid {
+		if f, fires := mr.dev.inj.occasion(RefuseRegister); fires {
+			return f.error()
+		}
+	}
+	return r.ReregisterOnDemand(size, access, memory)
+}
+
 // Redirect implements verbs.Redirector.
 func (mr *memoryRegion) Redirect(buf []byte) error {
 	mr.dev.maybeRemove()

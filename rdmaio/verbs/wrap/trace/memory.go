@@ -31,7 +31,7 @@ func (pd *protectionDomain) RegisterMemory(buf []byte, access verbs.Access) (ver
 		return nil, err
 	}
 	mr := &memoryRegion{MemoryRegion: inner, dev: pd.dev}
-	mr.registered(Register, buf, access, nil)
+	mr.registered(Register, len(buf), access, nil)
 	return mr, nil
 }
 
@@ -73,13 +73,23 @@ type memoryRegion struct {
 	dev *device
 }
 
-func (mr *memoryRegion) registered(k Kind, buf []byte, access verbs.Access, err error) {
-	mr.dev.emit(Event{Kind: k, RKey: mr.RKey(), RemoteAddr: mr.RemoteAddr(), Length: len(buf), Access: access, Err: err})
+func (mr *memoryRegion) registered(k Kind, size int, access verbs.Access, err error) {
+	mr.dev.emit(Event{Kind: k, RKey: mr.RKey(), RemoteAddr: mr.RemoteAddr(), Length: size, Access: access, Err: err})
 }
 
 func (mr *memoryRegion) Reregister(buf []byte, access verbs.Access) error {
 	err := mr.MemoryRegion.Reregister(buf, access)
-	mr.registered(Reregister, buf, access, err)
+	mr.registered(Reregister, len(buf), access, err)
+	return err
+}
+
+// ReregisterOnDemand implements verbs.OnDemand.
+func (mr *memoryRegion) ReregisterOnDemand(size int, access verbs.Access, memory func() ([]byte, error)) error {
+	err := fmt.Errorf("trace: register on demand: %w", verbs.ErrNotSupported)
+	if r, ok := mr.MemoryRegion.(verbs.OnDemand); ok {
+		err = r.ReregisterOnDemand(size, access, memory)
+	}
+	mr.registered(Reregister, size, access, err)
 	return err
 }
 

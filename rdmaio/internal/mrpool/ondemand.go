@@ -1,0 +1,138 @@
+package mrpool
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// demand is a region of RegisterOwn that gets a Buffer when the peer first writes there. Most such
+// regions are for long replies that do not come, and need none.
+type demand struct {
+	pool    *Pool
+	mr      verbs.MemoryRegion
+	size    int
+	gone    bool                   // deregistered
+	buf     *Buffer                // nil while the peer has written nothing
+	provide func() ([]byte, error) // the method, for verbs.OnDemand
+}
+
+// memory returns the memory of the region. The provider calls it, and Invalidate waits for it.
+func (d *demand) memory() ([]byte, error) {
+	b, err := d.pool.Buffer(d.size)
+	if err != nil {
+		return nil, err
+	}
+	d.buf = b
+	return b.Bytes, nil
+}
+
+// registerDemand is RegisterOwn on demand. The error is verbs.ErrNotSupported if the device cannot
+// do it.
+func (p *Pool) registerDemand(n int, access verbs.Access) (Region, error) {
+	d, err := p.takeDemand()
+	if err != nil {
+		return Region{}, err
+	}
+	d.size = n
+	err = d.mr.(verbs.OnDemand).ReregisterOnDemand(n, access, d.provide)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case errors.Is(err, verbs.ErrNotSupported): // a wrapper of a region that is not OnDemand
+		p.noDemand = true
+		fallthrough
+	case err != nil:
+		p.demands = append(p.demands, d)
+		return Region{}, err
+	}
+	p.inUse++
+	p.stats.Registrations++
+	return Region{MemoryRegion: d.mr, demand: d}, nil
+}
+
+// takeDemand returns a kept demand, or a new one. Its region is invalid.
+func (p *Pool) takeDemand() (*demand, error) {
+	d, err := p.keptDemand()
+	if d != nil || err != nil {
+		return d, err
+	}
+	// A region begins with memory.
+	mr, err := p.pd.RegisterMemory(make([]byte, 1), verbs.AccessLocalWrite)
+	if err != nil {
+		return nil, err
+	}
+	if err := mr.Invalidate(); err != nil {
+		return nil, errors.Join(err, mr.Deregister())
+	}
+	_, ok := mr.(verbs.OnDemand)
+	if !ok {
+		err = errors.Join(verbs.ErrNotSupported, mr.Deregister())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !ok {
+		p.noDemand = true
+		return nil, err
+	}
+	p.stats.Regions++
+	d = &demand{pool: p, mr: mr}
+	d.provide = d.memory
+	return d, nil
+}
+
+// keptDemand returns a kept demand, or nil if there is none. The error is verbs.ErrNotSupported if
+// there can be none.
+func (p *Pool) keptDemand() (*demand, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch k := len(p.demands); {
+	case p.closed:
+		return nil, fmt.Errorf("mrpool: register: %w", ErrClosed)
+	case p.noDemand, !p.cfg.Heap:
+		return nil, verbs.ErrNotSupported
+	case k > 0:
+		d := p.demands[k-1]
+		p.demands[k-1], p.demands = nil, p.demands[:k-1]
+		return d, nil
+	}
+	return nil, nil
+}
+
+// collectDemand is Collect for a region on demand.
+func (p *Pool) collectDemand(d *demand, to []byte, n int) ([]byte, error) {
+	if d.buf != nil {
+		to = append(to, d.buf.Bytes[:n]...)
+	} else {
+		to = append(to, make([]byte, n)...)
+	}
+	p.staged(n)
+	if d.gone { // by Abandon
+		return to, p.putDemand(d)
+	}
+	err := p.putDemand(d)
+	p.mu.Lock()
+	keep := !p.closed && len(p.demands) < p.cfg.KeepIdle
+	if keep {
+		p.demands = append(p.demands, d)
+	} else {
+		p.stats.Regions--
+	}
+	p.inUse--
+	p.mu.Unlock()
+	if !keep {
+		err = errors.Join(err, d.mr.Deregister())
+	}
+	return to, err
+}
+
+// putDemand gives back the memory of a region on demand, if it has some. The region is invalid.
+func (p *Pool) putDemand(d *demand) error {
+	if d.buf == nil {
+		return nil
+	}
+	b := d.buf
+	d.buf = nil
+	return p.Put(b)
+}
