@@ -3,40 +3,53 @@ package rdmaio_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"sync/atomic"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// plain is a client and a server over mem, without tracing. cfg is for both.
-func plain(t testing.TB, h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Conn {
+// plainServer returns a device over mem, without tracing, and the address of a server there.
+func plainServer(t testing.TB, h rdmaio.Handler, cfg *rdmaio.Config) (client verbs.Device, addr string) {
 	t.Helper()
 	n := mem.New(nil)
-	client, err := n.Open("client", nil)
+	here, err := n.Open("client", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := n.Open("server", nil)
+	there, err := n.Open("server", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := rdmaio.Listen(context.Background(), server, "there", h, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := rdmaio.Dial(context.Background(), client, "there", cfg)
+	s, err := rdmaio.Listen(context.Background(), there, "there", h, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, close := range []func() error{c.Close, s.Close, client.Close, server.Close} {
-			if err := close(); err != nil {
-				t.Error(err)
-			}
+		if err := errors.Join(s.Close(), here.Close(), there.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return here, s.Addr()
+}
+
+// plain is a client and a server over mem, without tracing. cfg is for both.
+func plain(t testing.TB, h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Conn {
+	t.Helper()
+	dev, addr := plainServer(t, h, cfg)
+	c, err := rdmaio.Dial(context.Background(), dev, addr, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 	return c
@@ -57,7 +70,7 @@ func quick(data []byte) rdmaio.Handler {
 }
 
 // again makes the same Call under another XID.
-func again(t testing.TB, c *rdmaio.Conn, call *rdmaio.Call, xid uint32) {
+func again(t testing.TB, c oncrpc.Carrier, call *rdmaio.Call, xid uint32) {
 	binary.BigEndian.PutUint32(call.Inline, xid)
 	if _, err := c.Call(context.Background(), call); err != nil {
 		t.Fatal(err)
@@ -99,6 +112,27 @@ func TestAllocations(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A Client adds nothing to that, with one connection or several.
+func TestClientAllocations(t *testing.T) {
+	for _, connections := range []int{1, 4} {
+		dev, addr := plainServer(t, quick(nil), &rdmaio.Config{NonBlocking: true})
+		c, err := rdmaio.NewClient(dev, addr, &rdmaio.ClientConfig{Connections: connections})
+		if err != nil {
+			t.Fatal(err)
+		}
+		direct := plain(t, quick(nil), &rdmaio.Config{NonBlocking: true})
+		call, xid := smallCall(), uint32(0)
+		want := testing.AllocsPerRun(200, func() { xid++; again(t, direct, call, xid) })
+		got := testing.AllocsPerRun(200, func() { xid++; again(t, c, call, xid) })
+		if got > want {
+			t.Errorf("%d connections: %v allocations, a connection alone has %v", connections, got, want)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -45,8 +45,7 @@ func retry(ctx context.Context, call *Call, src source, losses int, resent *atom
 		}
 		reply, err := c.Call(ctx, call)
 		src.release(c)
-		var ce *CallError
-		failed := errors.As(err, &ce)
+		ce, failed := errors.AsType[*CallError](err)
 		if sent && (!failed || ce.MayHaveRun) {
 			resent.Add(1)
 			if events != nil {

@@ -43,8 +43,7 @@ func retry(ctx context.Context, call *oncrpc.Call, src source, losses int, again
 		}
 		reply, err := c.Call(ctx, call)
 		src.release(c)
-		var ce *oncrpc.CallError
-		failed := errors.As(err, &ce)
+		ce, failed := errors.AsType[*oncrpc.CallError](err)
 		if mayHaveRun && (!failed || ce.MayHaveRun) {
 			again.Add(1)
 		}
