@@ -30,9 +30,9 @@ func config(depth int) *rdmaio.Config {
 	return cfg
 }
 
-// closer is a connection, rdmaio's or one of runtime/oncrpc/tcp.
+// closer is a connection, rdmaio's or one of runtime/oncrpc/tcp, or a Client of rdmaio.
 type closer interface {
-	oncrpc.Conn
+	oncrpc.Carrier
 	Close() error
 }
 
@@ -55,6 +55,18 @@ func dialRDMA(ctx context.Context, dev verbs.Device, addr, op string, s bench.Sh
 		return nil, err
 	}
 	return newClient(ctx, conn, op, s, false, whole)
+}
+
+// connections is the number of connections of the system Several.
+const connections = 4
+
+// dialSeveral returns a client with several connections, each with the default credits.
+func dialSeveral(ctx context.Context, dev verbs.Device, addr string, s bench.Shape) (*client, error) {
+	c, err := rdmaio.NewClient(dev, addr, &rdmaio.ClientConfig{Conn: config(1), Connections: connections, IdleTimeout: -1})
+	if err != nil {
+		return nil, err
+	}
+	return newClient(ctx, c, bench.Call, s, false, false)
 }
 
 // newClient returns a client of a connection, which it closes if data does not arrive unchanged.

@@ -22,6 +22,7 @@ const (
 	RDMATCP2  = "rdmatcp/v2"
 	Continued = "rdmatcp/v2-continued"
 	IWARP     = "iwarp"
+	Several   = "rdmatcp/4-connections"
 	Stubs     = "stubs"
 	ONCRPC    = "oncrpc/tcp"
 	TCPStubs  = "stubs/tcp"
@@ -173,6 +174,7 @@ func (w *watched) summarize(notes []note) {
 var (
 	single = bench.Shape{Size: argumentBytes, Depth: 1}
 	calls  = []bench.Shape{single, {Size: argumentBytes, Depth: 32}, {Size: argumentBytes, Depth: deep}}
+	many   = []bench.Shape{{Size: argumentBytes, Depth: 32}, {Size: argumentBytes, Depth: 32 * connections}}
 	bulk   = []bench.Shape{{Size: 4 << 10, Depth: 32}, {Size: 64 << 10, Depth: 16}, {Size: 1 << 20, Depth: 1}, {Size: 1 << 20, Depth: 8}}
 )
 
@@ -328,7 +330,17 @@ func (s *suite) openProvider(p provider) error {
 		}
 		return calling(shape.Depth, c.call), c, nil
 	}
-	return s.each(Stubs, callOnly, calls, stubs)
+	several := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+		c, err := dialSeveral(s.ctx, dev, s.server.Addrs[listener(p.name, 1)], shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		return calling(shape.Depth, c.call), c, nil
+	}
+	return errors.Join(
+		s.each(Stubs, callOnly, calls, stubs),
+		s.each(RDMATCP, callOnly, many[1:], dial), s.each(Several, callOnly, many, several),
+	)
 }
 
 // openMem opens both ends in this process.

@@ -63,14 +63,15 @@ func newReport(o options, results []transport.Result, idle *transport.Idle) *rep
 	r := &report{Head: figures.NewHead(o.Rounds, o.Slice)}
 	for i := range results {
 		x := &results[i]
-		find := func(name, op string) *transport.Result {
+		at := func(name, op string, shape verbs.Shape) *transport.Result {
 			for i := range results {
-				if y := &results[i]; y.Name == name && y.Op == op && y.Shape == x.Shape {
+				if y := &results[i]; y.Name == name && y.Op == op && y.Shape == shape {
 					return y
 				}
 			}
 			return nil
 		}
+		find := func(name, op string) *transport.Result { return at(name, op, x.Shape) }
 		// A Read is compared with the Write of those that have no Read.
 		like := func(name string) *transport.Result {
 			if x.Op == verbs.Read && name != verbs.Floor {
@@ -94,7 +95,7 @@ func newReport(o options, results []transport.Result, idle *transport.Idle) *rep
 			CPU: x.CPU, Objects: x.Mallocs, Switches: x.Switches, Reads: x.Reads, Writes: x.Writes,
 			ToTCP: ratio(verbs.TCP), ToFramed: ratio(verbs.Framed), ToFramedGo: ratio(verbs.FramedGo),
 			ToSegments: ratio(verbs.Segments), ToGRPC: ratio(transport.GRPC), ToFloor: ratio(verbs.Floor),
-			Targets: targets(x, find),
+			Targets: targets(x, at),
 		}
 		if floor := like(verbs.Floor); floor != nil && floor.CPU > 0 && x.Name != verbs.Floor {
 			one.CPUToFloor = x.CPU / floor.CPU

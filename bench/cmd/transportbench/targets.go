@@ -1,19 +1,22 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/rpcrdma/rpcrdma/bench/internal/target"
 	"github.com/rpcrdma/rpcrdma/bench/transport"
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
-// finder returns another row of the same shape, or nil.
-type finder func(name, op string) *transport.Result
+// finder returns another row, or nil.
+type finder func(name, op string, shape verbs.Shape) *transport.Result
 
 // bound adds a bound for a ratio to another row.
 type bound func(name, op string, limit float64)
 
 // targets returns the targets of a row.
-func targets(r *transport.Result, find finder) (all []target.Target) {
+func targets(r *transport.Result, at finder) (all []target.Target) {
+	find := func(name, op string) *transport.Result { return at(name, op, r.Shape) }
 	add := func(t target.Target) { all = append(all, t) }
 	var floor *transport.Result
 	if transport.HasFloor(r.Name) {
@@ -62,6 +65,11 @@ func targets(r *transport.Result, find finder) (all []target.Target) {
 		speed(verbs.Framed, verbs.Call, 0.40)
 		speed(transport.GoNFS, verbs.Call, 3.5)
 		speed(transport.GRPC, verbs.Call, 10)
+	case r.Name == transport.Several && r.Shape.Depth > 32:
+		one := verbs.Shape{Size: r.Shape.Size, Depth: 32}
+		if other := at(transport.RDMATCP, verbs.Call, one); other != nil {
+			add(target.AtLeast(fmt.Sprintf("of %s %s %v", transport.RDMATCP, verbs.Call, one), other.NS/r.NS, 2))
+		}
 	case networked && r.Op == verbs.Call:
 		smallCalls(r, floor, add, speed, processor, latency)
 	case networked:
