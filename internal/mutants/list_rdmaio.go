@@ -77,6 +77,8 @@ var rdmaioMutants = []mutant{
 	{"a queue is polled before it is armed", "rdmaio/internal/driver/completions.go", "	if arm && err == nil {\n		err = d.recvs.cq.Arm(false)\n	}\n	if d.wcs == nil {\n", "	if arm && err == nil {\n		defer func() { _ = d.recvs.cq.Arm(false) }()\n	}\n	if d.wcs == nil {\n", driverTests},
 	{"a queue that notified counts as armed", "rdmaio/internal/driver/completions.go", "	c.armed, d.look = false, true\n", "	d.look = true\n", driverTests},
 	{"completions of Sends are never awaited", "rdmaio/internal/driver/run.go", " || again || d.await && !d.sends.armed\n", " || again\n", driverTests},
+	{"a poster serves the events of others", "rdmaio/internal/driver/run.go", "		if d.taken.Load() != taken {\n", "		if d.taken.Load() < taken {\n", driverTests},
+	{"an event that no runner took stays in the queue", "rdmaio/internal/driver/run.go", "		if d.taken.Load() != taken {\n", "		if d.taken.Load() >= taken {\n", driverTests},
 	{"a runner never hands over", "rdmaio/internal/driver/run.go", "		if rounds == 0 {\n", "		if rounds < -1<<40 {\n", driverTests},
 	{"Stop does not wait for the runner", "rdmaio/internal/driver/driver.go", "	for d.running || d.busy > 0 {\n", "	for d.busy > 0 {\n", driverTests},
 	{"Stop does not wait for Requests", "rdmaio/internal/driver/driver.go", "	for d.running || d.busy > 0 {\n", "	for d.running {\n", driverTests},

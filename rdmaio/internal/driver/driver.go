@@ -28,6 +28,7 @@ type Driver struct {
 	mu      sync.Mutex
 	idle    sync.Cond // running became false
 	queue   []engine.Event
+	taken   atomic.Uint64  // rounds that took the queue; changed with mu locked
 	spare   []engine.Event // the last batch, empty again: the next queue
 	look    bool           // completions may be waiting
 	trim    bool           // free the memory of spare and events

@@ -42,7 +42,8 @@ func (d *Driver) Queue(ev engine.Event) {
 
 // PostTogether queues an event, and lets other goroutines run before this one runs the engine, so
 // that one post, and one write, takes all their events. A runner takes the event along meanwhile.
-// So only this goroutine waits to be scheduled again, and no other waits for it.
+// So only this goroutine waits to be scheduled again, and no other waits for it. It leaves events
+// that came after its own was taken in the queue: their posters come back, too, with more of them.
 func (d *Driver) PostTogether(ev engine.Event) {
 	d.mu.Lock()
 	if d.stopped {
@@ -51,8 +52,12 @@ func (d *Driver) PostTogether(ev engine.Event) {
 	}
 	d.queue = append(d.queue, ev)
 	if !d.running {
+		taken := d.taken.Load()
 		d.mu.Unlock()
 		runtime.Gosched()
+		if d.taken.Load() != taken {
+			return // most calls end here, without the lock
+		}
 		d.mu.Lock()
 	}
 	if len(d.queue) == 0 {
@@ -91,6 +96,7 @@ func (d *Driver) serve(rounds int) (more bool) {
 			return true
 		}
 		batch, look := d.queue, d.look
+		d.taken.Add(1)
 		d.queue, d.spare, d.look = d.spare[:0], nil, false
 		arm, armSends := look && !d.recvs.armed, look && d.await && !d.sends.armed
 		d.recvs.armed, d.sends.armed = d.recvs.armed || arm, d.sends.armed || armSends

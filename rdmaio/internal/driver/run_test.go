@@ -2,6 +2,7 @@ package driver
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -193,6 +194,55 @@ func TestPostTogether(t *testing.T) {
 	if longest < posters/2 {
 		t.Errorf("at most %d events of %d were served together", longest, posters)
 	}
+}
+
+// An event of PostTogether that no runner takes is served when it returns.
+func TestPostTogetherAlone(t *testing.T) {
+	r := newRig(t)
+	r.d.Start(fakeEngine{r})
+	before := len(r.xids())
+	r.d.PostTogether(engine.Event{XID: 5})
+	if steps := r.xids()[before:]; len(steps) != 1 || !slices.Equal(steps[0], []uint32{5}) {
+		t.Errorf("steps %v, want one with 5", steps)
+	}
+}
+
+// A poster whose event a runner has taken leaves the events of others alone: those wait for more.
+// With one processor the poster comes back last, unless the system takes the processor away from
+// the test before. Such a try does not count.
+func TestPostTogetherTaken(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for range 20 {
+		r := newRig(t)
+		r.d.Start(fakeEngine{r})
+		r.alone = false
+		before := len(r.xids())
+		left := make(chan struct{})
+		go func() {
+			r.d.PostTogether(engine.Event{XID: 1})
+			close(left)
+		}()
+		runtime.Gosched()              // it has posted, and waits
+		r.d.Post(engine.Event{XID: 2}) // takes its event along
+		r.d.mu.Lock()                  // as a third one does
+		taken := slices.Equal(r.xids()[before], []uint32{1, 2})
+		r.d.queue = append(r.d.queue, engine.Event{XID: 3})
+		r.d.mu.Unlock()
+		<-left
+		steps := r.xids()[before:]
+		r.d.Post(engine.Event{XID: 4})
+		if !taken {
+			continue
+		}
+		if len(steps) != 1 {
+			t.Fatalf("steps %v, want the first only", steps)
+		}
+		if last := r.xids()[before:]; len(last) != 2 || !slices.Equal(last[1], []uint32{3, 4}) {
+			t.Fatalf("steps %v, want 3 and 4 in the second", last)
+		}
+		return
+	}
+	t.Error("no event was taken by another poster in 20 tries")
 }
 
 // Stop waits for the runner. Afterwards no event, notification or timer runs the engine.
