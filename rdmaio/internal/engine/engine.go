@@ -47,14 +47,13 @@ func New(cfg Config) *Engine {
 	e.sends = sendQueue{shared: s, buffers: newSendBuffers(s.cfg.Send)}
 	e.requester = requester{
 		shared: s, sends: &e.sends, flow: ours,
-		table: make(calls),
 	}
 	e.responder = responder{
 		shared: s, sends: &e.sends, requester: &e.requester, flow: theirs,
 		next: &Request{recv: none},
 	}
 	s.onEnd = e.abandon
-	s.self = protocol.End{Forward: forward, Legacy: cfg.Legacy, LongReplies: s.legacyReplies() && !cfg.ReverseChunks, Calls: e.requester.table}
+	s.self = protocol.End{Forward: forward, Legacy: cfg.Legacy, LongReplies: s.legacyReplies() && !cfg.ReverseChunks, Calls: &e.requester.table}
 	e.control = control{shared: s, sends: &e.sends, negotiation: &e.negotiation}
 	e.responder.control = &e.control
 	e.joiner.shared, e.requester.joiner = s, &e.joiner

@@ -24,6 +24,7 @@ import (
 type pending struct {
 	state   callState
 	xid     uint32
+	next    *pending      // in requester.table
 	call    *Call         // nil once cancelled
 	at      time.Duration // of EventCall
 	ticket  uint64        // its place in the queue for send queue entries
@@ -89,12 +90,6 @@ func (p *pending) offered(key uint32, named bool) bool {
 	}
 	return p.call.Lists.HasKey(key)
 }
-
-// calls are our Calls that have not ended, by XID.
-type calls map[uint32]*pending
-
-// Outstanding implements protocol.Calls.
-func (c calls) Outstanding(xid uint32) bool { return c[xid].outstanding() }
 
 // outstanding reports whether a Reply to the Call is expected; p may be nil.
 func (p *pending) outstanding() bool {

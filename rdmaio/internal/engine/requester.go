@@ -2,8 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -33,7 +31,7 @@ func (rq *requester) call(c *Call) {
 	case !rq.open:
 		rq.done(c, rq.ended)
 		return
-	case rq.table[c.XID] != nil: // R269, R287: also one that was cancelled, its Reply may come
+	case rq.table.get(c.XID) != nil: // R269, R287: also one that was cancelled, its Reply may come
 		rq.done(c, &Error{Reason: ErrXIDInUse})
 		return
 	}
@@ -45,7 +43,7 @@ func (rq *requester) call(c *Call) {
 	}
 	rq.toCall(p, callWaiting)
 	*p = pending{state: p.state, xid: c.XID, call: c, at: rq.now, ticket: rq.sends.nextTicket()}
-	rq.table[c.XID] = p
+	rq.table.add(p)
 	rq.waiting.push(p)
 }
 
@@ -128,7 +126,7 @@ func (rq *requester) refused(p *pending, err error) {
 // cancel ends a Call whose caller no longer waits. If its message was sent, the credit stays in
 // use.
 func (rq *requester) cancel(xid uint32, c *Call, left any) {
-	p := rq.table[xid]
+	p := rq.table.get(xid)
 	if p == nil || p.call != c {
 		return // it ended meanwhile
 	}
@@ -158,7 +156,7 @@ func (rq *requester) cancel(xid uint32, c *Call, left any) {
 // it is a Reply with read chunks, response returns the Call, which has not ended; otherwise nil.
 func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending {
 	m := &r.hdr
-	p := rq.table[m.XID]
+	p := rq.table.get(m.XID)
 	known := p.outstanding()
 	if key != 0 {
 		if !known || !p.offered(key, rq.terms.CallNamesKey) {
@@ -212,7 +210,7 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 // into returns the Call whose Reply may be put together in Call.ReplyTo, or nil. A Reply with read
 // chunks may be in use when its Call has ended.
 func (rq *requester) into(xid uint32) *Call {
-	if p := rq.table[xid]; p != nil && p.state == callSent && p.call != nil && cap(p.call.ReplyTo) > 0 && !rq.legacyReplies() {
+	if p := rq.table.get(xid); p != nil && p.state == callSent && p.call != nil && cap(p.call.ReplyTo) > 0 && !rq.legacyReplies() {
 		return p.call
 	}
 	return nil
@@ -240,7 +238,7 @@ func (rq *requester) early(p *pending, m *header.Message, f *header.Fault, key u
 
 // fail ends a Call, of which the Reply broke off.
 func (rq *requester) fail(xid uint32, f *header.Fault) {
-	switch p := rq.table[xid]; {
+	switch p := rq.table.get(xid); {
 	case !p.outstanding():
 	case p.state == callSending:
 		p.refused = f
@@ -313,16 +311,15 @@ func (rq *requester) drop(p *pending) {
 	if p.left != nil {
 		rq.eff.Settled = append(rq.eff.Settled, p.left)
 	}
-	delete(rq.table, p.xid)
+	rq.table.remove(p)
 	rq.toCall(p, callIdle)
 	*p = pending{}
 	rq.idle = append(rq.idle, p)
 }
 
-// abandon ends all Calls, in the order of their XIDs: a map has none.
+// abandon ends all Calls, in the order of their XIDs.
 func (rq *requester) abandon() {
-	for _, xid := range slices.Sorted(maps.Keys(rq.table)) {
-		p := rq.table[xid]
+	for _, p := range rq.table.sorted() {
 		if p.call != nil {
 			rq.done(p.call, rq.ended)
 		}
@@ -331,6 +328,6 @@ func (rq *requester) abandon() {
 		}
 	}
 	rq.stats.Abandoned = 0
-	clear(rq.table)
+	rq.table = calls{}
 	rq.waiting = queue[*pending]{}
 }

@@ -74,7 +74,7 @@ func TestCallStates(t *testing.T) {
 		for _, s := range steps {
 			s.do(rq, c)
 			got := after{"", rq.account.Counts().Calls, len(rq.eff.Done), len(rq.eff.Settled)}
-			if p := rq.table[1]; p != nil {
+			if p := rq.table.get(1); p != nil {
 				got.State = p.state.String()
 			}
 			if diff := cmp.Diff(s.want, got); diff != "" {
@@ -91,7 +91,7 @@ func TestReplyToBeRead(t *testing.T) {
 	rq := newRequester(4, true)
 	rq.call(&Call{XID: 1})
 	rq.send()
-	p := rq.table[1]
+	p := rq.table.get(1)
 	if got := rq.respond(header.KindMsg, 1); got != p || p.state != callSent || rq.account.Counts().Calls != 1 {
 		t.Fatalf("returns the Call: %v, in state %v, %d credits in use", got == p, p.state, rq.account.Counts().Calls)
 	}
@@ -131,11 +131,11 @@ func TestPendingReused(t *testing.T) {
 	c := &Call{XID: 1}
 	rq.call(c)
 	rq.send()
-	p := rq.table[1]
+	p := rq.table.get(1)
 	rq.cancel(1, c, "left")
 	rq.respond(header.KindMsg, 0)
 	rq.call(&Call{XID: 2})
-	if q := rq.table[2]; q != p || q.left != nil || q.keys != nil || q.state != callWaiting {
+	if q := rq.table.get(2); q != p || q.left != nil || q.keys != nil || q.state != callWaiting {
 		t.Errorf("the second Call uses the same memory: %v, with %+v", q == p, q)
 	}
 }
