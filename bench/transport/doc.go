@@ -14,8 +14,8 @@
 //   - rdmatcp: rdmaio over providers/rdmatcp, with an inline handler and hand-written RPC headers
 //     of 40 and 24 bytes. "stubs" is the same with headers of runtime/oncrpc and generated code on
 //     both sides.
-//   - rdmatcp/4-connections: a Client with four connections. Beside it, rdmatcp has a row for as many
-//     calls over one connection.
+//   - rdmatcp/4-connections: a Client with four connections. Beside it, rdmatcp has a row for as
+//     many calls over one connection.
 //   - rdmatcp/v2: the same as rdmatcp with version 2 of RPC-over-RDMA. Bulk data goes by chunk.
 //   - rdmatcp/v2-continued: the same, with bulk data of 64 KiB in the message, which goes in
 //     several Sends: a write does not wait for an RDMA Read.

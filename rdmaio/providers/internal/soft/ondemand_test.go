@@ -19,9 +19,9 @@ type target struct {
 	addr uint64
 }
 
-// Peers write to a region on demand while its owner invalidates it and registers it again. Memory is
-// asked for once a registration at most, while the registration is valid, and is the owner's alone
-// after Invalidate: the race detector sees an access that is not.
+// Peers write to a region on demand while its owner invalidates it and registers it again. Memory
+// is asked for once a registration at most, while the registration is valid, and is the owner's
+// alone after Invalidate: the race detector sees an access that is not.
 func TestOnDemandRace(t *testing.T) {
 	d := newDevice(t, 1)
 	pd, err := d.AllocPD()
