@@ -28,11 +28,13 @@ func TestCompound(t *testing.T) {
 	handle := &PutFHArgs{Object: Handle("fh-9")}
 	xdrtest.Run(t, all, map[string]CompoundArgs{
 		"getattr-args": {Tag: UTF8CS("ls"), MinorVersion: 2, ArgArray: []ArgOp{
-			sequence(), {Op: OpPutRootFH},
+			sequence(),
+			{Op: OpPutRootFH},
 			{Op: OpGetAttr, GetAttr: GetAttrArgs{AttrRequest: Bitmap{1<<AttrChange | 1<<AttrSize, 1 << (AttrMode - 32)}}},
 		}},
 		"write-args": {MinorVersion: 2, ArgArray: []ArgOp{
-			sequence(), {Op: OpPutFH, PutFH: handle},
+			sequence(),
+			{Op: OpPutFH, PutFH: handle},
 			{Op: OpWrite, Write: &WriteArgs{StateID: state, Offset: 1 << 32, Stable: StableHowFileSync, Data: []byte("hello")}},
 		}},
 		"symlink-args": {ArgArray: []ArgOp{
@@ -42,11 +44,13 @@ func TestCompound(t *testing.T) {
 	})
 	xdrtest.Run(t, all, map[string]CompoundRes{
 		"getattr-res": {Tag: UTF8CS("ls"), ResArray: []ResOp{
-			sequenceRes(), {Op: OpPutRootFH, PutRootFH: &PutRootFHRes{}},
+			sequenceRes(),
+			{Op: OpPutRootFH, PutRootFH: &PutRootFHRes{}},
 			{Op: OpGetAttr, GetAttr: &GetAttrRes{OK: GetAttrResOK{Fattr{AttrMask: Bitmap{1 << AttrSize}, AttrVals: []byte{6: 0x10, 7: 0}}}}},
 		}},
 		"read-res": {ResArray: []ResOp{
-			sequenceRes(), {Op: OpPutFH, PutFH: &PutFHRes{}},
+			sequenceRes(),
+			{Op: OpPutFH, PutFH: &PutFHRes{}},
 			{Op: OpRead, Read: &ReadRes{OK: ReadResOK{EOF: true, Data: []byte("hello")}}},
 		}},
 		"stale-res": {Status: StatusStale, ResArray: []ResOp{{Op: OpPutFH, PutFH: &PutFHRes{StatusStale}}}},
