@@ -46,7 +46,7 @@ func (c *credential) UnmarshalText(b []byte) error {
 func setIDs(sys *oncrpc.AuthSysParms, text string) error {
 	user, groups, ok := strings.Cut(text, ":")
 	if !ok {
-		return fmt.Errorf("found %q, expected UID:GID[,GID...] after sys:", text)
+		return fmt.Errorf("found %q after sys:, expected UID:GID[,GID...]", text)
 	}
 	var ids []uint32
 	for _, word := range append([]string{user}, strings.Split(groups, ",")...) {

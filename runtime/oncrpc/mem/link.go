@@ -86,7 +86,8 @@ func (l *link) deliver(f Fault, record []byte, to *end) bool {
 		})
 		return true
 	case Repeat:
-		return l.write(to, record) && l.write(to, record)
+		first := l.write(to, record)
+		return first && l.write(to, record)
 	case Split:
 		return l.write(to, split(record))
 	}
