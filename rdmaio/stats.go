@@ -15,8 +15,8 @@ type Flow struct {
 	// the Calls it is the last grant that it sent.
 	//
 	// In version 2 credits are for messages of any kind. Granted is then the number of credits left
-	// plus that of Calls in flight, and on the other side the number of credits that the peer was
-	// granted and has not used.
+	// plus that of Calls in flight, but no more than the Calls that the peer lets be in flight. On
+	// the other side it is the number of credits that the peer was granted and has not used.
 	Granted int
 }
 

@@ -34,8 +34,9 @@ func (a *V2) Ended() {
 // Available returns the number of credits left.
 func (a *V2) Available() int { return int(a.free) }
 
-// Granted returns the number of credits left, plus that of Calls in flight.
-func (a *V2) Granted() int { return int(a.free + a.inFlight) }
+// Granted returns the number of credits left, plus that of Calls in flight, but no more than the
+// peer's ceiling lets be in flight (Free).
+func (a *V2) Granted() int { return int(min(a.free+a.inFlight, max(a.limit, a.inFlight))) }
 
 // Outstanding returns the number of credits granted to the peer and not used.
 func (a *V2) Outstanding() int { return int(a.out) }
