@@ -32,6 +32,7 @@ type Ledger struct {
 	legacy   bool // the side that accepted may send read lists in Replies
 	accepted bool // this end did
 	two      *ledger2
+	began    uint64 // event of the first part of the last message, in version 2
 
 	asked, allowed uint32
 	receives       int // posted

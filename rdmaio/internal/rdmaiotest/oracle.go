@@ -30,7 +30,11 @@ type oracle struct {
 	keys    map[object]*liveKey
 	// offered has all keys that ever were: a Call whose connection ends invalidates its keys before
 	// it hears that the peer did so.
-	offered             map[object]bool
+	offered map[object]bool
+	// ended has the numbers of the events that invalidated keys. A Call of version 2 that is
+	// cancelled while it is being continued goes on, and offers keys that could not be redirected
+	// and are invalid by then.
+	ended               map[object]uint64
 	exemptQPs, exempted map[object]bool // of raw peers: queue pairs, keys
 	first               error
 
@@ -53,7 +57,7 @@ type liveKey struct {
 
 func newOracle() *oracle {
 	return &oracle{
-		ledgers: make(map[object]*Ledger), keys: make(map[object]*liveKey), offered: make(map[object]bool),
+		ledgers: make(map[object]*Ledger), keys: make(map[object]*liveKey), offered: make(map[object]bool), ended: make(map[object]uint64),
 		exemptQPs: make(map[object]bool), exempted: make(map[object]bool),
 	}
 }
@@ -99,6 +103,7 @@ func (o *oracle) check(e *trace.Event) error {
 	case trace.Invalidate, trace.Deregister:
 		if e.Err == nil {
 			delete(o.keys, key)
+			o.ended[key] = e.Seq
 		}
 		return nil
 	}
@@ -128,7 +133,7 @@ func (o *oracle) check(e *trace.Event) error {
 			return fmt.Errorf("R13: a message without a good header, %x: %w", e.Head, err)
 		}
 		if l.kind(&m, l.accepted) == peertest.Call {
-			if err := o.checkKeys(e, &m); err != nil {
+			if err := o.checkKeys(e, e.Seq, &m); err != nil {
 				return fmt.Errorf("%w, in %v", err, m)
 			}
 		}
@@ -174,26 +179,32 @@ func (o *oracle) check2(e *trace.Event, l *Ledger) (done bool, err error) {
 	if l.two.refusesVersion(e.Head) {
 		return false, nil
 	}
+	began := e.Seq
+	if l.two.open != nil { // this is a part of it
+		began = l.began
+	}
 	if err := l.two.sent(e.Head, e.Length, l.receives); err != nil {
 		return true, err
 	}
+	l.began = began
 	m, err := peer2.Parse([]byte(e.Head))
 	if err == nil && m.IsCall() {
-		err = o.checkKeys(e, &peertest.Message{XID: m.XID, Reads: m.Reads, Writes: m.Writes, ReplyChunk: m.Reply})
+		err = o.checkKeys(e, began, &peertest.Message{XID: m.XID, Reads: m.Reads, Writes: m.Writes, ReplyChunk: m.Reply})
 	}
 	return true, err
 }
 
-// checkKeys checks the keys that a Call offers.
-func (o *oracle) checkKeys(e *trace.Event, m *peertest.Message) error {
+// checkKeys checks the keys that a Call offers. began is the number of the event with which its
+// first message was posted.
+func (o *oracle) checkKeys(e *trace.Event, began uint64, m *peertest.Message) error {
 	for _, s := range m.Reads {
-		if err := o.checkKey(e, m.XID, s, verbs.AccessRemoteRead, verbs.AccessRemoteWrite); err != nil {
+		if err := o.checkKey(e, began, m.XID, s, verbs.AccessRemoteRead, verbs.AccessRemoteWrite); err != nil {
 			return err
 		}
 	}
 	for _, chunk := range append(m.Writes, m.ReplyChunk) {
 		for _, s := range chunk {
-			if err := o.checkKey(e, m.XID, s, verbs.AccessRemoteWrite, verbs.AccessRemoteRead); err != nil {
+			if err := o.checkKey(e, began, m.XID, s, verbs.AccessRemoteWrite, verbs.AccessRemoteRead); err != nil {
 				return err
 			}
 		}
@@ -201,10 +212,11 @@ func (o *oracle) checkKeys(e *trace.Event, m *peertest.Message) error {
 	return nil
 }
 
-func (o *oracle) checkKey(e *trace.Event, xid uint32, s peertest.Segment, need, not verbs.Access) error {
+func (o *oracle) checkKey(e *trace.Event, began uint64, xid uint32, s peertest.Segment, need, not verbs.Access) error {
 	k := o.keys[object{e.Device, s.Key}]
 	switch {
 	case s.Length == 0:
+	case k == nil && o.ended[object{e.Device, s.Key}] > began: // see oracle.ended
 	case k == nil:
 		return fmt.Errorf("the Call %#x offers key %#x, which is not live", xid, s.Key)
 	case k.access&need == 0 || k.access&not != 0:
