@@ -98,11 +98,11 @@ func TestMaxReplyOnDemand(t *testing.T) {
 			return c.Stats().BufferBytes
 		}
 		before := c.Stats().BufferBytes
-		if n := load(200); n > before+callers*(6<<10) { // send buffers
+		if n := load(200); n > before+most/2 { // send buffers
 			t.Errorf("Calls with short replies: %d bytes of buffers, %d before", n, before)
 		}
 		for range 2 {
-			if n := load(20_000); n < most || n > before+callers*(most+6<<10) {
+			if n := load(20_000); n < most || n > before+callers*most+most/2 {
 				t.Errorf("Calls with long replies: %d bytes of buffers, want %d for each reply at a time", n, most)
 			}
 		}

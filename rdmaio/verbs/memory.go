@@ -133,8 +133,8 @@ type OnDemand interface {
 	// but without memory. When the peer first writes to the region, the provider calls
 	// memory, once for a registration. memory returns size bytes that Reregister would
 	// accept; if it returns an error, the write fails as one without a right. It runs with
-	// locks of the provider held: it may use the protection domain, and nothing else of the
-	// device. Invalidate waits for it.
+	// locks of the provider held: it may allocate and register memory of the domain, and use
+	// nothing else of the device. Invalidate waits for it.
 	//
 	// access must have AccessRemoteWrite and no AccessRemoteRead. Bytes returns nil while the
 	// region has no memory. Work requests of this side cannot use the region, and Redirect

@@ -36,23 +36,17 @@ func (p *Pool) registerDemand(n int, access verbs.Access) (Region, error) {
 		return Region{}, err
 	}
 	d.size = n
-	err = d.mr.(verbs.OnDemand).ReregisterOnDemand(n, access, d.provide)
+	if err = d.mr.(verbs.OnDemand).ReregisterOnDemand(n, access, d.provide); err != nil {
+		// A wrapper may be OnDemand, and what it wraps not.
+		return Region{}, errors.Join(err, p.keepDemand(d, errors.Is(err, verbs.ErrNotSupported)))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case errors.Is(err, verbs.ErrNotSupported): // a wrapper of a region that is not OnDemand
-		p.noDemand = true
-		fallthrough
-	case err != nil:
-		p.demands = append(p.demands, d)
-		return Region{}, err
-	}
-	p.inUse++
 	p.stats.Registrations++
 	return Region{MemoryRegion: d.mr, demand: d}, nil
 }
 
-// takeDemand returns a kept demand, or a new one. Its region is invalid.
+// takeDemand returns a kept demand, or a new one, and counts it as in use. Its region is invalid.
 func (p *Pool) takeDemand() (*demand, error) {
 	d, err := p.keptDemand()
 	if d != nil || err != nil {
@@ -77,6 +71,7 @@ func (p *Pool) takeDemand() (*demand, error) {
 		return nil, err
 	}
 	p.stats.Regions++
+	p.inUse++
 	d = &demand{pool: p, mr: mr}
 	d.provide = d.memory
 	return d, nil
@@ -95,6 +90,7 @@ func (p *Pool) keptDemand() (*demand, error) {
 	case k > 0:
 		d := p.demands[k-1]
 		p.demands[k-1], p.demands = nil, p.demands[:k-1]
+		p.inUse++
 		return d, nil
 	}
 	return nil, nil
@@ -111,9 +107,15 @@ func (p *Pool) collectDemand(d *demand, to []byte, n int) ([]byte, error) {
 	if d.gone { // by Abandon
 		return to, p.putDemand(d)
 	}
-	err := p.putDemand(d)
+	return to, errors.Join(p.putDemand(d), p.keepDemand(d, false))
+}
+
+// keepDemand keeps a demand that is no longer in use, or deregisters its region. never says that
+// the device has no regions on demand.
+func (p *Pool) keepDemand(d *demand, never bool) error {
 	p.mu.Lock()
-	keep := !p.closed && len(p.demands) < p.cfg.KeepIdle
+	p.noDemand = p.noDemand || never
+	keep := !p.closed && !p.noDemand && len(p.demands) < p.cfg.KeepIdle
 	if keep {
 		p.demands = append(p.demands, d)
 	} else {
@@ -121,10 +123,10 @@ func (p *Pool) collectDemand(d *demand, to []byte, n int) ([]byte, error) {
 	}
 	p.inUse--
 	p.mu.Unlock()
-	if !keep {
-		err = errors.Join(err, d.mr.Deregister())
+	if keep {
+		return nil
 	}
-	return to, err
+	return d.mr.Deregister()
 }
 
 // putDemand gives back the memory of a region on demand, if it has some. The region is invalid.

@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -12,13 +13,16 @@ import (
 type device struct {
 	verbs.Device
 	inj *Injector
+
+	providing atomic.Int32 // functions of verbs.OnDemand that run
 }
 
 // maybeRemove injects RemoveDevice. It is called at the start of every call that a removed
-// device affects.
+// device affects. It does nothing while a function of verbs.OnDemand runs: the provider holds locks
+// then, which Remove needs.
 func (d *device) maybeRemove() {
 	dev, ok := d.Device.(interface{ Remove() })
-	if !ok {
+	if !ok || d.providing.Load() > 0 {
 		return
 	}
 	if _, fires := d.inj.occasion(RemoveDevice); fires {
@@ -198,7 +202,14 @@ func (mr *memoryRegion) ReregisterOnDemand(size int, access verbs.Access, memory
 			return f.error()
 		}
 	}
-	return r.ReregisterOnDemand(size, access, memory)
+	if memory == nil {
+		return r.ReregisterOnDemand(size, access, nil) // an error
+	}
+	return r.ReregisterOnDemand(size, access, func() ([]byte, error) {
+		mr.dev.providing.Add(1)
+		defer mr.dev.providing.Add(-1)
+		return memory()
+	})
 }
 
 // Redirect implements verbs.Redirector.
