@@ -57,15 +57,14 @@ type ClientConfig struct {
 	// StuckTimeout is the time after which a useless connection is replaced. A connection is
 	// useless while a cancelled Call has no reply and either such Calls hold all credits, or
 	// nothing at all arrives from the server. It is replaced within 1.5 times StuckTimeout. If
-	// zero, the default is 10 s. If negative, there is
-	// no limit. It must be longer than the server takes for any Call: Calls in progress on the
-	// connection are sent again.
+	// zero, the default is 10 s. If negative, there is no limit. It must be longer than the server
+	// takes for any Call: Calls in progress on the connection are sent again.
 	StuckTimeout time.Duration
 
 	// IdleTimeout is the time after which a connection without Calls is closed. If zero, the
-	// default is 5 min. If negative, there is no limit. With a Conn.ReverseHandler the connection
-	// is never idle, and is replaced at once when it is lost, because the server may call (RFC 8167
-	// §5.4).
+	// default is 5 min. If negative, there is no limit. With a Conn.ReverseHandler a connection is
+	// never idle, and the last one is replaced at once when it is lost, because the server may call
+	// (RFC 8167 §5.4).
 	IdleTimeout time.Duration
 
 	// Connections is the largest number of connections to the server at a time. If zero or
@@ -141,8 +140,8 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 // state.
 //
 // With several connections each of them has these states, but the Client makes one attempt to
-// connect at a time, and a pause is for all of them. An attempt that fails while other connections
-// are up fails no Call.
+// connect at a time. Attempts while other connections are up have pauses of their own: if they
+// fail, no Call fails or waits for it.
 //
 // A Call in progress on a lost connection is sent again on another one, with the same XID, so that
 // a server with a reply cache executes it once. By then its old keys are invalid; it offers new
@@ -169,11 +168,13 @@ type Client struct {
 	further  bool          // a Call found others on all connections, and there may be one more
 	running  bool          // run is running
 	changed  chan struct{} // closed and replaced when something changes for waiting Calls
-	failed   error         // of the last attempt to connect
+	failed   error         // of the last attempt to connect while no connection was up
+	failures uint64        // number of such attempts that failed
 	stats    ClientStats
-	next     time.Time     // of the next attempt, after a failure
-	pause    time.Duration // the last pause
-	turned   bool          // the last attempt began at once with another version
+	first    backoff // for attempts while no connection is up
+	more     backoff // for attempts while one is
+	useful   uint64  // connections that brought a reply and have ended
+	turned   bool    // the last attempt began at once with another version
 
 	again    atomic.Uint64
 	versions versionMemory
@@ -247,7 +248,7 @@ func (c *Client) Stats() ClientStats {
 	return s
 }
 
-// Close closes the connection as Conn.Close does and fails all Calls. The rules of Conn.Close
+// Close closes all connections as Conn.Close does and fails all Calls. The rules of Conn.Close
 // apply. Further calls return the same error.
 func (c *Client) Close() error {
 	c.closing.Do(func() {

@@ -11,6 +11,9 @@ type link struct {
 	conn  *Conn
 	users int       // Calls on it
 	used  time.Time // when users became 0
+
+	further bool   // others were up when it was made
+	useful  uint64 // Client.useful then
 }
 
 // links are the connections of a Client, and the Calls that wait for one. Client.mu guards them.
@@ -59,13 +62,17 @@ func (s *links) best() (best *link) {
 
 // takesMore reports whether a further Call may use a connection.
 func (s *links) takesMore(l *link) bool {
-	return l.conn.Err() == nil && (s.most == 1 || l.users < l.conn.usableCredits())
+	return l.isUp() && (s.most == 1 || l.users < l.conn.usableCredits())
 }
 
 // isUp reports whether there is a connection, with or without a free credit.
-func (s *links) isUp() bool {
-	return slices.ContainsFunc(s.all, func(l *link) bool { return l.conn.Err() == nil })
-}
+func (s *links) isUp() bool { return slices.ContainsFunc(s.all, (*link).isUp) }
+
+// isUp reports whether the connection has not ended.
+func (l *link) isUp() bool { return l.conn.Err() == nil }
+
+// isUseful reports whether the connection has brought a reply.
+func (l *link) isUseful() bool { return l.conn.Stats().Replies > 0 }
 
 // wait appends a Call to the queue.
 func (s *links) wait() *waiter {

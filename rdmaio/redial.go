@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
@@ -39,11 +40,8 @@ func (c *Client) wait(ctx context.Context) (*link, error) {
 	if c.links.isUp() {
 		c.delayed()
 	}
-	for failures := c.stats.DialFailures; ; {
+	for failures := c.failures; ; {
 		up := c.links.isUp()
-		if up {
-			failures = c.stats.DialFailures // a further connection failed, which no Call needs
-		}
 		switch {
 		case c.ctx.Err() != nil:
 			if w.link != nil {
@@ -59,9 +57,9 @@ func (c *Client) wait(ctx context.Context) (*link, error) {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%w with no connection: %w", ctx.Err(), c.failed)
 		case up:
-		case c.stats.DialFailures > failures && (hopeless(c.failed) || c.refused() || c.stats.DialFailures-failures > uint64(c.cfg.DialFailures)):
+		case c.failures > failures && (hopeless(c.failed) || c.refused() || c.failures-failures > uint64(c.cfg.DialFailures)):
 			return nil, c.failed
-		case c.cfg.DialFailures == 0 && time.Now().Before(c.next):
+		case c.cfg.DialFailures == 0 && c.watchers == 0 && c.first.isPausing():
 			return nil, c.failed
 		}
 		c.start()
@@ -81,8 +79,8 @@ func (c *Client) delayed() {
 	c.stats.DelayedCalls++
 	if events := c.events(); events != nil {
 		c.mu.Unlock()
+		defer c.mu.Lock()
 		events(&LimitHit{Limit: LimitCredits})
-		c.mu.Lock()
 	}
 }
 
@@ -144,11 +142,19 @@ func (c *Client) run() {
 			continue
 		}
 		conn, err := c.dial()
-		if err != nil {
-			c.concluded(err, 1)
+		if err == nil {
+			c.add(conn)
 			continue
 		}
-		c.add(conn)
+		c.mu.Lock()
+		further := c.links.isUp()
+		if c.concluded(err, further) {
+			c.stats.DialFailures++
+			if !further {
+				c.failures++
+			}
+		}
+		c.mu.Unlock()
 	}
 }
 
@@ -160,29 +166,45 @@ func (c *Client) goesOn() bool {
 	return c.running
 }
 
-// wanted reports whether the Client should have a further connection. While it is not known whether
-// the last one that ended was useful, there is no other attempt. mu is locked.
+// wanted reports whether the Client should have one connection more. While it is not known whether
+// one that ended was useful, there is no attempt. mu is locked.
 func (c *Client) wanted() bool {
 	n := len(c.links.all)
 	if c.ctx.Err() != nil || n == c.links.most || n < c.watchers {
 		return false
 	}
+	for _, l := range c.links.all {
+		if !l.isUp() {
+			return false // its watcher calls start
+		}
+	}
 	return len(c.links.queue) > 0 || c.further || n == 0 && c.keeps() && c.stats.Connects > 0
 }
 
-// concluded sets the time of the next attempt, after an attempt that failed (failures is 1), or
-// after a connection that ended (0). why is nil if the connection was useful.
-func (c *Client) concluded(why error, failures uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// concluded begins a pause after an attempt to connect that failed, or after a connection that
+// ended, with the reason why, and reports whether it did. why is nil if the connection was useful:
+// then there is no pause. further says which attempts pause: those while other connections are up,
+// or all others. mu is locked.
+func (c *Client) concluded(why error, further bool) (pauses bool) {
+	defer c.news()
 	c.further = false
 	turned := c.versions.takeFresh() && !c.turned
 	switch c.turned = turned; {
 	case why == nil:
-		c.pause = 0
-	case !turned: // else at once, with another version
-		c.backOff(why, failures)
+		c.first = backoff{}
+		if further {
+			c.more = backoff{}
+		}
+		return false
+	case turned: // with another version, at once
+		return false
+	case further:
+		c.more.pause(&c.cfg)
+	default:
+		c.first.pause(&c.cfg)
+		c.failed = why
 	}
+	return true
 }
 
 // Reasons for a pause after a connection that was made.
@@ -191,29 +213,45 @@ var (
 	errShort   = errors.New("rdmaio: the connection before this one ended soon")
 )
 
-// backOff sets the time of the next attempt and wakes the Calls that wait. failures adds to
-// DialFailures. mu is locked.
-func (c *Client) backOff(why error, failures uint64) {
-	c.pause = min(max(2*c.pause, c.cfg.MinBackoff), c.cfg.MaxBackoff)
-	c.next = time.Now().Add(c.pause - rand.N(c.pause/2+1))
-	c.failed = why
-	c.stats.DialFailures += failures
-	c.news()
+// backoff is the pauses between attempts to connect. The zero backoff has none.
+type backoff struct {
+	last time.Duration // the last pause
+	next time.Time     // its end
 }
+
+// pause begins a pause that is twice as long as the last.
+func (b *backoff) pause(cfg *ClientConfig) {
+	b.last = min(max(2*b.last, cfg.MinBackoff), cfg.MaxBackoff)
+	b.next = time.Now().Add(b.last - rand.N(b.last/2+1))
+}
+
+// isPausing reports whether the pause is not over.
+func (b *backoff) isPausing() bool { return time.Now().Before(b.next) }
 
 // keeps reports whether the server may call, so that there must always be a connection (R279,
 // R292).
 func (c *Client) keeps() bool { return c.cfg.Conn != nil && c.cfg.Conn.ReverseHandler != nil }
 
-// waitBackoff waits for the time of the next attempt. It returns false if the Client was closed.
+// waitBackoff waits for the end of the pause. It returns false if something has changed meanwhile:
+// there may be no pause any more, or no need for a connection.
 func (c *Client) waitBackoff() bool {
 	c.mu.Lock()
-	t := time.NewTimer(time.Until(c.next))
+	b := &c.first
+	if c.links.isUp() {
+		b = &c.more
+	}
+	left, news := time.Until(b.next), c.changed
 	c.mu.Unlock()
+	if left <= 0 {
+		return true
+	}
+	t := time.NewTimer(left)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
+	case <-news:
+		return false
 	case <-c.ctx.Done():
 		return false
 	}
@@ -249,6 +287,7 @@ func (c *Client) add(conn *Conn) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	l.further, l.useful = c.links.isUp(), c.useful
 	c.links.all = append(c.links.all, l)
 	c.failed, c.further = nil, false
 	c.stats.Connects++
@@ -263,26 +302,12 @@ func (c *Client) watch(l *link) {
 	defer c.wg.Done()
 	conn, start := l.conn, time.Now()
 	wasIdle := c.outlast(l)
+	c.learnFrom(conn, conn.Err())
 	c.mu.Lock()
 	if c.links.drop(l) && c.ctx.Err() == nil { // else the Client has ended it
 		c.stats.Lost++
 	}
-	shortest := max(c.pause, c.cfg.MinBackoff)
-	c.mu.Unlock()
-	c.learnFrom(conn, conn.Err())
-
-	var why error
-	switch {
-	case !wasIdle && conn.Stats().Replies == 0:
-		why = errUseless
-	case c.keeps() && time.Since(start) < shortest:
-		why = errShort // it is replaced although no Call waits
-	}
-	if cause := conn.Err(); why != nil && cause != nil {
-		why = fmt.Errorf("%w: %w", why, cause)
-	}
-	c.concluded(why, 0)
-	c.mu.Lock()
+	c.concluded(c.judge(l, wasIdle, time.Since(start)), l.further)
 	c.watchers--
 	c.start()
 	c.mu.Unlock()
@@ -291,6 +316,29 @@ func (c *Client) watch(l *link) {
 		c.closeErr = errors.Join(c.closeErr, err)
 		c.mu.Unlock()
 	}
+}
+
+// judge returns why there must be a pause after a connection that ended, or nil if it was useful. A
+// first connection without a reply is useful, too, if others have brought one since it was made. mu
+// is locked.
+func (c *Client) judge(l *link, wasIdle bool, lasted time.Duration) (why error) {
+	useful := wasIdle || l.isUseful()
+	if useful {
+		c.useful++
+	}
+	if !l.further {
+		useful = useful || c.useful != l.useful || slices.ContainsFunc(c.links.all, (*link).isUseful)
+	}
+	switch {
+	case !useful:
+		why = errUseless
+	case c.keeps() && lasted < max(c.first.last, c.cfg.MinBackoff):
+		why = errShort // it is replaced although no Call waits
+	}
+	if cause := l.conn.Err(); why != nil && cause != nil {
+		why = fmt.Errorf("%w: %w", why, cause)
+	}
+	return why
 }
 
 // outlast returns when a connection has ended, or the Client has dropped it. It reports whether the

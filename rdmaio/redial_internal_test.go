@@ -1,7 +1,6 @@
 package rdmaio
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,13 +10,12 @@ import (
 // reconnect at once.
 func TestBackoffJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Client{changed: make(chan struct{})}
-		c.cfg.MinBackoff, c.cfg.MaxBackoff = time.Second, time.Minute
+		cfg := &ClientConfig{MinBackoff: time.Second, MaxBackoff: time.Minute}
 		seen := map[time.Duration]bool{}
 		for range 50 {
-			c.pause = 0
-			c.concluded(errors.New("no server"), 1)
-			pause := time.Until(c.next)
+			var b backoff
+			b.pause(cfg)
+			pause := time.Until(b.next)
 			if pause < time.Second/2 || pause > time.Second {
 				t.Errorf("a pause of %v, want half a second to a second", pause)
 			}

@@ -36,7 +36,7 @@ type Driver struct {
 	stopped bool
 	stats   engine.Stats
 	faults  Faults       // in stats
-	credits atomic.Int64 // see Credits; written with mu locked
+	credits atomic.Int64 // see Credits; written by the runner
 
 	// Requests.
 	busy        int          // begun and not ended; the runner's, or guarded by mu without one
@@ -101,8 +101,8 @@ func (d *Driver) Stats() engine.Stats {
 	return d.stats
 }
 
-// Credits returns the number of credits that the peer has granted for the forward Calls of this
-// side and that no cancelled Call holds, as of the time when the queue of events was last empty.
+// Credits returns what Engine.Credits returned after the last step, before its effects were carried
+// out.
 func (d *Driver) Credits() int { return int(d.credits.Load()) }
 
 // Delivered returns the number of bytes that the peer has delivered. Only the Owner may call it,

@@ -75,6 +75,7 @@ func (b *ball) Step(_ time.Duration, events []engine.Event) *engine.Effects {
 
 func (b *ball) ReadStats(*engine.Stats) {}
 func (b *ball) Delivered() uint64       { return 0 }
+func (b *ball) Credits() int            { return 0 }
 
 // ending counts the ends of a connection.
 type ending struct{ n atomic.Int32 }

@@ -28,6 +28,7 @@ type rig struct {
 	steps   [][]engine.Event // copies, as are their completions
 	times   []time.Duration  // of steps
 	faults  []Faults
+	usable  int   // credits, of the engine
 	credits []int // Driver.Credits at each call of CreditsChanged
 
 	inStep       atomic.Bool
@@ -163,6 +164,7 @@ func (e fakeEngine) Step(now time.Duration, events []engine.Event) *engine.Effec
 
 func (e fakeEngine) ReadStats(s *engine.Stats) { *s = e.r.stats }
 func (e fakeEngine) Delivered() uint64         { return 7 }
+func (e fakeEngine) Credits() int              { return e.r.usable }
 
 type fakeOwner struct{ r *rig }
 

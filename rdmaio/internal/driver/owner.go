@@ -12,6 +12,7 @@ type Engine interface {
 	Step(now time.Duration, events []engine.Event) *engine.Effects
 	ReadStats(s *engine.Stats)
 	Delivered() uint64
+	Credits() int
 }
 
 // Owner is the connection that a Driver works for. The runner calls Fault, Ending and Effects in
@@ -34,8 +35,8 @@ type Owner interface {
 	// called while another goroutine runs the engine.
 	PeerFaults(more Faults)
 
-	// CreditsChanged is called when Driver.Credits returns another number. It may be called while
-	// another goroutine runs the engine.
+	// CreditsChanged is called by the runner after Effects, if Driver.Credits returns another
+	// number since this step.
 	CreditsChanged()
 }
 

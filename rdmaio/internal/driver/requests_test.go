@@ -161,14 +161,17 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// Credits are those granted less those that cancelled Calls hold. CreditsChanged is called for each
-// change.
+// Credits are those of the engine, before the effects of the step. CreditsChanged is called for
+// each change.
 func TestCredits(t *testing.T) {
 	r := newRig(t)
 	r.d.Start(fakeEngine{r})
-	for _, step := range []struct{ granted, abandoned int }{{1, 0}, {32, 0}, {32, 0}, {32, 3}, {2, 3}, {1, 2}, {8, 0}} {
-		r.step = func([]engine.Event, *engine.Effects) {
-			r.stats.Granted, r.stats.Abandoned = step.granted, step.abandoned
+	for _, n := range []int{1, 32, 32, 29, 0, 0, 8} {
+		r.step = func([]engine.Event, *engine.Effects) { r.usable = n }
+		r.effects = func(*engine.Effects) {
+			if got := r.d.Credits(); got != n {
+				t.Errorf("%d credits while the effects are carried out, want %d", got, n)
+			}
 		}
 		r.d.Post(engine.Event{})
 	}

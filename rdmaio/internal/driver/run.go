@@ -122,26 +122,16 @@ func (d *Driver) serve(rounds int) (more bool) {
 	d.running = false
 	d.engine.ReadStats(&d.stats)
 	faults := d.faults.update(&d.stats)
-	credits := d.updateCredits()
 	drained := d.drained()
 	d.idle.Broadcast()
 	d.mu.Unlock()
 	if faults != nil {
 		d.owner.PeerFaults(*faults)
 	}
-	if credits {
-		d.owner.CreditsChanged()
-	}
 	if drained {
 		d.PostDrain()
 	}
 	return false
-}
-
-// updateCredits sets credits, and reports whether it has changed. mu is locked.
-func (d *Driver) updateCredits() (changed bool) {
-	now := int64(max(d.stats.Granted-d.stats.Abandoned, 0))
-	return d.credits.Swap(now) != now
 }
 
 // freeMemory frees memory of the runner before it leaves: what another one can use, and after a

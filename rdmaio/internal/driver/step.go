@@ -12,6 +12,11 @@ import (
 func (d *Driver) step(events []engine.Event) {
 	f := d.engine.Step(time.Since(d.start), events)
 	d.await = f.Await
+	credits := int64(d.engine.Credits())
+	changed := d.credits.Load() != credits
+	if changed { // before a caller wakes, which may look at them
+		d.credits.Store(credits)
+	}
 	if len(f.Recvs) > 0 {
 		if _, err := d.qp.PostRecv(f.Recvs); err != nil {
 			_ = d.refused(err)
@@ -33,6 +38,9 @@ func (d *Driver) step(events []engine.Event) {
 		_ = verbs.Disconnect(d.qp, d.owner.Ending(f.Fail)) // there is no remedy if it fails
 	}
 	d.owner.Effects(f)
+	if changed {
+		d.owner.CreditsChanged()
+	}
 	if f.Deadline > 0 {
 		d.wake(f.Deadline)
 	}

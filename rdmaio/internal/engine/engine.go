@@ -115,6 +115,15 @@ func (e *Engine) ReadStats(s *Stats) {
 	s.DoneMessagesDue = len(rs.awaitingDone)
 }
 
+// Credits returns the number of Calls that this side may have in progress: the credits granted for
+// them, less those that cancelled Calls hold.
+func (e *Engine) Credits() int {
+	if e.cfg.Calls == 0 {
+		return 0
+	}
+	return max(e.account.Counts().Granted-e.stats.Abandoned, 0)
+}
+
 // Delivered returns the number of bytes received from the peer: messages, and RDMA Reads that
 // completed.
 func (e *Engine) Delivered() uint64 { return e.delivered }

@@ -1,0 +1,85 @@
+package rdmaio_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+)
+
+// A server that rejects further connections does not delay the Client when its only one, which was
+// useful, is lost: it connects again at once, as with Connections 1.
+func TestConnectionsRejectedThenLost(t *testing.T) {
+	for _, tt := range []struct{ conns, failures int }{{1, 0}, {1, -1}, {4, -1}, {4, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := rdmaiotest.New(t)
+			server := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+				go func() { time.Sleep(time.Millisecond); answer(r) }()
+			}), &rdmaio.Config{MaxConns: 1})
+			c := newClient(w, &rdmaio.ClientConfig{
+				Connections: tt.conns, DialFailures: tt.failures,
+				MinBackoff: 100 * time.Millisecond, MaxBackoff: 30 * time.Second, IdleTimeout: -1,
+			})
+			for range 600 { // some minutes of Calls, two at a time
+				a, b := callIn(context.Background(), c), callIn(context.Background(), c)
+				if err := <-a; err != nil {
+					t.Fatal(err)
+				}
+				if err := <-b; err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second / 4)
+			}
+			_ = server.Conns()[0].Close()
+			synctest.Wait()
+			start := time.Now()
+			err := <-callIn(context.Background(), c)
+			if took := time.Since(start); err != nil || took > time.Second {
+				t.Errorf("Connections %d, DialFailures %d: the Call took %v, %v", tt.conns, tt.failures, took, err)
+			}
+		})
+	}
+}
+
+// A server restart: connections without a reply of their own must not make Calls wait, or fail,
+// when others were useful.
+func TestConnectionsUnusedLost(t *testing.T) {
+	for _, tt := range []struct{ conns, failures int }{{1, -1}, {2, -1}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := rdmaiotest.New(t)
+			server := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+				go func() { time.Sleep(time.Millisecond); answer(r) }()
+			}), nil)
+			c := newClient(w, &rdmaio.ClientConfig{
+				Connections: tt.conns, DialFailures: tt.failures,
+				MinBackoff: 100 * time.Millisecond, MaxBackoff: 30 * time.Second, IdleTimeout: -1,
+				Connected: func(context.Context, *rdmaio.Conn) error { time.Sleep(10 * time.Millisecond); return nil },
+			})
+			a, b := callIn(context.Background(), c), callIn(context.Background(), c)
+			if err := <-a; err != nil {
+				t.Fatal(err)
+			}
+			if err := <-b; err != nil {
+				t.Fatal(err)
+			}
+			for range 50 { // one at a time
+				if err := <-callIn(context.Background(), c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Second)
+			for _, conn := range server.Conns() {
+				go conn.Close()
+			}
+			synctest.Wait()
+			start := time.Now()
+			err := <-callIn(context.Background(), c)
+			if err != nil {
+				t.Errorf("Connections %d: the Call took %v, %v", tt.conns, time.Since(start), err)
+			}
+		})
+	}
+}

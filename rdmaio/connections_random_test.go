@@ -1,0 +1,135 @@
+package rdmaio_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+)
+
+// rounds returns the number of rounds of a random test.
+func rounds() int {
+	if testing.Short() {
+		return 3
+	}
+	return 12
+}
+
+// Clients with several connections, random limits, versions, cancellations, lost connections and
+// servers that answer late, never, or to one connection alone: each Call ends, and in the end none
+// uses a connection or waits for one.
+func TestConnectionsRandom(t *testing.T) {
+	for n := range rounds() {
+		seed := uint64(time.Now().UnixNano()) + uint64(n)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomConnections(t, seed) })
+	}
+}
+
+// randomConnections is a round of TestConnectionsRandom.
+func randomConnections(t *testing.T, seed uint64) {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	o := rdmaiotest.Options{Bare: true}
+	if rnd.IntN(2) == 0 {
+		o.TCP = &rdmatcp.Config{}
+	}
+	w := rdmaiotest.NewWith(t, o)
+	versions := [][]int{{1}, {2}, {1, 2}, {2, 1}}[rnd.IntN(4)]
+	serverVersions := versions
+	if len(versions) == 2 {
+		serverVersions = [][]int{{1}, {2}, {1, 2}}[rnd.IntN(3)]
+	}
+	drops := rnd.IntN(3) == 0
+	server := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		switch k := rand.N(10); {
+		case drops && rand.N(50) == 0:
+			r.Drop(nil)
+		case k < 5:
+			answer(r)
+		default:
+			go func() { time.Sleep(time.Duration(rand.N(2000)) * time.Microsecond); answer(r) }()
+		}
+	}), &rdmaio.Config{Credits: 1 + rnd.IntN(4), Versions: serverVersions, MaxConns: []int{0, 0, 1, 2}[rnd.IntN(4)]})
+	cfg := &rdmaio.ClientConfig{
+		Connections: 2 + rnd.IntN(4), MinBackoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond,
+		StuckTimeout: 60 * time.Millisecond, Retransmits: 1000, VersionMemory: 0,
+		IdleTimeout: []time.Duration{-1, time.Millisecond, 100 * time.Microsecond}[rnd.IntN(3)],
+		Conn:        &rdmaio.Config{Credits: 1 + rnd.IntN(4), Versions: versions},
+	}
+	if rnd.IntN(3) == 0 {
+		cfg.Connected = func(ctx context.Context, c *rdmaio.Conn) error {
+			if rand.N(4) == 0 {
+				return errors.New("not today")
+			}
+			return nil
+		}
+	}
+	if rnd.IntN(4) == 0 {
+		cfg.Conn.ReverseHandler = rdmaio.HandlerFunc(func(r *rdmaio.Request) { answer(r) })
+	}
+	c := newClient(w, cfg)
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	if rnd.IntN(2) == 0 {
+		others.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Duration(rand.N(20)) * time.Millisecond):
+				}
+				if all := server.Conns(); len(all) > 0 {
+					conn := all[rand.N(len(all))]
+					others.Go(func() { _ = conn.Close() })
+				}
+			}
+		})
+	}
+	var wg sync.WaitGroup
+	workers := 1 + rnd.IntN(30)
+	var inflight sync.Map
+	for i := range workers {
+		wg.Go(func() {
+			for k := range 60 {
+				ctx, cancel := context.WithCancel(context.Background())
+				cancels := rand.N(4) == 0 || drops
+				if cancels {
+					cancel()
+					ctx, cancel = context.WithTimeout(context.Background(), time.Duration(rand.N(5000))*time.Microsecond)
+				}
+				inflight.Store(i, fmt.Sprintf("call %d, cancels %v, since %v", k, cancels, time.Now()))
+				_, err := c.Call(ctx, nullCall(c.XID(), 40))
+				cancel()
+				if err != nil && !cancels {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+			inflight.Delete(i)
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		buf := make([]byte, 1<<20)
+		t.Errorf("seed %d: stuck: %+v %+v conns %d", seed, c.Stats(), cfg, len(server.Conns()))
+		inflight.Range(func(k, v any) bool { t.Log(k, v); return true })
+		t.Fatalf("%s", buf[:runtime.Stack(buf, true)])
+	}
+	close(stop)
+	others.Wait()
+	if users := rdmaio.Unrest(c); users != "" {
+		t.Errorf("seed %d: %s", seed, users)
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("seed %d: close: %v", seed, err)
+	}
+}
