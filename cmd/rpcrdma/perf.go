@@ -203,9 +203,17 @@ func (m *measurement) run(ctx context.Context) error {
 	m.counts.Store(false)
 	m.stop(nil)
 	r.stop()
+	var silent atomic.Bool
+	unanswered := time.AfterFunc(m.Wait, func() {
+		silent.Store(true)
+		cancel()
+	})
 	wg.Wait()
+	unanswered.Stop()
 	r.end()
 	switch {
+	case silent.Load() && m.failed == nil:
+		return &failure{code: exitSilent, stage: "perf", err: fmt.Errorf("calls had no answer %v after the end of the measurement (-W)", m.Wait), help: "the figures are of the calls that had one; rpcrdma ping checks whether the server still answers"}
 	case m.failed != nil:
 		return explain("call", m.addr, m.failed)
 	case r.all.Count() == 0 && ctx.Err() != nil:

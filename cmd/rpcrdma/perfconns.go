@@ -42,8 +42,8 @@ func (c *perfCmd) connect(ctx context.Context, dev verbs.Device, addr string, cf
 	}
 	client, err := rdmaio.NewClient(dev, at, &rdmaio.ClientConfig{
 		Conn: cfg, Connections: c.Parallel, DialTimeout: c.Wait, Connected: cs.made,
-		DialFailures: -1, Retransmits: -1, IdleTimeout: -1, // a loss ends the measurement
-		MinBackoff: 10 * time.Millisecond,
+		// A Call that is lost ends the measurement. The server may still have the first connection.
+		Retransmits: -1, IdleTimeout: -1, DialFailures: 2, MinBackoff: 100 * time.Millisecond,
 	})
 	if err = errors.Join(err, conn.Close()); err != nil {
 		return nil, "", explain("connection", at, err)

@@ -38,7 +38,7 @@ func newReport(m *measurement) *results {
 		printJSON(m.env, "start", fields)
 	} else if !m.Quiet {
 		fmt.Fprintf(m.env.stdout, "%d bytes %s %s over %s, RPC-over-RDMA version %d: %d at a time on %s\n",
-			m.Size, kind, m.addr, m.Provider, t.Version, m.Depth, count(m.Parallel, "connection", "connections"))
+			m.Size, kind, m.addr, m.Provider, t.Version, m.Depth*m.Parallel, count(m.Parallel, "connection", "connections"))
 		printTLS(m.env, m.conns.first)
 	}
 	return &results{m: m}
@@ -119,7 +119,7 @@ func (r *results) end() {
 		fmt.Fprintf(out, "processor time of this process: %v a call\n", rounded(time.Duration(float64(r.cpu)/calls)))
 	}
 	if counts := r.m.conns.counts(); r.m.Parallel > 1 {
-		fmt.Fprintf(out, "calls of each connection, %d of %d made: %s\n", len(counts), r.m.Parallel, spread(counts))
+		fmt.Fprintf(out, "calls of each connection: %s; %s made\n", spread(counts), count(len(counts), "connection", "connections"))
 	}
 	if r.m.Histogram {
 		fmt.Fprint(out, bars(&r.all))

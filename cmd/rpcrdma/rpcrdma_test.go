@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -406,6 +407,42 @@ func TestPerfWithoutCalls(t *testing.T) {
 		if code != exitPeer || !strings.Contains(stdout+stderr, "unavailable") || strings.Contains(stdout, `"end"`) || strings.Contains(stdout, "p99") {
 			t.Errorf("%s: exit %d\n%s%s", args, code, stdout, stderr)
 		}
+	}
+}
+
+// A measurement ends although the server no longer answers: with the figures of the calls before,
+// and the exit code for silence.
+func TestPerfServerHangs(t *testing.T) {
+	dev, err := rdmatcp.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	service := newService()
+	for _, parallel := range []string{"1", "3"} {
+		var calls atomic.Int32
+		var held sync.WaitGroup
+		s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			if calls.Add(1) <= 300 {
+				service.ServeRPC(r)
+				return
+			}
+			held.Go(func() { // until the connection ends
+				<-r.Context().Done()
+				r.Drop(nil)
+			})
+		}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := try(context.Background(), "perf", "-t", "200ms", "-P", parallel, "-W", "300ms", "-q", s.Addr())
+		if code != exitSilent || !strings.Contains(stderr, "no answer 300ms after the end") && !strings.Contains(stderr, "no call was answered") {
+			t.Errorf("-P %s: exit %d\n%s%s", parallel, code, stdout, stderr)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		held.Wait()
 	}
 }
 
