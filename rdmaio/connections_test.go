@@ -347,7 +347,7 @@ func TestConnectionsStuck(t *testing.T) {
 	})
 }
 
-// R187: a server of version 2 alone refuses all connections of version 1, and the Client makes
+// A server of version 2 alone refuses all connections of version 1, and the Client makes
 // others. Each Call is sent once more.
 func TestConnectionsTurn(t *testing.T) {
 	w := rdmaiotest.New(t)

@@ -27,7 +27,7 @@ func TestQueueIsNotPassed(t *testing.T) {
 	}
 }
 
-// R187: when the server refuses version 1 on one connection, the Client drops all of that version.
+// When the server refuses version 1 on one connection, the Client drops all of that version.
 func TestTurnDropsAll(t *testing.T) {
 	net := mem.New(nil)
 	there, err := net.Open("server", nil)
