@@ -269,7 +269,8 @@ func TestBrokenLongReply(t *testing.T) {
 }
 
 // R289, R291: memory offered for the reply of a cancelled call is not reused until the reply has
-// arrived. The late reply does no harm, and the memory is then free.
+// arrived. The late reply does no harm, and the memory is then free. There is none before the
+// server sends one.
 func TestCancelledLongReply(t *testing.T) {
 	overBoth(t, func(t *testing.T, w *world) {
 		l := &lists{hold: make(chan struct{}), called: make(chan struct{})}
@@ -298,8 +299,8 @@ func TestCancelledLongReply(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if st := conn.Stats(); st.Abandoned != calls || st.BufferBytes < calls*512<<10 {
-			t.Errorf("%d calls left, %d bytes kept for them", st.Abandoned, st.BufferBytes)
+		if st := conn.Stats(); st.Abandoned != calls || st.BufferBytes > most+256<<10 {
+			t.Errorf("%d calls left, %d bytes kept for them, %d before", st.Abandoned, st.BufferBytes, most)
 		}
 		for range calls {
 			l.hold <- struct{}{}
