@@ -31,10 +31,11 @@ import (
 // authOpen.
 type authentication struct {
 	state   atomic.Int32
-	known   chan struct{}     // closed with authOpen; nil with HostAuthOff
-	timer   *time.Timer       // nil without a limit
-	session *hostauth.Session // of authRunning
-	over    bool              // the session is complete
+	known   chan struct{}         // closed with authOpen; nil with HostAuthOff
+	timer   *time.Timer           // nil without a limit
+	session *hostauth.Session     // of authRunning
+	over    bool                  // the session is complete
+	failed  atomic.Pointer[error] // of the first failAuth
 	peer    atomic.Pointer[hostauth.Peer]
 }
 
@@ -102,7 +103,18 @@ func (c *Conn) openAuth(from int32) bool {
 
 // failAuth closes the connection. The peer does not get the reason.
 func (c *Conn) failAuth(why error) {
-	c.driver.Post(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("%w: %w", ErrHostAuth, why)})
+	why = fmt.Errorf("%w: %w", ErrHostAuth, why)
+	c.auth.failed.CompareAndSwap(nil, &why)
+	c.driver.Post(engine.Event{Kind: engine.EventClose, Err: why})
+}
+
+// cause returns why the connection ended: the failure of host authentication, if there was one.
+// What the peer sent after that may end the connection before EventClose does.
+func (a *authentication) cause(end error) error {
+	if first := a.failed.Load(); first != nil {
+		return *first
+	}
+	return end
 }
 
 // awaitAuth waits until RPC messages may be sent.

@@ -25,7 +25,7 @@ func (c owner) Ending(why error) verbs.DisconnectReason { return reason(translat
 // engine.Effects gives.
 func (c owner) Effects(f *engine.Effects) {
 	if f.Fail != nil {
-		why := translate(f.Fail)
+		why := c.auth.cause(translate(f.Fail))
 		c.ended(why)
 		c.cancel(why)
 		c.emitDown()

@@ -16,6 +16,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
 // opaque returns property 6 with a value. Without bytes, it says that the sender takes part.
@@ -151,7 +152,7 @@ func TestHostAuthHostileClients(t *testing.T) {
 			announce(p)
 			p.Send(peer2.Props(1, opaque(1)))
 			call(p)
-		}, kind: nil, text: "a part of 0 bytes", wanted: true},
+		}, text: "a part of 0 bytes", wanted: true},
 		"garbage":         {run: values(append([]byte{0}, bytes.Repeat([]byte("garbage"), 100)...)), kind: hostauth.ErrVersion, wanted: true},
 		"unknown kind":    {run: values([]byte{200}), kind: hostauth.ErrMalformed, wanted: true},
 		"announced again": {run: values([]byte{}), kind: hostauth.ErrMalformed, wanted: true},
@@ -378,5 +379,39 @@ func TestHostAuthHostileServers(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// refusing is a Method that fails a while after the channel is closed.
+type refusing struct{ after chan struct{} }
+
+func (r refusing) Start(hostauth.Info) (hostauth.Exchange, error) {
+	<-r.after
+	time.Sleep(20 * time.Millisecond)
+	return nil, errors.New("not on Sundays")
+}
+
+// The first failure is the reason, also where a Call of the peer is received before the connection
+// ends. Notifications of the server come late, so that the Call arrives while the Method runs.
+func TestHostAuthFirstFailure(t *testing.T) {
+	for name, open := range fabrics {
+		t.Run(name, func(t *testing.T) {
+			f := open(t)
+			f.server = fault.New(fault.Config{Rate: map[fault.Kind]float64{fault.DelayNotify: 1}}).Device(f.server)
+			var seen happened
+			sent := make(chan struct{})
+			cfg := authConfig(rdmaio.HostAuthRequired, refusing{sent})
+			cfg.Events = seen.add
+			srv, served := f.listen(t, cfg)
+			p := f.rawDial(t, srv.Addr())
+			p.Send(peer2.Props(1, opaque()))
+			p.Send(peer2.Call(9, rpcOf(9, 0, 40)))
+			close(sent)
+			p.Ends()
+			e := await[*rdmaio.ConnFailed](t, &seen)
+			if !errors.Is(e.Reason, rdmaio.ErrHostAuth) || !strings.Contains(e.Reason.Error(), "not on Sundays") || served.Load() != 0 {
+				t.Errorf("event: %v; %d Calls served", e, served.Load())
+			}
+		})
 	}
 }

@@ -22,6 +22,7 @@ var rdmaioMutants = []mutant{
 	{"goroutines stay when the last connection leaves", "internal/places/places.go", "p.queues == 0", "p.queues < 0", placesTests},
 	{"idle goroutines never end", "internal/places/idle.go", "i.least = min(i.least, last)", "i.least = 0", placesTests},
 	{"a sweep ends goroutines that the load needs", "internal/places/idle.go", "for _, w := range i.workers[:i.least] {\n		close(w)\n	}\n	i.workers = slices.Delete(i.workers, 0, i.least)", "for _, w := range i.workers {\n		close(w)\n	}\n	i.workers = slices.Delete(i.workers, 0, len(i.workers))", placesTests},
+	{"a later failure hides that of host authentication", "rdmaio/effects.go", "c.auth.cause(translate(f.Fail))", "translate(f.Fail)", ioTests},
 	{"Requests of a lost connection reach handlers", "rdmaio/effects.go", "		c.dropWaiting()\n", "", ioTests},
 	{"a Call is held back for one connection alone", replyFile, "(until.IsZero() || now.Before(until))", "until.IsZero()", []string{"runtime/oncrpc/replycache"}},
 	{"a reply cache has no total", replyFile, "for c.stats.Bytes > c.cfg.MaxBytes {", "for c.stats.Bytes < 0 {", ioTests},
