@@ -16,11 +16,11 @@ type control struct {
 	queue       queue[outgoing]
 	announced   bool // own properties were queued
 	learned     bool // a set of the peer was applied
+	skipping    bool // there was no memory for a set that is continued
 	learning    []header.Property
 	learnt      int    // bytes of learning
 	data        []byte // of learning
 	reserved    int    // bytes of memory of a set that is continued
-	skipping    bool   // there was no memory for it
 }
 
 // outgoing is a message to be sent.

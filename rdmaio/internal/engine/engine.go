@@ -35,7 +35,7 @@ func New(cfg Config) *Engine {
 	if len(cfg.Recv) > 0 {
 		s.recvSGL = make([]verbs.SGE, len(cfg.Recv))
 	}
-	s.receives.posted = make([]int, cfg.Receives)
+	s.receives.posted = make([]int32, cfg.Receives)
 	if s.receives.size = cfg.ReceiveSize; s.receives.size == 0 {
 		s.receives.size = cfg.ReceiveMost
 	}

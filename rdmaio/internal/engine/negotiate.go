@@ -26,11 +26,11 @@ type negotiation struct {
 	*shared
 	control  *control
 	state    versionState
+	heard    bool // a message of the version has come
 	accounts protocol.AccountConfig
 	base     header.Terms  // of EventTerms
 	sendSize int           // of EventSendSize
 	restrict Restrict      // of EventRestrict
-	heard    bool          // a message of the version has come
 	deadline time.Duration // of versionOffered; 0: none
 }
 

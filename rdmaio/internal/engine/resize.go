@@ -3,10 +3,10 @@ package engine
 // receives has the sizes of the Receives. Those that are posted cannot be taken back: a new size
 // holds for each when it is posted next (R237).
 type receives struct {
-	size    int   // of Receives to be posted
-	posted  []int // size of each that is posted, or 0
-	agreed  int   // no posted Receive is smaller, and the peer keeps to it
-	pending bool  // Effects.Resized is due when no smaller one is posted
+	size    int     // of Receives to be posted
+	posted  []int32 // size of each that is posted, or 0
+	agreed  int     // no posted Receive is smaller, and the peer keeps to it
+	pending bool    // Effects.Resized is due when no smaller one is posted
 }
 
 // resize changes the size of Receives, within the memory that they have.
@@ -30,7 +30,7 @@ func (e *Engine) resized() {
 		return
 	}
 	for _, n := range r.posted {
-		if n != 0 && n < r.size {
+		if n != 0 && int(n) < r.size {
 			return
 		}
 	}

@@ -54,7 +54,7 @@ func (s *shared) postUncounted(i int) {
 		wr.Lend = s.receives.size
 	}
 	s.eff.Recvs = append(s.eff.Recvs, wr)
-	s.receives.posted[i] = s.receives.size
+	s.receives.posted[i] = int32(s.receives.size)
 	s.stats.PostedRecvs++
 }
 

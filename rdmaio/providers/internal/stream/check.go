@@ -59,9 +59,9 @@ func (q *queuePair) acceptSend(f *Frame) error {
 		*q.messages.next() = message{}
 		in.recv = q.messages.push()
 		in.loan, in.lend = nil, 0
-		if r := q.rq.at(in.recv); r.lends && f.End {
+		if r := q.rq.at(in.recv); r.sgl == nil && f.End {
 			in.lend = min(int(r.total), f.Payload) // the message is this frame
-		} else if r.lends {
+		} else if r.sgl == nil {
 			in.lend = int(r.total)
 		}
 	}
@@ -72,7 +72,7 @@ func (q *queuePair) acceptSend(f *Frame) error {
 		return q.refuse(Report{Reason: ReasonLength, AtHand: true, Number: f.Number},
 			fmt.Sprintf("Send of at least %d bytes, but the Receive has room for %d", in.sendLen, r.total))
 	}
-	in.target = r.sgl
+	in.target = r.list()
 	return nil
 }
 

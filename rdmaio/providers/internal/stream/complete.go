@@ -54,8 +54,8 @@ func (q *queuePair) completeRecv(a *message) {
 	}
 	r := q.rq.at(q.rq.head)
 	q.CompleteRecv(&q.mu, r.wrid, a.wc, a.solicited)
-	clear(r.sgl)
-	*r = recv{sgl: r.sgl[:0]}
+	clear(r.list())
+	*r = recv{sgl: r.sgl}
 	q.rq.pop()
 }
 

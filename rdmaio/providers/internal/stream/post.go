@@ -65,11 +65,16 @@ func (q *queuePair) postRecv(wrs []verbs.RecvWR) (int, error) {
 	}
 	for i := range wrs {
 		r := q.rq.next()
-		sgl, total, err := q.CheckRecv(r.sgl, wrs, i)
+		list, total, err := q.CheckRecv(r.list(), wrs, i)
 		if err != nil {
 			return i, err
 		}
-		*r = recv{wrid: wrs[i].WRID, total: uint32(total), lends: wrs[i].Lend > 0, sgl: sgl}
+		r.wrid, r.total = wrs[i].WRID, uint32(total)
+		if wrs[i].Lend > 0 {
+			r.sgl = nil
+		} else {
+			r.keep(list)
+		}
 		q.rq.push()
 		q.RecvUsed.Add(1)
 	}

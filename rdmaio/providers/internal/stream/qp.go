@@ -87,9 +87,24 @@ var (
 // recv is a posted Receive. There are many at rest.
 type recv struct {
 	wrid  uint64
+	sgl   *soft.List // nil if RecvWR.Lend is total
 	total uint32
-	lends bool // RecvWR.Lend is total, and there is no sgl
-	sgl   soft.List
+}
+
+// list returns the memory of the Receive, which is empty if it has none.
+func (r *recv) list() soft.List {
+	if r.sgl == nil {
+		return nil
+	}
+	return *r.sgl
+}
+
+// keep sets the memory of the Receive.
+func (r *recv) keep(l soft.List) {
+	if r.sgl == nil {
+		r.sgl = new(soft.List)
+	}
+	*r.sgl = l
 }
 
 // message is a Send of the peer that has a Receive.

@@ -26,7 +26,8 @@ type incoming struct {
 	pieces [][]byte  // memory of the target, while it is pinned
 }
 
-// readLoop is the reader goroutine. At the end it closes the stream.
+// readLoop is the reader goroutine. At the end it closes the stream. At rest it waits in
+// readFrame, where 4 KiB of stack are enough, because the frames up to there are small (ADR 0083).
 func (q *queuePair) readLoop(c *Conn) {
 	for {
 		wanted := q.turn.isWanted() // the frame at hand is probably what that caller waits for
@@ -34,14 +35,19 @@ func (q *queuePair) readLoop(c *Conn) {
 		if err == nil && wanted && q.mayOffer(c) {
 			err = q.turn.offer(q.endStarted, q.interruptCaller)
 		}
-		if err == nil {
-			continue
+		if err != nil {
+			q.stopReading(c, err)
+			return
 		}
-		q.mu.Lock()
-		q.readFailed(err)
-		q.mu.UnlockNotify()
-		break
 	}
+}
+
+// stopReading ends the connection because of an error of the reader, unless it has ended, and
+// closes the stream at the end.
+func (q *queuePair) stopReading(c *Conn, err error) {
+	q.mu.Lock()
+	q.readFailed(err)
+	q.mu.UnlockNotify()
 	<-q.ended
 	q.logEnd(c)
 	q.mu.Lock()
