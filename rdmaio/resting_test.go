@@ -32,7 +32,7 @@ func TestRestingConnections(t *testing.T) {
 	if xdrtest.Race || testing.Short() {
 		t.Skip("the race detector has memory of its own; the test takes seconds")
 	}
-	const n, most, mostAfter = 100, 64 << 10, 192 << 10
+	const n, most, mostAfter = 100, 56 << 10, 192 << 10
 	for name, open := range map[string]func() (verbs.Device, error){
 		"rdmatcp": func() (verbs.Device, error) { return rdmatcp.Open(nil) },
 		"iwarp":   func() (verbs.Device, error) { return iwarp.Open(nil) },
