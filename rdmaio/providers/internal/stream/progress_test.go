@@ -397,6 +397,41 @@ func TestProgressRecall(t *testing.T) {
 	}
 }
 
+// A peer that sends one small message after the other keeps no caller, which is never done.
+func TestProgressTrickle(t *testing.T) {
+	p := newRawPeer(t, 32, nil)
+	p.q.turn.moment = moment
+	left := make(chan bool)
+	go func() {
+		defer close(left)
+		for range 10 {
+			for asked := false; !asked; {
+				p.q.turn.wanted.Store(true)
+				p.q.Progress(func() bool {
+					asked = true
+					return false
+				})
+			}
+		}
+	}()
+	frame, wcs := p.send(8, true), make([]verbs.WC, 32)
+	for {
+		select {
+		case <-left:
+			return
+		case <-p.notified:
+		default:
+		}
+		n, err := p.cq.Poll(wcs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.recvs(n)
+		p.write(frame)
+		time.Sleep(10 * time.Microsecond)
+	}
+}
+
 // A Read of this side ends the time without a reader. There is none while one is outstanding.
 func TestProgressRead(t *testing.T) {
 	p := newRawPeer(t, 1, nil)
