@@ -1,6 +1,7 @@
 package rdmaio
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,4 +55,38 @@ func TestStall(t *testing.T) {
 			t.Errorf("%s: useless is %v, want %v", c.name, got, c.want)
 		}
 	}
+}
+
+// A Call that waits for a credit is not failed by attempts to connect that failed before there was
+// a connection, even if it sees both at once.
+func TestWaitAfterFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &Client{ctx: t.Context(), changed: make(chan struct{}), links: links{most: 1}, running: true}
+		var got *link
+		var err error
+		returned := make(chan bool)
+		go func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			got, err = c.wait(context.Background())
+			close(returned)
+		}()
+		synctest.Wait()
+		up := &link{conn: &Conn{ctx: t.Context()}}
+		c.mu.Lock()
+		c.failures += uint64(c.cfg.DialFailures) + 1
+		c.links.all = append(c.links.all, up)
+		c.news()
+		c.mu.Unlock()
+		synctest.Wait()
+		select {
+		case <-returned:
+			t.Fatalf("it has %v, %v, must wait", got, err)
+		default:
+		}
+		c.creditsChanged()
+		if <-returned; got != up || err != nil {
+			t.Errorf("after a credit it has %v, %v", got, err)
+		}
+	})
 }

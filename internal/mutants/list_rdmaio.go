@@ -41,7 +41,7 @@ var rdmaioMutants = []mutant{
 	{"late replies serve no Call in the queue", "rdmaio/redial.go", "	defer c.mu.Unlock()\n	c.links.serve()\n}", "	defer c.mu.Unlock()\n}", ioTests},
 	{"a Call that returns serves no other", "rdmaio/redial.go", "		l.used = time.Now()\n	}\n	c.links.serve()\n", "		l.used = time.Now()\n	}\n", ioTests},
 	{"a newcomer passes the queue", "rdmaio/links.go", "	if len(s.queue) > 0 {\n		return nil\n	}\n", "", ioTests},
-	{"a further connection that fails, fails Calls", "rdmaio/redial.go", "		case up:\n", "", ioTests},
+	{"attempts before there was a connection fail Calls", "rdmaio/redial.go", "		case up:\n", "", ioTests},
 	{"a further connection that is refused delays the first", "rdmaio/redial.go", "	case further:\n		c.more.pause", "	case further && why == nil:\n		c.more.pause", ioTests},
 	{"an unused further connection delays the first", "rdmaio/redial.go", "	l.further, l.useful = c.links.isUp(), c.useful\n", "	l.further, l.useful = false, c.useful+1<<40\n", ioTests},
 	{"a pause goes on when the last connection is lost", "rdmaio/redial.go", "	case <-news:\n		return false\n	case <-c.ctx", "	case <-c.ctx.Done():\n		_ = news\n		return false\n	case <-c.ctx", ioTests},
