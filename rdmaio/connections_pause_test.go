@@ -16,10 +16,20 @@ func TestConnectionsRejectedThenLost(t *testing.T) {
 	for _, tt := range []struct{ conns, failures int }{{1, 0}, {1, -1}, {4, -1}, {4, 0}} {
 		synctest.Test(t, func(t *testing.T) {
 			w := rdmaiotest.New(t)
+			var c *rdmaio.Client
+			rejected := 0
 			server := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 				go func() { time.Sleep(time.Millisecond); answer(r) }()
-			}), &rdmaio.Config{MaxConns: 1})
-			c := newClient(w, &rdmaio.ClientConfig{
+			}), &rdmaio.Config{MaxConns: 1, Events: func(e rdmaio.Event) {
+				if hit, ok := e.(*rdmaio.LimitHit); !ok || hit.Limit != rdmaio.LimitMaxConns {
+					return
+				}
+				// Without pauses no time would pass, and the test would not end.
+				if rejected++; rejected == 1000 {
+					go c.Close()
+				}
+			}})
+			c = newClient(w, &rdmaio.ClientConfig{
 				Connections: tt.conns, DialFailures: tt.failures,
 				MinBackoff: 100 * time.Millisecond, MaxBackoff: 30 * time.Second, IdleTimeout: -1,
 			})
