@@ -75,22 +75,9 @@ func randomConnections(t *testing.T, seed uint64) {
 		cfg.Conn.ReverseHandler = rdmaio.HandlerFunc(func(r *rdmaio.Request) { answer(r) })
 	}
 	c := newClient(w, cfg)
-	stop := make(chan struct{})
-	var others sync.WaitGroup
+	stop := func() {}
 	if rnd.IntN(2) == 0 {
-		others.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				case <-time.After(time.Duration(rand.N(20)) * time.Millisecond):
-				}
-				if all := server.Conns(); len(all) > 0 {
-					conn := all[rand.N(len(all))]
-					others.Go(func() { _ = conn.Close() })
-				}
-			}
-		})
+		stop = loseConns(server, 20*time.Millisecond)
 	}
 	var wg sync.WaitGroup
 	workers := 1 + rnd.IntN(30)
@@ -124,12 +111,35 @@ func randomConnections(t *testing.T, seed uint64) {
 		inflight.Range(func(k, v any) bool { t.Log(k, v); return true })
 		t.Fatalf("%s", buf[:runtime.Stack(buf, true)])
 	}
-	close(stop)
-	others.Wait()
+	stop()
 	if users := rdmaio.Unrest(c); users != "" {
 		t.Errorf("seed %d: %s", seed, users)
 	}
 	if err := c.Close(); err != nil {
 		t.Errorf("seed %d: close: %v", seed, err)
+	}
+}
+
+// loseConns closes a connection of the server, any one, after each pause of at most pause. stop
+// waits until all are closed.
+func loseConns(server *rdmaio.Server, pause time.Duration) (stop func()) {
+	stopped := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stopped:
+				return
+			case <-time.After(rand.N(pause)):
+			}
+			if all := server.Conns(); len(all) > 0 {
+				conn := all[rand.N(len(all))]
+				wg.Go(func() { _ = conn.Close() })
+			}
+		}
+	})
+	return func() {
+		close(stopped)
+		wg.Wait()
 	}
 }

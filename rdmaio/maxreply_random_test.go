@@ -49,22 +49,9 @@ func TestMaxReplyRandom(t *testing.T) {
 				Conn:         &rdmaio.Config{Credits: 8, RemoteInvalidate: rnd.IntN(2)*2 - 1},
 			})
 			var wg sync.WaitGroup
-			stop := make(chan struct{})
-			var others sync.WaitGroup
+			stop := func() {}
 			if rnd.IntN(2) == 0 {
-				others.Go(func() {
-					for {
-						select {
-						case <-stop:
-							return
-						case <-time.After(time.Duration(rand.IntN(15)) * time.Millisecond):
-						}
-						if all := server.Conns(); len(all) > 0 {
-							conn := all[rand.IntN(len(all))]
-							others.Go(func() { _ = conn.Close() })
-						}
-					}
-				})
+				stop = loseConns(server, 15*time.Millisecond)
 			}
 			for range 10 {
 				wg.Go(func() {
@@ -93,8 +80,7 @@ func TestMaxReplyRandom(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			close(stop)
-			others.Wait()
+			stop()
 			if err := c.Close(); err != nil {
 				t.Error(err)
 			}
