@@ -43,6 +43,7 @@ var providerMutants = []mutant{
 	{"a caller handles a frame that is not at hand as a whole", "rdmaio/providers/internal/stream/progress.go", " || f.Head+f.Payload+f.Pad+trailerSize > c.w-c.r)", ")", streamTests},
 	{"a caller begins a frame while a Read is outstanding", "rdmaio/providers/internal/stream/progress.go", " && q.reads.len() == 0 && ", " && ", streamTests},
 	{"an error that a caller found is lost", "rdmaio/providers/internal/stream/turn.go", "	t.err = err\n	t.streak", "	t.streak", streamTests},
+	{"a Receive without memory has that of one before it", "rdmaio/providers/internal/stream/post.go", "			r.sgl = nil\n", "			_ = r.sgl\n", rdmatcpTests},
 	{"a caller keeps the turn", "rdmaio/providers/internal/stream/turn.go", "		case !t.recalled.Swap(true):\n			interrupt()\n", "", streamTests},
 	{"a caller is recalled because of one before it", "rdmaio/providers/internal/stream/turn.go", "	t.recalled.Store(false)\n", "", streamTests},
 	{"callers have the turn at once after it was handed back", "rdmaio/providers/internal/stream/turn.go", "	t.streak.Store(-backOff)\n", "", streamTests},

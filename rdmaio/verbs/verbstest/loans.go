@@ -107,6 +107,42 @@ func testLoansKept(h *harness) {
 	}
 }
 
+// Receives with memory and without come in any order. None has anything of one that was posted
+// before it.
+func testLoansInTurn(h *harness) {
+	c, s := h.connected()
+	if !h.Server.Attributes().LendReceives {
+		h.Skip("the device lends no memory")
+	}
+	const each = 3 // odd, so that an entry of the receive queue has both kinds
+	mem, text := s.region(8, verbs.AccessLocalWrite), c.text("in turn")
+	for range 20 {
+		for i := range each {
+			if i%2 == 0 {
+				s.lend(8)
+			} else {
+				s.recv(whole(mem))
+			}
+		}
+		for range each {
+			c.send(text)
+		}
+		c.wait(each)
+		for i, wc := range s.wait(each) {
+			switch {
+			case i%2 != 0 && (wc.Loan != nil || string(mem.Bytes()[:7]) != "in turn"):
+				h.Fatalf("a Receive with memory completes with %+v and %q", wc, mem.Bytes())
+			case i%2 != 0:
+			case wc.Loan == nil || string(wc.Loan.Bytes()) != "in turn":
+				h.Fatalf("a Receive without memory completes with %+v", wc)
+			default:
+				wc.Loan.Return()
+			}
+		}
+		clear(mem.Bytes())
+	}
+}
+
 // A message that finds no Receive gets no loan: it breaks the connection, as with Receives that
 // have memory.
 func testNoneLent(h *harness) {

@@ -72,6 +72,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"messages/none posted", testNonePosted},
 		{"messages/lent", testLoans},
 		{"messages/lent together", testLoansKept},
+		{"messages/lent in turn", testLoansInTurn},
 		{"messages/none lent", testNoneLent},
 		{"messages/long lists", testLongLists},
 		{"messages/empty", testEmpty},
