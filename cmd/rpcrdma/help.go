@@ -145,7 +145,8 @@ Flags:
   -bidir         alternate the direction from call to call
   -i DURATION    interval of reports; default 1s; 0: report at the end only
   -verify        verify all data; this costs some speed
-  -W DURATION    time limit for each connection, and for replies after the end; default 5s
+  -W DURATION    time limit for each connection, and for replies after the end; with -n the
+                 measurement ends when there was no reply for so long; default 5s
   -histogram     print the distribution of the times
   -q             print the summary only
   -json          print JSON lines: rpcrdma help json

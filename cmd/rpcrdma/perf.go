@@ -117,12 +117,13 @@ type measurement struct {
 	addr  string
 	conns *connections
 
-	shards [16]shard
-	counts atomic.Bool   // the warm-up is over: calls are counted
-	begun  atomic.Uint64 // with -n: calls begun since the warm-up
-	ending sync.Once
-	halt   chan struct{} // closed when the measurement ends
-	failed error         // the first error
+	shards   [16]shard
+	counts   atomic.Bool   // the warm-up is over: calls are counted
+	begun    atomic.Uint64 // with -n: calls begun since the warm-up
+	answered atomic.Uint64 // with -n: calls that had a reply
+	ending   sync.Once
+	halt     chan struct{} // closed when the measurement ends
+	failed   error         // the first error
 }
 
 // worker makes calls, one after the other.
@@ -186,6 +187,7 @@ func (m *measurement) run(ctx context.Context) error {
 	limit := m.Time
 	if m.Count > 0 {
 		limit = 1 << 62
+		go m.watch()
 	}
 	for end := time.Now().Add(limit); ; {
 		left := time.Until(end)
@@ -222,6 +224,19 @@ func (m *measurement) run(ctx context.Context) error {
 		return &failure{code: exitSilent, stage: "perf", err: errors.New("no call was answered during the measurement"), help: "a longer -t, or a smaller -depth or -P; rpcrdma ping checks whether the server answers at all"}
 	}
 	return nil
+}
+
+// watch ends a measurement of a number of calls when none was answered for m.Wait. It returns when
+// the measurement ends.
+func (m *measurement) watch() {
+	for before := m.answered.Load(); m.pause(m.Wait); {
+		now := m.answered.Load()
+		if now == before {
+			m.stop(nil)
+			return
+		}
+		before = now
+	}
 }
 
 // pause waits for d, and reports whether the measurement goes on.
@@ -261,6 +276,9 @@ func (w *worker) run(ctx context.Context) {
 			}
 			w.m.stop(err)
 			return
+		}
+		if w.m.Count > 0 {
+			w.m.answered.Add(1)
 		}
 		if counts && (w.m.Count > 0 || w.m.counts.Load()) {
 			w.shard.add(time.Since(start), int(w.m.Size))

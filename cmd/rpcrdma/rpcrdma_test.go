@@ -418,7 +418,7 @@ func TestPerfServerHangs(t *testing.T) {
 	}
 	defer dev.Close()
 	service := newService()
-	for _, parallel := range []string{"1", "3"} {
+	for _, args := range []string{"-t 500ms -P 1", "-t 500ms -P 3", "-n 1000000 -P 1", "-n 1000000 -P 3"} {
 		var held sync.WaitGroup
 		first := sync.OnceValue(time.Now)
 		s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", rdmaio.HandlerFunc(func(r *rdmaio.Request) {
@@ -434,9 +434,9 @@ func TestPerfServerHangs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		code, stdout, stderr := try(context.Background(), "perf", "-t", "500ms", "-P", parallel, "-W", "300ms", "-q", s.Addr())
+		code, stdout, stderr := try(context.Background(), strings.Fields("perf -W 300ms -q "+args+" "+s.Addr())...)
 		if code != exitSilent || !strings.Contains(stderr, "no answer 300ms after the end") && !strings.Contains(stderr, "no call was answered") {
-			t.Errorf("-P %s: exit %d\n%s%s", parallel, code, stdout, stderr)
+			t.Errorf("%s: exit %d\n%s%s", args, code, stdout, stderr)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
