@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// A server that rejects further connections does not delay the Client when its only one, which was
-// useful, is lost: it connects again at once, as with Connections 1.
+// A server rejects further connections, and the only one is lost after it was useful. The Client
+// connects again at once, as with Connections 1.
 func TestConnectionsRejectedThenLost(t *testing.T) {
 	for _, tt := range []struct{ conns, failures int }{{1, 0}, {1, -1}, {4, -1}, {4, 0}} {
 		synctest.Test(t, func(t *testing.T) {

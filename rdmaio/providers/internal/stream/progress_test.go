@@ -397,7 +397,7 @@ func TestProgressRecall(t *testing.T) {
 	}
 }
 
-// A peer that sends one small message after the other keeps no caller, which is never done.
+// A caller that is never done returns although the peer sends one small message after the other.
 func TestProgressTrickle(t *testing.T) {
 	p := newRawPeer(t, 32, nil)
 	p.q.turn.moment = moment

@@ -91,7 +91,7 @@ type recv struct {
 	total uint32
 }
 
-// list returns the memory of the Receive, which is empty if it has none.
+// list returns the memory of the Receive. Without memory the list is empty.
 func (r *recv) list() soft.List {
 	if r.sgl == nil {
 		return nil

@@ -18,8 +18,8 @@ type device struct {
 }
 
 // maybeRemove injects RemoveDevice. It is called at the start of every call that a removed
-// device affects. It does nothing while a function of verbs.OnDemand runs: the provider holds locks
-// then, which Remove needs.
+// device affects. It does nothing while a function of verbs.OnDemand runs, because the
+// provider then holds locks that Remove needs.
 func (d *device) maybeRemove() {
 	dev, ok := d.Device.(interface{ Remove() })
 	if !ok || d.providing.Load() > 0 {
