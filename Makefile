@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-nfs bench-continue bench-report test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
+.PHONY: help quick generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-nfs bench-continue bench-report test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -28,6 +28,7 @@ help: ## list the targets
 	@echo
 	@echo 'variables: CORPUS=DIR (interface files for the tests that use them; ../shared/corpus where it exists)'
 	@echo '           WITNESSES=required (a test fails if a program that it needs is not installed; otherwise it skips)'
+	@echo '           BUDGET=2m (for quick; 60s)  BASE=HEAD~3 (quick: what has changed since)  QUICK=rdmaio,runtime/xdr (these packages)'
 	@echo '           FUZZTIME=$(FUZZTIME) (for each fuzz target)  TESTFLAGS="-run X -count 1" (passed to go test)'
 
 ##: from documents to code
@@ -59,6 +60,9 @@ xdrgen: ## build the compiler as bin/xdrgen
 	@$(GO) build -o $(xdrgen) ./cmd/xdrgen
 
 ##: checks and tests
+
+quick: ## check what you have changed, within a minute: gofmt, vet and short tests of those packages, then of their importers
+	@$(GO) run ./internal/quick $(if $(BUDGET),-budget '$(BUDGET)') $(if $(BASE),-base '$(BASE)') -- $(QUICK)
 
 test: check-format vet check-generated check-conformance test-bench test-go ## run every check that this machine can run
 	@echo 'make test: passed'

@@ -156,6 +156,7 @@ func Table() []Row {
 		{Package: "internal/cli/completion/completiontest", Imports: []string{"internal/cli/completion", "internal/witness"}},
 		{Package: "internal/mutants"},
 		{Package: "internal/pcapng"},
+		{Package: "internal/quick"},
 		{Package: "internal/tlsstream"},
 		{Package: "internal/tlstest"},
 		{Package: "internal/testrun", Imports: []string{"internal/archtest"}},

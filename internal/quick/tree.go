@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// unit is a package as go list describes it.
+type unit struct {
+	ImportPath                string
+	Dir                       string
+	Module                    struct{ Path string }
+	GoFiles, CgoFiles         []string
+	TestGoFiles, XTestGoFiles []string
+	EmbedFiles                []string
+	Imports                   []string
+	TestImports, XTestImports []string
+	TestEmbedFiles            []string
+	name                      string // the folder from the module's root, with slashes
+}
+
+// fields are those of unit, for go list.
+const fields = "-json=ImportPath,Dir,Module,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,EmbedFiles,Imports,TestImports,XTestImports,TestEmbedFiles"
+
+// tree is the module with its packages.
+type tree struct {
+	root   string // folder of go.mod
+	module string
+	units  map[string]*unit // by name
+}
+
+// loadTree lists the packages of the module around dir. Packages that do not compile are listed,
+// too.
+func loadTree(ctx context.Context, dir string) (*tree, error) {
+	mod, err := output(ctx, dir, "go", "env", "GOMOD")
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Base(mod) != "go.mod" {
+		return nil, fmt.Errorf("no go.mod in %s or above it: run quick in the module's folder", dir)
+	}
+	t := &tree{root: filepath.Dir(mod), units: make(map[string]*unit)}
+	if t.module, err = output(ctx, t.root, "go", "list", "-m"); err != nil {
+		return nil, err
+	}
+	text, err := output(ctx, t.root, "go", "list", "-e", fields, "./...")
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	for {
+		u := new(unit)
+		if err := dec.Decode(u); errors.Is(err, io.EOF) {
+			return t, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("output of go list: %w", err)
+		}
+		u.name = t.nameOf(u.ImportPath)
+		t.units[u.name] = u
+	}
+}
+
+// nameOf returns the folder of a package of the module, from its root, or "" for another one.
+func (t *tree) nameOf(importPath string) string {
+	if importPath == t.module {
+		return "."
+	}
+	name, ok := strings.CutPrefix(importPath, t.module+"/")
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// patterns returns the arguments that select packages in the go command.
+func patterns(names []string) []string {
+	args := make([]string, len(names))
+	for i, name := range names {
+		args[i] = "./" + name
+	}
+	return args
+}
+
+// owner returns the package in the folder of a file or in the nearest folder above it, or "".
+func (t *tree) owner(file string) string {
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		if t.units[dir] != nil {
+			return dir
+		}
+		if dir == "." {
+			return ""
+		}
+	}
+}
+
+// importers returns the packages that depend on those named, by distance: first those that import
+// one of them, then those that import these, and so on. A package whose tests alone import one
+// counts too, but not those that import it. Each list is sorted.
+func (t *tree) importers(of []string) [][]string {
+	imports, tests := make(map[string][]string), make(map[string][]string) // importers by imported
+	for name, u := range t.units {
+		for _, p := range u.Imports {
+			imports[t.nameOf(p)] = append(imports[t.nameOf(p)], name)
+		}
+		for _, p := range slices.Concat(u.TestImports, u.XTestImports) {
+			tests[t.nameOf(p)] = append(tests[t.nameOf(p)], name)
+		}
+	}
+	listed, followed := make(map[string]bool), make(map[string]bool)
+	for _, name := range of {
+		listed[name], followed[name] = true, true
+	}
+	var levels [][]string
+	for at := of; len(at) > 0; {
+		var level, next []string
+		list := func(name string) {
+			if !listed[name] {
+				listed[name] = true
+				level = append(level, name)
+			}
+		}
+		for _, imported := range at {
+			for _, name := range imports[imported] {
+				if !followed[name] {
+					followed[name] = true
+					next = append(next, name)
+				}
+				list(name)
+			}
+			for _, name := range tests[imported] {
+				list(name)
+			}
+		}
+		if len(level) > 0 {
+			slices.Sort(level)
+			levels = append(levels, level)
+		}
+		at = next
+	}
+	return levels
+}
+
+// output returns what a command prints, without space at its end.
+func output(ctx context.Context, dir, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return strings.TrimRight(string(out), " \n"), nil
+}
