@@ -87,12 +87,13 @@ func (c *caller) needData(a *nfs3.Attr, right nfs3.Mode) error {
 // mayChange returns an error if a caller may not add or remove names of a directory.
 func (c *caller) mayChange(dir *nfs3.Attr) error { return c.need(dir, mayWrite|mayExecute) }
 
-// mayRemove returns an error if a caller may not remove a name of an object from a directory.
+// mayRemove returns an error if a caller that may change a directory may not remove the name of an
+// object from it.
 func (c *caller) mayRemove(dir, a *nfs3.Attr) error {
 	if dir.Mode&sticky != 0 && !c.owns(dir) && !c.owns(a) {
 		return failed(nfs3.StatusPerm)
 	}
-	return c.mayChange(dir)
+	return nil
 }
 
 // maySet returns an error if a caller may not change attributes.
@@ -141,25 +142,22 @@ func (c *caller) clearSetID(f *os.File, a *nfs3.Attr) error {
 	return f.Chmod(fileMode(a.Mode &^ (setUID | setGID)))
 }
 
-// access returns those of the rights of ACCESS that a caller has (RFC 1813 §3.3.4).
+// access returns those of the rights of ACCESS that a caller has (RFC 1813 §3.3.4). Of a directory
+// it promises what the procedures allow: see mayChange.
 func (c *caller) access(a *nfs3.Attr, readOnly bool) uint32 {
+	modify, execute, change := uint32(nfs3.AccessModify|nfs3.AccessExtend), uint32(nfs3.AccessExecute), mayWrite
+	if a.Type == nfs3.FileTypeDir {
+		modify, execute, change = modify|nfs3.AccessDelete, nfs3.AccessLookup, mayWrite|mayExecute
+	}
 	var granted uint32
-	rights := c.rights(a)
-	if rights&mayRead != 0 {
+	if c.need(a, mayRead) == nil {
 		granted |= nfs3.AccessRead
 	}
-	if rights&mayWrite != 0 && !readOnly {
-		granted |= nfs3.AccessModify | nfs3.AccessExtend
-		if a.Type == nfs3.FileTypeDir {
-			granted |= nfs3.AccessDelete
-		}
+	if c.need(a, change) == nil && !readOnly {
+		granted |= modify
 	}
-	if rights&mayExecute != 0 {
-		if a.Type == nfs3.FileTypeDir {
-			granted |= nfs3.AccessLookup
-		} else {
-			granted |= nfs3.AccessExecute
-		}
+	if c.need(a, mayExecute) == nil {
+		granted |= execute
 	}
 	return granted
 }

@@ -26,7 +26,7 @@ func nameSize(name string) int { return (len(name) + 3) &^ 3 }
 // ReadDir implements nfs3rpc.Server.
 func (s *Server) ReadDir(r *rpc.Request, args *nfs3.ReadDirArgs, res *nfs3.ReadDirRes) error {
 	room := listRoom(r, args.Count) - listHead
-	dir, verf, eof, refused, err := s.list(r, &args.Dir, args.Cookie, args.CookieVerf, func(_ object, name string, ino, next uint64) bool {
+	dir, verf, eof, refused, err := s.list(r, &args.Dir, args.Cookie, args.CookieVerf, func(_ *caller, _ object, name string, ino, next uint64) bool {
 		if room -= entryHead + nameSize(name); room < 0 {
 			return false
 		}
@@ -46,7 +46,7 @@ func (s *Server) ReadDirPlus(r *rpc.Request, args *nfs3.ReadDirPlusArgs, res *nf
 	// RFC 1813 §3.3.17: maxcount is for all, dircount for the entries without attributes and
 	// handles.
 	room, names := listRoom(r, args.MaxCount)-listHead, int64(args.DirCount)
-	dir, verf, eof, refused, err := s.list(r, &args.Dir, args.Cookie, args.CookieVerf, func(dir object, name string, ino, next uint64) bool {
+	dir, verf, eof, refused, err := s.list(r, &args.Dir, args.Cookie, args.CookieVerf, func(c *caller, dir object, name string, ino, next uint64) bool {
 		size := entryHead + nameSize(name)
 		first := len(res.OK.Reply.Entries) == 0
 		room, names = room-size-plusMost, names-int64(size)
@@ -54,7 +54,7 @@ func (s *Server) ReadDirPlus(r *rpc.Request, args *nfs3.ReadDirPlusArgs, res *nf
 			return false
 		}
 		e := nfs3.EntryPlus{FileID: nfs3.FileID(ino), Name: nfs3.Filename(name), Cookie: nfs3.Cookie(next)}
-		s.plus(dir, name, &e)
+		s.plus(c, dir, name, &e)
 		res.OK.Reply.Entries = append(res.OK.Reply.Entries, e)
 		return true
 	})
@@ -66,9 +66,11 @@ func (s *Server) ReadDirPlus(r *rpc.Request, args *nfs3.ReadDirPlusArgs, res *nf
 	return refused
 }
 
-// plus adds the attributes and the handle of an entry. ".." and an entry that has gone meanwhile
-// have none. "." has them: a client, go-nfs-client, lists again and again until it gets them.
-func (s *Server) plus(dir object, name string, e *nfs3.EntryPlus) {
+// plus adds the attributes and the handle of an entry, if the caller may look it up: otherwise the
+// listing of a directory would open files that LOOKUP refuses. ".." and an entry that has gone
+// meanwhile have none. "." always has them, as the caller has this handle: a client, go-nfs-client,
+// lists again and again until it gets them.
+func (s *Server) plus(c *caller, dir object, name string, e *nfs3.EntryPlus) {
 	o, h, err := dir, nfs3.Handle{}, error(nil)
 	switch name {
 	case "..":
@@ -76,6 +78,9 @@ func (s *Server) plus(dir object, name string, e *nfs3.EntryPlus) {
 	case ".":
 		h = s.table.seal(dir.ino(), s.table.generation(dir.ino()))
 	default:
+		if err = c.need(&dir.attr, mayExecute); err != nil {
+			return
+		}
 		if o, err = s.child(dir, name); err == nil {
 			h, err = s.handle(dir, o, name)
 		}
@@ -97,7 +102,7 @@ func listRoom(r *rpc.Request, count nfs3.Count) int {
 // list calls f with the entries of a directory behind a cookie, until f returns false. The verifier
 // of the cookies is a MAC of the directory, so those of other directories are refused; a strict
 // server includes the time of the last change.
-func (s *Server) list(r *rpc.Request, h *nfs3.Handle, cookie nfs3.Cookie, verf nfs3.CookieVerf, f func(dir object, name string, ino, next uint64) bool) (attr nfs3.PostOpAttr, now nfs3.CookieVerf, eof bool, refused, err error) {
+func (s *Server) list(r *rpc.Request, h *nfs3.Handle, cookie nfs3.Cookie, verf nfs3.CookieVerf, f func(c *caller, dir object, name string, ino, next uint64) bool) (attr nfs3.PostOpAttr, now nfs3.CookieVerf, eof bool, refused, err error) {
 	c, refused := s.caller(r)
 	if refused != nil {
 		return attr, now, false, refused, nil
@@ -132,7 +137,7 @@ func (s *Server) list(r *rpc.Request, h *nfs3.Handle, cookie nfs3.Cookie, verf n
 				ino = st.ino()
 			}
 		}
-		return f(dir, name, ino, next)
+		return f(c, dir, name, ino, next)
 	})
 	return attr, now, eof, nil, err
 }

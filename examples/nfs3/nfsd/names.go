@@ -295,6 +295,12 @@ func (s *Server) rename(c *caller, args *nfs3.RenameArgs, ok *nfs3.RenameResOK) 
 			return failed(nfs3.StatusInval) // RFC 1813 §3.3.14
 		}
 	}
+	// Before the names are looked at: without search permission nothing says whether one exists.
+	for _, dir := range []object{from, to} {
+		if err := c.mayChange(&dir.attr); err != nil {
+			return err
+		}
+	}
 	o, err := s.child(from, oldName)
 	if err != nil {
 		return err
@@ -313,7 +319,7 @@ func (s *Server) rename(c *caller, args *nfs3.RenameArgs, ok *nfs3.RenameResOK) 
 	case exists:
 		err = c.mayRemove(&to.attr, &target.attr)
 	case status(err) == nfs3.StatusNoent:
-		err = c.mayChange(&to.attr)
+		err = nil
 	}
 	if err != nil || exists && target.ino() == o.ino() {
 		return err // two names of one file stay as they are (RFC 1813 §3.3.14)
