@@ -96,7 +96,8 @@ func (c *caller) mayRemove(dir, a *nfs3.Attr) error {
 	return nil
 }
 
-// maySet returns an error if a caller may not change attributes.
+// maySet returns an error if a caller may not change attributes. Ids count even if the object has
+// them, as in chown(2) of POSIX.
 func (c *caller) maySet(a *nfs3.Attr, set *nfs3.SetAttr) error {
 	times := set.Atime.SetIt != nfs3.TimeHowDontChange || set.Mtime.SetIt != nfs3.TimeHowDontChange
 	exact := set.Atime.SetIt == nfs3.TimeHowSetToClientTime || set.Mtime.SetIt == nfs3.TimeHowSetToClientTime
@@ -104,8 +105,9 @@ func (c *caller) maySet(a *nfs3.Attr, set *nfs3.SetAttr) error {
 	case a.Type == nfs3.FileTypeLnk && set.Mode.SetIt:
 		return failed(nfs3.StatusNotsupp)
 	case (set.Mode.SetIt || exact) && !c.owns(a),
+		(set.UID.SetIt || set.GID.SetIt) && !c.owns(a),
 		set.UID.SetIt && set.UID.UID != a.UID && !c.root,
-		set.GID.SetIt && set.GID.GID != a.GID && !c.root && (!c.owns(a) || !c.in(set.GID.GID)):
+		set.GID.SetIt && set.GID.GID != a.GID && !c.root && !c.in(set.GID.GID):
 		return failed(nfs3.StatusPerm)
 	case set.Atime.Atime.Nseconds >= 1e9 || set.Mtime.Mtime.Nseconds >= 1e9:
 		return failed(nfs3.StatusInval)
@@ -120,21 +122,28 @@ func (c *caller) maySet(a *nfs3.Attr, set *nfs3.SetAttr) error {
 	return nil
 }
 
-// modeFor returns the mode to set. A caller outside the group of a file cannot make it
-// set-group-ID.
-func (c *caller) modeFor(a *nfs3.Attr, set *nfs3.SetAttr) nfs3.Mode {
-	mode, gid := set.Mode.Mode&0o7777, a.GID
+// modeFor returns the mode that an object gets, and whether that is a change. A caller outside the
+// object's group cannot set the set-group-ID bit, and a file whose owner or group is set loses this
+// and the set-user-ID bit, even if root sets the ids that it has: so Linux's server.
+func (c *caller) modeFor(a *nfs3.Attr, set *nfs3.SetAttr) (mode nfs3.Mode, change bool) {
+	mode = a.Mode
+	gid := a.GID
 	if set.GID.SetIt {
 		gid = set.GID.GID
 	}
-	if a.Type != nfs3.FileTypeDir && !c.root && !c.in(gid) {
-		mode &^= setGID
+	if set.Mode.SetIt {
+		if mode = set.Mode.Mode & 0o7777; !c.root && !c.in(gid) {
+			mode &^= setGID
+		}
 	}
-	return mode
+	if (set.UID.SetIt || set.GID.SetIt) && a.Type != nfs3.FileTypeDir && a.Type != nfs3.FileTypeLnk {
+		mode &^= setUID | setGID
+	}
+	return mode, set.Mode.SetIt || mode != a.Mode
 }
 
-// clearSetID takes the set-user-ID and set-group-ID bits from a file that has changed. The system
-// does that for users but not for root, as whom the server may run.
+// clearSetID takes the set-user-ID and set-group-ID bits from a file whose data is about to change.
+// The system does that for users but not for root, as whom the server may run.
 func (c *caller) clearSetID(f *os.File, a *nfs3.Attr) error {
 	if c.root || a.Mode&(setUID|setGID) == 0 {
 		return nil

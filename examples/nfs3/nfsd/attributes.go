@@ -127,8 +127,8 @@ func (s *Server) setAttr(c *caller, o object, a *nfs3.SetAttr) error {
 			}
 		}
 	}
-	if a.Mode.SetIt {
-		if err := s.root.Chmod(o.path, fileMode(c.modeFor(&o.attr, a))); err != nil {
+	if mode, change := c.modeFor(&o.attr, a); change {
+		if err := s.root.Chmod(o.path, fileMode(mode)); err != nil {
 			return err
 		}
 	}
@@ -163,14 +163,14 @@ func (s *Server) truncate(c *caller, o object, size nfs3.Size) error {
 		return err
 	}
 	defer f.Close()
+	if err := c.clearSetID(f, &o.attr); err != nil {
+		return err
+	}
 	err = f.Truncate(int64(size))
 	if errors.Is(err, syscall.EINVAL) { // of systems with a limit below the file system's
 		err = failed(nfs3.StatusFbig)
 	}
-	if err != nil {
-		return err
-	}
-	return c.clearSetID(f, &o.attr)
+	return err
 }
 
 // open opens a regular file for a caller whose rights are checked already: see needData. The caller
@@ -220,7 +220,10 @@ func (s *Server) same(f *os.File, o object) error {
 	return err
 }
 
-// created gives a new object of a directory its owner and attributes, and returns it.
+// created gives a new object of a directory its owner and attributes, and returns it. Ids in the
+// attributes count for root alone: other callers cannot give files away, but some clients send the
+// group of the directory, by the rules of BSD. What the type of the object does not have is left
+// out, too.
 func (s *Server) created(c *caller, dir object, name string, a *nfs3.SetAttr, mode nfs3.Mode) (object, error) {
 	o, err := s.child(dir, name)
 	if err != nil {
@@ -236,15 +239,25 @@ func (s *Server) created(c *caller, dir object, name string, a *nfs3.SetAttr, mo
 		}
 		o.attr.UID, o.attr.GID = nfs3.UID(c.uid), nfs3.GID(gid)
 	}
-	if o.attr.Type != nfs3.FileTypeLnk {
-		set := *a
-		if !set.Mode.SetIt {
-			set.Mode = nfs3.SetMode{SetIt: true, Mode: mode}
-		}
-		if o.attr.Type == nfs3.FileTypeDir {
-			set.Mode.Mode |= dir.attr.Mode & setGID
-		}
-		if err := s.setAttr(c, o, &set); err != nil {
+	set := *a
+	if !c.root {
+		set.UID, set.GID = nfs3.SetUID{}, nfs3.SetGID{}
+	}
+	if !set.Mode.SetIt {
+		set.Mode = nfs3.SetMode{SetIt: true, Mode: mode}
+	}
+	if o.attr.Type != nfs3.FileTypeReg {
+		set.Size = nfs3.SetSize{}
+	}
+	if o.attr.Type == nfs3.FileTypeLnk {
+		set = nfs3.SetAttr{UID: set.UID, GID: set.GID}
+	}
+	if err := s.setAttr(c, o, &set); err != nil {
+		return o, err
+	}
+	if o.attr.Type == nfs3.FileTypeDir && dir.attr.Mode&setGID != 0 {
+		// A directory inherits the bit, even if the caller is outside the group.
+		if err := s.root.Chmod(o.path, fileMode(set.Mode.Mode&0o7777|setGID)); err != nil {
 			return o, err
 		}
 	}

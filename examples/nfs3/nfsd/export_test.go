@@ -31,3 +31,13 @@ func (s *Server) Confirmed(handle []byte) bool {
 
 // SetSync makes the server call sync instead of (*os.File).Sync. No call may be in progress.
 func (s *Server) SetSync(sync func(*os.File) error) { s.sync = sync }
+
+// FileMode returns a mode as package os has it.
+var FileMode = fileMode
+
+// SetDevice makes the server take its directory for one of another device, and returns the device
+// that it had. No call may be in progress.
+func (s *Server) SetDevice(dev uint64) (old uint64) {
+	old, s.dev = s.dev, dev
+	return old
+}

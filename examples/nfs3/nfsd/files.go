@@ -260,11 +260,14 @@ func (s *Server) write(c *caller, args *nfs3.WriteArgs, ok *nfs3.WriteResOK) (*o
 	if err != nil || len(args.Data) == 0 {
 		return f, err
 	}
+	if err := c.clearSetID(f, &o.attr); err != nil { // before, as a part of the data may be written
+		return f, err
+	}
 	if _, err := f.WriteAt(args.Data, int64(args.Offset)); err != nil {
 		return f, err
 	}
 	ok.Count = args.Count
-	return f, c.clearSetID(f, &o.attr)
+	return f, nil
 }
 
 // Commit implements nfs3rpc.Server. It stores the whole file, which RFC 1813 §3.3.21 allows.

@@ -277,3 +277,21 @@ func TestRefusedConfig(t *testing.T) {
 		}
 	}
 }
+
+// A handle is of one device: a file with the same inode number on another one is not its file.
+// TestHandlesUnderMountAreStale shows it with a file system, where tests can mount one.
+func TestHandlesAreOfOneDevice(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, _ := c.create(t, c.root, "file")
+	device := e.server.SetDevice(1 << 60)
+	for _, h := range []nfs3.Handle{c.root, file} {
+		_, code := c.attr(t, h)
+		want(t, "GETATTR on another device", code, nfs3.StatusStale)
+	}
+	e.server.SetDevice(device)
+	for _, h := range []nfs3.Handle{c.root, file} {
+		_, code := c.attr(t, h)
+		want(t, "GETATTR", code, nfs3.StatusOK)
+	}
+}

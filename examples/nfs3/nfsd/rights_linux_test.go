@@ -189,7 +189,7 @@ func TestDirectoryRights(t *testing.T) {
 				if want(t, what+": ACCESS", res.Status, nfs3.StatusOK); res.OK.Access != promised {
 					t.Errorf("%s: ACCESS %#x, expected %#x", what, res.OK.Access, promised)
 				}
-				// Only what was asked for.
+				// Only the bits of the request.
 				res, err = c.Access(t.Context(), &nfs3.AccessArgs{Object: dir, Access: nfs3.AccessExtend})
 				check(t, err)
 				if res.OK.Access != promised&nfs3.AccessExtend {
