@@ -1,5 +1,6 @@
-// Package isolated runs tests with a network and a folder /run of their own. There all ports are
-// free, port 111 among them, and the services of the machine are not affected.
+// Package isolated runs tests with a network and a folder /run of their own, or with two networks
+// that a link joins (Link). In a network all ports are free, port 111 among them, and the services
+// of the machine are not affected.
 package isolated
 
 import (

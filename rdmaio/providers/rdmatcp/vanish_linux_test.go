@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/internal/isolated"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -39,68 +37,11 @@ func (v *victim) vanishes() {
 	}
 }
 
-// namespace is a network namespace, in which functions can run.
-type namespace struct {
-	path string // of its file
-	run  chan func()
-}
-
-// newNamespace creates a network namespace. It skips the test if the process may not do that.
-func newNamespace(t *testing.T) *namespace {
-	t.Helper()
-	witness.Program(t, "ip")
-	n := &namespace{run: make(chan func())}
-	made := make(chan error)
-	go func() {
-		// Never unlocked: the thread and its namespace end with the goroutine.
-		runtime.LockOSThread()
-		made <- syscall.Unshare(syscall.CLONE_NEWNET)
-		for f := range n.run {
-			f()
-		}
-	}()
-	t.Cleanup(func() { close(n.run) })
-	if err := <-made; err != nil {
-		t.Skipf("needs the right to make network namespaces (CAP_SYS_ADMIN): %v", err)
-	}
-	n.do(func() { n.path = fmt.Sprintf("/proc/%d/task/%d/ns/net", syscall.Getpid(), syscall.Gettid()) })
-	return n
-}
-
-// do runs f in the namespace. Sockets that it creates stay there.
-func (n *namespace) do(f func()) {
-	done := make(chan struct{})
-	n.run <- func() { defer close(done); f() }
-	<-done
-}
-
-// ip runs the command of this name in the namespace.
-func (n *namespace) ip(t *testing.T, args string) {
-	t.Helper()
-	var out []byte
-	var err error
-	n.do(func() { out, err = exec.Command("ip", strings.Fields(args)...).CombinedOutput() })
-	switch {
-	case err == nil:
-	case strings.Contains(string(out), "not permitted"), strings.Contains(string(out), "not supported"):
-		t.Skipf("needs virtual Ethernet (CAP_NET_ADMIN): ip %s: %s", args, out)
-	default:
-		t.Fatalf("ip %s: %v: %s", args, err, out)
-	}
-}
-
 // Both ends detect that the network between them is lost: a client with unacknowledged data, and a
 // server that waits for a message (RFC 8166 §4.1: a lost connection must be detected to be
 // established again; R272).
 func TestPeerVanishes(t *testing.T) {
-	near, far := newNamespace(t), newNamespace(t)
-	near.ip(t, "link add near type veth peer name far")
-	near.ip(t, "link set far netns "+far.path)
-	near.ip(t, "addr add 192.0.2.1/24 dev near")
-	near.ip(t, "link set near up")
-	far.ip(t, "addr add 192.0.2.2/24 dev far")
-	far.ip(t, "link set far up")
-
+	link := isolated.NewLink(t)
 	cfg := &rdmatcp.Config{PeerTimeout: 2 * time.Second}
 	client, server := device(t, cfg), device(t, cfg)
 	c, s := &victim{newSide(t, client), t}, &victim{newSide(t, server), t}
@@ -108,14 +49,14 @@ func TestPeerVanishes(t *testing.T) {
 	defer cancel()
 	var ln verbs.Listener
 	var err error
-	far.do(func() { ln, err = server.Listen(ctx, "192.0.2.2:20049") })
+	link.Far.Do(func() { ln, err = server.Listen(ctx, isolated.FarAddr+":20049") })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ln.Close()
 	done := make(chan error, 1)
-	go near.do(func() {
-		_, err := client.Dial(ctx, "192.0.2.2:20049", c.qp, nil)
+	go link.Near.Do(func() {
+		_, err := client.Dial(ctx, isolated.FarAddr+":20049", c.qp, nil)
 		done <- err
 	})
 	req, err := ln.Accept(ctx)
@@ -131,7 +72,7 @@ func TestPeerVanishes(t *testing.T) {
 		t.Fatal(wc.Err())
 	}
 
-	far.ip(t, "link set far down")
+	link.Cut()
 	c.send(t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: c.sge(16)}})
 	c.vanishes()
 	s.vanishes()

@@ -88,8 +88,12 @@ type Config struct {
 	// zero, the default is 10 s. If negative, there is no limit.
 	FirstCallTimeout time.Duration
 
-	// PeerTimeout is the time after which the system gives up a peer that no longer answers its
-	// keep-alive probes. If zero, the default is 30 s. If negative, no probes are sent.
+	// PeerTimeout is the time after which the system gives up a peer that does not answer over
+	// TCP. If zero, the default is 30 s. If negative, there is no limit but the system's. After
+	// half of it without traffic the system sends keepalive probes. Where it has an option for
+	// that (Linux, macOS, FreeBSD 14, Windows), sent data that stays unacknowledged for PeerTimeout
+	// ends the connection, too. Linux also ends it if the peer answers but reads nothing for
+	// PeerTimeout while data waits, whatever SendTimeout is.
 	PeerTimeout time.Duration
 
 	// MaxConns is the largest number of connections of a server. If zero, the default is 10,000. If

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
 	"github.com/rpcrdma/rpcrdma/internal/places"
 	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -85,7 +86,7 @@ func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 	if err := set.settleTLS(false); err != nil {
 		return nil, err
 	}
-	d := net.Dialer{KeepAliveConfig: set.keepAlive()}
+	d := net.Dialer{KeepAlive: -1} // deadpeer.Watch sets it
 	nc, err := d.DialContext(ctx, "tcp", addr)
 	if err == nil && set.tls != nil {
 		nc, err = set.tls.startTLS(ctx, nc, addr, &set)
@@ -125,17 +126,8 @@ func ServeConn(nc net.Conn, h oncrpc.Handler, cfg *Config) *Conn {
 	return c
 }
 
-// keepAlive returns the configuration of the system's probes.
-func (s *settings) keepAlive() net.KeepAliveConfig {
-	if s.PeerTimeout == 0 {
-		return net.KeepAliveConfig{}
-	}
-	const probes = 3
-	interval := max(s.PeerTimeout/(probes+1), time.Second)
-	return net.KeepAliveConfig{Enable: true, Idle: interval, Interval: interval, Count: probes}
-}
-
 func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *shared) *Conn {
+	deadpeer.Watch(nc, set.PeerTimeout)
 	c := &Conn{
 		set: set, handler: h, shared: with, slots: make(chan struct{}, set.MaxCalls), calls: make(map[uint32]*pending),
 		local: nc.LocalAddr().String(), remote: nc.RemoteAddr().String(), accepted: accepted, secured: hasTLS(nc),
@@ -255,11 +247,18 @@ func (c *Conn) readError(err error) error {
 		return fmt.Errorf("%w: a record made no progress for Config.RecordTimeout (%v)", ErrTimeout, c.set.RecordTimeout)
 	case errors.Is(err, io.EOF):
 		return ErrPeerClosed
+	case deadpeer.Gone(err):
+		return c.set.vanished(err)
 	case c.out.tls != nil && tlsstream.IsAlert(err): // nil over a *tls.Conn of the caller, too
 		// A server refuses a client's certificate after the client's handshake.
 		return c.out.tls.Explain(err)
 	}
 	return err
+}
+
+// vanished adds the cause to an error by which the system gave up a peer.
+func (s *settings) vanished(err error) error {
+	return fmt.Errorf("%w: the peer, or the network to it, has not answered for %v (Config.PeerTimeout): %w", ErrTimeout, s.PeerTimeout, err)
 }
 
 // fail ends the connection. The first reason is kept.

@@ -45,7 +45,7 @@ type ServerStats struct {
 // server.
 func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*Server, error) {
 	set := cfg.settle()
-	lc := net.ListenConfig{KeepAliveConfig: set.keepAlive()}
+	lc := net.ListenConfig{KeepAlive: -1} // deadpeer.Watch sets it
 	ln, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err

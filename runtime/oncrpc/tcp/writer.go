@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
 	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 )
 
@@ -78,6 +79,9 @@ func (c *Conn) write() {
 func (c *Conn) sendError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: it read nothing for Config.SendTimeout (%v)", ErrTimeout, c.set.SendTimeout)
+	}
+	if deadpeer.Gone(err) {
+		return c.set.vanished(err)
 	}
 	return fmt.Errorf("tcp: send: %w", err)
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
 )
 
 // HandshakeInput is the most that Conn.Need can return during the set-up, in bytes.
@@ -81,7 +83,7 @@ var (
 )
 
 func newConn(d *Device, conn net.Conn) *Conn {
-	d.watchPeer(conn)
+	deadpeer.Watch(conn, d.cfg.PeerTimeout)
 	c := &Conn{dev: d, conn: conn, buf: make([]byte, HandshakeInput), readAhead: inputSize}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		c.tcp = tcp

@@ -17,7 +17,7 @@ import (
 // answer as ctx allows: there is no other limit.
 func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	info, err := d.dial(ctx, qp, params, func(ctx context.Context) (net.Conn, error) {
-		dialer := net.Dialer{KeepAlive: -1} // watchPeer sets it
+		dialer := net.Dialer{KeepAlive: -1} // deadpeer.Watch sets it
 		conn, err := dialer.DialContext(ctx, "tcp", addr)
 		if err != nil {
 			return nil, err
@@ -178,8 +178,10 @@ func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queu
 // Error numbers of Windows, which package syscall does not translate.
 const (
 	wsaAddrInUse   = syscall.Errno(10048)
-	wsaNetUnreach  = syscall.Errno(10051)
-	wsaTimedOut    = syscall.Errno(10060)
 	wsaConnRefused = syscall.Errno(10061)
-	wsaHostUnreach = syscall.Errno(10065)
 )
+
+func isErrno(err error, want syscall.Errno) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) && errno == want
+}

@@ -35,7 +35,7 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 	if err := d.secure.canListen(); err != nil {
 		return nil, fmt.Errorf("%s: listen at %q: %w", d.cfg.Provider, addr, err)
 	}
-	config := net.ListenConfig{KeepAlive: -1} // watchPeer sets it
+	config := net.ListenConfig{KeepAlive: -1} // deadpeer.Watch sets it
 	tcp, err := config.Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE) || isErrno(err, wsaAddrInUse):

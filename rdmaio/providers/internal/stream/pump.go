@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -228,6 +229,15 @@ func (q *queuePair) sent() {
 		q.wake()
 	}
 	q.out.bufs = nil
+}
+
+// vanished adds the cause to an error by which the system gave up a peer that does not answer.
+func (d *Device) vanished(err error) error {
+	if !deadpeer.Gone(err) {
+		return err
+	}
+	return fmt.Errorf("the peer, or the network to it, has not answered for %v (Config.PeerTimeout): %w: %w",
+		d.cfg.PeerTimeout, err, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 }
 
 // writeFailed ends the connection because of an error of a write.

@@ -1,6 +1,6 @@
 //go:build !unix && !windows
 
-package stream
+package deadpeer
 
 import "time"
 
