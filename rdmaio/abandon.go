@@ -7,10 +7,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 )
 
-// abandonedBytes is the largest amount of its own memory to which a connection redirects the keys
-// of cancelled Calls.
-const abandonedBytes = 16 << 20
-
 // leftover holds the regions of a cancelled Call whose Reply may still come. Their keys are
 // redirected to memory of the pool, where a late access of the peer does no harm, and the caller
 // has its memory back (RFC 8166 §4.4.1; R289).

@@ -103,9 +103,9 @@ const (
 //
 // A cancelled Call keeps its credit until the reply arrives, or until the connection ends if none
 // does. Until then its keys are redirected to memory of the connection, where a late access of the
-// peer does no harm. A connection has at most 16 MiB of it. If that is used up, or the device
-// cannot redirect keys (verbs.Redirector), the keys are invalidated at once, and a late access
-// breaks the connection.
+// peer does no harm. A connection has at most 16 MiB of it, and 64 KiB for headers. If that is used
+// up, or the device cannot redirect keys (verbs.Redirector), the keys are invalidated at once, and
+// a late access breaks the connection.
 //
 // On an accepted connection this is a reverse Call and needs AllowReverse. Without
 // Config.ReverseChunks the Call must fit inline, and Results, ReplyBuf and memory for MaxReply are

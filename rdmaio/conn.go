@@ -94,9 +94,15 @@ type Conn struct {
 	closeErr error
 }
 
-// keepBytes is the largest amount of unused memory for Calls with chunks that a connection without
-// load keeps.
-const keepBytes = 16 << 20
+// largestMessage is the size in bytes of the largest message that the defaults of this package and
+// of package rpc lead to: data of oncrpc.DefaultMaxMessage, with headers and what a security layer
+// adds. A connection must be able to keep memory of that size for the next Call, and to leave it to
+// a cancelled one.
+const largestMessage = oncrpc.DefaultMaxMessage + 64<<10
+
+// keepBytes returns the largest amount of unused memory for Calls with chunks that a connection
+// keeps beyond the peak of its load: one buffer for the largest message.
+func keepBytes() uint64 { return uint64(mrpool.Size(largestMessage)) }
 
 // newConn makes a connection that can be dialed or accepted, with its Receives posted. Close frees
 // it.
@@ -117,7 +123,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	first := versions[0].Terms(false)
 	first.Recv = min(first.Recv, set.firstRecv)
 	c.agreed.Store(&agreed{Terms: first, version: versions[0]})
-	c.abandoned.most = abandonedBytes
+	c.abandoned.most = largestMessage
 	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.xids.Seed()
@@ -130,7 +136,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		return nil, err
 	}
 	c.pool = mrpool.New(c.pd, mrpool.Config{
-		Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * credits, KeepBytes: keepBytes,
+		Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * credits, KeepBytes: keepBytes(),
 		KeepPeak: role == engine.Requester, // at a responder the peer decides, see ADR 0073
 	})
 	if c.driver, err = driver.New(dev, c.pd, owner{c}, recvs, set.SendQueue); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // Call.MaxReply: the reply comes whether or not it fits ReplyBuf, in ReplyBuf if it does, and
@@ -106,5 +107,32 @@ func TestMaxReplyOnDemand(t *testing.T) {
 				t.Errorf("Calls with long replies: %d bytes of buffers, want %d for each reply at a time", n, most)
 			}
 		}
+	})
+}
+
+// A late reply to a cancelled Call does not break the connection, although the Call offered as much
+// memory as results with a large bound have by default, and a security layer adds to that.
+func TestLateReplyToLargestOffer(t *testing.T) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
+		h := silent{make(chan *rdmaio.Request, 1)}
+		w.Serve(h, nil)
+		c := w.Dial(nil)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() {
+			call := nullCall(2, 40)
+			call.MaxReply = oncrpc.DefaultMaxMessage + 4096
+			_, err := c.Call(ctx, call)
+			done <- err
+		}()
+		late := <-h.got
+		cancel()
+		<-done
+		e := replyHeader(2)
+		e.buf = append(e.buf, rdmaiotest.Pattern(100_000, 3)...)
+		late.Reply(e.message(), nil)
+		counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 0 && st.Regions == 0 })
+		go func() { quick(nil).ServeRPC(<-h.got) }()
+		again(t, c, smallCall(), 3)
 	})
 }

@@ -59,9 +59,8 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 	s.log = s.shared.log
 	s.taking, s.stop = context.WithCancelCause(run)
 	s.shared.memory.most, s.shared.places.Most = int64(set.MaxMemory), set.MaxHandlers
-	s.wg.Add(2)
+	s.wg.Add(1)
 	go s.accept(run)
-	go s.trim(run)
 	return s, nil
 }
 
@@ -83,36 +82,6 @@ func (s *Server) accept(ctx context.Context) {
 		}
 		s.wg.Add(1)
 		go s.serve(ctx, req)
-	}
-}
-
-// idleCheck is the interval at which a server looks for idle connections.
-const idleCheck = 30 * time.Second
-
-// trim frees the unused memory for Calls with chunks of connections that were idle since its last
-// look.
-func (s *Server) trim(ctx context.Context) {
-	defer s.wg.Done()
-	tick := time.NewTicker(idleCheck)
-	defer tick.Stop()
-	seen := make(map[*Conn]uint64) // messages received at the last look
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		next := make(map[*Conn]uint64)
-		for _, c := range s.Conns() {
-			n := c.Stats().Received
-			if last, ok := seen[c]; ok && last == n {
-				if err := c.pool.Trim(); err != nil {
-					s.log.Warn("rdmaio: memory of an idle connection could not be freed", "reason", err)
-				}
-			}
-			next[c] = n
-		}
-		seen = next
 	}
 }
 

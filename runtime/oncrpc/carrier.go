@@ -54,6 +54,11 @@ type Conn interface {
 	Err() error
 }
 
+// DefaultMaxMessage is the default size limit in bytes of the data in a message, on every carrier:
+// of the reply that a client of package rpc expects, and of what a server takes for a Call. A limit
+// for less would refuse on one carrier what another one takes.
+const DefaultMaxMessage = 16 << 20
+
 // Call is an RPC to make. It may be used again when the method that made it has returned.
 //
 // Results, ReplyBuf and MaxReply are memory for a Carrier that needs to have it before the reply

@@ -118,6 +118,7 @@ func (p *Pool) keepDemand(d *demand, never bool) error {
 	keep := !p.closed && !p.noDemand && len(p.demands) < p.cfg.KeepIdle
 	if keep {
 		p.demands = append(p.demands, d)
+		p.watch()
 	} else {
 		p.stats.Regions--
 	}

@@ -1,6 +1,7 @@
 package mrpool_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,4 +63,71 @@ func TestKeepPeak(t *testing.T) {
 			t.Errorf("%d bytes are left after Close", got)
 		}
 	})
+}
+
+// Within a minute after the last load a Pool gives back the buffers and regions that it keeps, and
+// nothing that is in use.
+func TestPoolGivesBackIdleMemory(t *testing.T) {
+	for _, demand := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			_, dev, pd := newPool(t, mrpool.Config{})
+			if !demand {
+				pd = withMemoryPD{pd}
+			}
+			p := mrpool.New(pd, mrpool.Config{Heap: true, KeepIdle: 8, KeepBytes: 32 << 20})
+			own := func(n int) mrpool.Region {
+				t.Helper()
+				r, err := p.RegisterOwn(n, writeOnly)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			give := func(r mrpool.Region) {
+				t.Helper()
+				if err := p.Release(&r); err != nil {
+					t.Error(err)
+				}
+				if _, err := p.Collect(&r, nil, 0); err != nil {
+					t.Error(err)
+				}
+			}
+			held, err := p.Buffer(5000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used, unused := own(1000), own(1000)
+			large, err := p.Buffer(20 << 20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Put(large); err != nil {
+				t.Fatal(err)
+			}
+			give(unused)
+			time.Sleep(20 * time.Second)
+			if st := p.Stats(); st.Regions != 2 || st.BufferBytes < 20<<20 {
+				t.Errorf("after 20 s: %+v, want nothing given back", st)
+			}
+			for range 8 { // a small load needs the small ones only
+				give(own(1000))
+				time.Sleep(10 * time.Second)
+			}
+			if st := p.Stats(); st.Regions != 2 || st.BufferBytes > 20<<10 {
+				t.Errorf("under a small load: %+v, want nothing kept that it does not need", st)
+			}
+			time.Sleep(time.Minute + time.Second)
+			buffers := 1
+			if !demand {
+				buffers = 2 // of the region, too
+			}
+			if st := p.Stats(); st.Regions != 1 || st.Buffers != buffers || dev.Resources().MRs != 1+buffers {
+				t.Errorf("at rest: %+v, %+v, want only memory in use", st, dev.Resources())
+			}
+			give(used)
+			if err := errors.Join(p.Put(held), p.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

@@ -18,13 +18,19 @@ var (
 	ErrClosed = errors.New("mrpool: closed")
 )
 
-// Buffers have size classes, four for each doubling, so at most a fifth of a buffer is unused.
-// Buffers over the largest class have the size asked for and are not kept.
+// Buffers have size classes, four for each doubling, so at most a fifth of a buffer is unused. Only
+// Config.KeepBytes limits the kept memory: a buffer of any class may be kept.
 const (
 	smallest = 512
-	largest  = 4 << 20
-	classes  = 4*13 + 1 // 13 doublings from smallest to largest
+	largest  = 1 << 30
+	classes  = 4*21 + 1 // 21 doublings from smallest to largest
 )
+
+// Size returns the number of bytes in the memory of a Buffer of n bytes.
+func Size(n int) int {
+	_, size := classOf(n)
+	return size
+}
 
 // classOf returns the class for n bytes, and its size. Class 0 has the size asked for.
 func classOf(n int) (class, size int) {
@@ -45,7 +51,8 @@ type Config struct {
 	Heap     bool // DeviceAttributes.HeapMemory; if false, Register registers copies
 	KeepIdle int  // number of regions, and of buffers of each class, kept for reuse
 	// KeepBytes is the size in bytes of all buffers together that are kept for reuse. It bounds
-	// them where a peer makes us use buffers of many classes. If zero, no buffers are kept.
+	// them where a peer makes us use buffers of many classes. If zero, no buffers are kept. After
+	// 30 s to a minute only as much is kept as was in use at once in that time.
 	KeepBytes uint64
 	// KeepPeak keeps more than KeepBytes for a second or two after as many were in use, so that a
 	// load which needs them does not allocate them again and again.
@@ -57,7 +64,7 @@ type Pool struct {
 	pd  verbs.ProtectionDomain
 	cfg Config
 
-	trimming sync.Mutex // locked until the regions and buffers of takeKept or evict are freed
+	trimming sync.Mutex // locked until the regions and buffers of takeRegions and evict are freed
 
 	mu        sync.Mutex
 	closed    bool
@@ -66,10 +73,14 @@ type Pool struct {
 	noDemand  bool                    // the device has no regions on demand
 	buffers   *[classes + 1][]*Buffer // kept, by class; nil while none was
 	keptBytes uint64                  // in buffers
-	peak      peak
-	timer     *time.Timer // frees buffers, while more than KeepBytes are kept
-	lateErr   error       // of freeing them
-	inUse     int         // regions and buffers
+	used      uint64                  // bytes of buffers in use
+	burst     peak                    // of used, in seconds
+	restMost  uint64                  // largest used in a longer period
+	seen      uint64                  // Stats.Registrations at the end of the last of these
+	bursts    *time.Timer             // ends a period of burst, while more than KeepBytes are kept
+	rests     *time.Timer             // ends a period of rest, while anything is kept
+	lateErr   error                   // of freeing memory then
+	inUse     int                     // regions and buffers
 	stats     Stats
 }
 
@@ -281,6 +292,7 @@ func (p *Pool) Invalidated(r *Region) error {
 	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle
 	if keep {
 		p.regions = append(p.regions, r.MemoryRegion)
+		p.watch()
 	} else {
 		p.stats.Regions--
 	}
@@ -338,7 +350,7 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 		p.buffers[class][k-1] = nil
 		p.buffers[class] = p.buffers[class][:k-1]
 		p.keptBytes -= uint64(size)
-		p.peak.use(uint64(size))
+		p.use(uint64(size))
 		p.mu.Unlock()
 		b.Bytes = b.mem[:n]
 		return b, nil
@@ -354,7 +366,7 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 	}
 	p.stats.Buffers++
 	p.stats.BufferBytes += uint64(size)
-	p.peak.use(uint64(size))
+	p.use(uint64(size))
 	b.Bytes = b.mem[:n]
 	return b, nil
 }
@@ -392,7 +404,7 @@ func (p *Pool) put(b *Buffer, keep bool) error {
 	p.mu.Lock()
 	p.inUse--
 	size := uint64(len(b.mem))
-	p.peak.used -= size
+	p.used -= size
 	if keep && !p.closed && b.class > 0 && p.kept(b.class) < p.cfg.KeepIdle && p.keptBytes+size <= p.mayKeep() {
 		if p.buffers == nil {
 			p.buffers = new([classes + 1][]*Buffer)
@@ -421,36 +433,15 @@ func (p *Pool) Stats() Stats {
 	return p.stats
 }
 
-// Trim frees the regions and buffers that are kept for reuse.
-func (p *Pool) Trim() error {
-	p.trimming.Lock()
-	defer p.trimming.Unlock()
-	p.mu.Lock()
-	regions, buffers := p.takeKept()
-	p.mu.Unlock()
-	return p.freeAll(regions, buffers)
-}
-
-// takeKept removes and returns all kept regions and buffers. The caller holds mu.
-func (p *Pool) takeKept() (regions []verbs.MemoryRegion, buffers []*Buffer) {
+// takeRegions removes and returns all kept regions. The caller holds mu.
+func (p *Pool) takeRegions() (regions []verbs.MemoryRegion) {
 	regions, p.regions = p.regions, nil
 	for _, d := range p.demands {
 		regions = append(regions, d.mr)
 	}
 	p.demands = nil
 	p.stats.Regions -= len(regions)
-	for class := range classes + 1 {
-		if p.kept(class) == 0 {
-			continue
-		}
-		for _, b := range p.buffers[class] {
-			p.stats.Buffers--
-			p.stats.BufferBytes -= uint64(len(b.mem))
-			buffers = append(buffers, b)
-		}
-	}
-	p.buffers, p.keptBytes = nil, 0
-	return regions, buffers
+	return regions
 }
 
 // freeAll frees regions and buffers.
@@ -472,11 +463,13 @@ func (p *Pool) Close() error {
 	defer p.trimming.Unlock()
 	p.mu.Lock()
 	p.closed = true
-	if p.timer != nil {
-		p.timer.Stop()
+	for _, t := range [...]*time.Timer{p.bursts, p.rests} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 	out := p.inUse
-	regions, buffers := p.takeKept()
+	regions, buffers := p.takeRegions(), p.evict(0)
 	err := p.lateErr
 	p.mu.Unlock()
 	err = errors.Join(err, p.freeAll(regions, buffers))

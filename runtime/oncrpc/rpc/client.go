@@ -49,7 +49,7 @@ type ClientConfig struct {
 // The defaults of ClientConfig.MaxReply.
 const (
 	defaultMaxReply   = 512 << 10
-	defaultMaxBounded = 16 << 20
+	defaultMaxBounded = oncrpc.DefaultMaxMessage
 )
 
 // Options are the options of one call.
