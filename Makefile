@@ -137,8 +137,10 @@ test-systems: ## build and vet everything for other systems, whose programs this
 test-peers: ## compare codecs with those of another Go compiler, over the corpus (minutes)
 	cd bench && $(GO) test -count 1 -v ./differ
 
-interop: ## run the cases against a Linux kernel under QEMU, with its siw and NFS/RDMA (KERNEL=backports: another one)
-	$(GO) run ./test/linuxpeer $(if $(KERNEL),-kernel $(KERNEL)) $(INTEROPFLAGS)
+# The shell takes INTEROPFLAGS from its environment, so that it splits the text into words and does nothing else.
+export INTEROPFLAGS
+interop: ## run the cases against a Linux kernel under QEMU, with its siw and NFS/RDMA (KERNEL=backports: another one; SET=ci: one of each kind)
+	@set -f; $(GO) run ./test/linuxpeer $(if $(KERNEL),-kernel '$(KERNEL)') $(if $(SET),-set '$(SET)') $$INTEROPFLAGS
 
 sim: ## simulate SEEDS=n connections with faults, the engines stepped by a seed
 	$(GO) test ./rdmaio/internal/sim -run 'TestSeeds' -v -timeout 0 -args -seeds $(or $(SEEDS),1000)

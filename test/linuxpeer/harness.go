@@ -28,6 +28,7 @@ type harness struct {
 	dir            string // of this run: logs and captures
 	image          *image.Image
 	guests         *guests
+	last           string // the last line of the output
 }
 
 // progress reports a step of long work.
@@ -37,7 +38,7 @@ func (h *harness) progress(format string, args ...any) {
 
 // main reports whether no case failed.
 func (h *harness) main(ctx context.Context) (ok bool, err error) {
-	list := selected(h.run)
+	list := selected(h.set, h.run)
 	if h.list {
 		for _, c := range list {
 			fmt.Fprintln(h.stdout, c.Name)
@@ -45,7 +46,7 @@ func (h *harness) main(ctx context.Context) (ok bool, err error) {
 		return true, nil
 	}
 	if len(list) == 0 {
-		return false, fmt.Errorf("no case matches %q: -list lists them", h.run)
+		return false, fmt.Errorf("no case of the set %s matches %q: -list lists them", h.set, h.run)
 	}
 	if why := unable(); why != "" {
 		if h.required {
@@ -72,9 +73,10 @@ func (h *harness) main(ctx context.Context) (ok bool, err error) {
 	defer func() {
 		if ok && err == nil && !h.keep {
 			err = os.RemoveAll(h.dir)
-			return
+		} else {
+			fmt.Fprintf(h.stderr, "linuxpeer: logs and captures are in %s\n", h.dir)
 		}
-		fmt.Fprintf(h.stderr, "linuxpeer: logs and captures are in %s\n", h.dir)
+		fmt.Fprint(h.stdout, h.last)
 	}()
 	if h.guests, err = h.prepare(ctx); err != nil {
 		return false, err
@@ -103,8 +105,15 @@ func unable() string {
 	return "programs are not installed: apt-get install --no-install-recommends " + strings.Join(slices.Compact(missing), " ")
 }
 
-// cases runs the cases and prints a line for each. It reports whether none failed.
+// errCut says that -timeout ended the run, and that no case had failed.
+var errCut = errors.New("the time limit of the cases")
+
+// cases runs the cases, within the limit of -timeout, and prints a line for each. It reports
+// whether none failed.
 func (h *harness) cases(ctx context.Context, g *guest.Guest, list []cases.Case) (bool, error) {
+	all := ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout, fmt.Errorf("%w, %v (-timeout)", errCut, h.timeout))
+	defer cancel()
 	env := &cases.Env{Kernel: h.image.Release, Dir: h.dir, Keep: h.keep, Size: h.size, Start: h.guests.start}
 	env.Use(g)
 	count := map[cases.Status]int{}
@@ -128,23 +137,28 @@ func (h *harness) cases(ctx context.Context, g *guest.Guest, list []cases.Case) 
 	for _, p := range problems {
 		fmt.Fprintf(h.stdout, "FAIL  between the cases: %s\n", p)
 	}
-	ok := count[cases.Fail] == 0 && len(problems) == 0 && len(results) == len(list)
-	verdict := "passed"
-	if !ok {
-		verdict = "FAILED"
+	out := outcome{count: count, problems: len(problems), left: len(list) - len(results)}
+	h.last = fmt.Sprintf("linuxpeer: %s: Linux %s: %s, %.0f s", out.verdict(), h.image.Release, out, time.Since(h.start).Seconds())
+	if all.Err() == nil && out.cut() {
+		h.last += fmt.Sprintf("; the limit for the cases is %v: -timeout %v gives them more (make interop INTEROPFLAGS='-timeout %[2]v')",
+			h.timeout, 2*h.timeout)
 	}
-	fmt.Fprintf(h.stdout, "linuxpeer: %s: Linux %s: %d passed, %d failed, %d skipped, %d not run, %.0f s\n", verdict,
-		h.image.Release, count[cases.Pass], count[cases.Fail], count[cases.Skip], len(list)-len(results), time.Since(h.start).Seconds())
-	if ctx.Err() != nil {
-		return false, context.Cause(ctx)
+	h.last += "\n"
+	switch {
+	case all.Err() != nil:
+		return false, context.Cause(all)
+	case out.failed():
+		return false, nil
+	case out.cut():
+		return false, errCut
 	}
-	return ok, h.interop(ctx, results, ok, len(results) == len(cases.All()))
+	return true, h.interop(all, results, out.String(), len(results) == len(cases.All()))
 }
 
 // print prints the line of a result and, if it failed, its log.
 func (h *harness) print(status string, res cases.Result) {
 	fmt.Fprintf(h.stdout, "%-4s  %-28s %6.2f s  %s\n", status, res.Name, res.Time.Seconds(), res.Text)
-	if res.Status == cases.Fail || h.verbose {
+	if res.Status == cases.Fail || res.Status == cases.Cut || h.verbose {
 		for _, line := range res.Log {
 			fmt.Fprintln(h.stdout, "      "+strings.ReplaceAll(line, "\n", "\n      "))
 		}
@@ -152,7 +166,7 @@ func (h *harness) print(status string, res cases.Result) {
 }
 
 // interop writes the page, or says where the run differs from it.
-func (h *harness) interop(ctx context.Context, results []cases.Result, ok, all bool) error {
+func (h *harness) interop(ctx context.Context, results []cases.Result, counts string, all bool) error {
 	old, err := os.ReadFile(h.interopPage)
 	if err != nil && !(h.write && errors.Is(err, fs.ErrNotExist)) {
 		return err
@@ -164,8 +178,9 @@ func (h *harness) interop(ctx context.Context, results []cases.Result, ok, all b
 		}
 		return nil
 	}
-	if !ok {
-		return fmt.Errorf("%s is not written, because not all cases passed", h.interopPage)
+	commit, err := commit(ctx)
+	if err != nil {
+		return err
 	}
 	version, err := exec.CommandContext(ctx, guest.QEMU, "--version").Output()
 	if err != nil {
@@ -174,7 +189,8 @@ func (h *harness) interop(ctx context.Context, results []cases.Result, ok, all b
 	first, _, _ := strings.Cut(string(version), "\n")
 	series := strings.Join(strings.SplitN(h.image.Version, ".", 3)[:2], ".")
 	s := page.Section{
-		Kernel: h.kernel, Results: results, Date: time.Now().UTC().Format(time.DateOnly),
+		Kernel: h.kernel, Results: results, All: all,
+		Run:      fmt.Sprintf("%s, %s: %s", time.Now().UTC().Format(time.DateOnly), commit, counts),
 		Title:    "Linux " + series + " (`-kernel " + h.kernel + "`)",
 		Versions: [][2]string{{"kernel", h.image.Release + ", Debian package " + h.image.Version}},
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,9 +21,32 @@ import (
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/image"
 )
 
+// The exit codes. That of a cut is the one that commands of this module have for "not in time".
+const (
+	codePassed = 0
+	codeFailed = 1
+	codeUsage  = 2
+	codeCut    = 5
+)
+
+const usage = `linuxpeer runs cases against a Linux kernel in a virtual machine: docs/linux-peer.md
+
+usage: linuxpeer [flags]
+
+flags:
+`
+
+const codes = `
+exit codes:
+  0  all cases passed or were skipped
+  1  a case failed, or the run was interrupted
+  2  wrong usage
+  5  -timeout ended the run, and no case had failed
+`
+
 // settings are the flags.
 type settings struct {
-	run, kernel, cache, mirror                  string
+	set, run, kernel, cache, mirror             string
 	keep, list, verbose, required, shell, write bool
 	rebuild, boot                               bool
 	retries, memory                             int
@@ -41,27 +65,24 @@ func main() {
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
-		return 0
+		return codePassed
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "linuxpeer:", err)
-		return 2
+		return codeUsage
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("time limit of %v (-timeout)", s.timeout))
-	if s.shell {
-		ctx, cancel = context.WithCancel(ctx)
-	}
-	defer cancel()
 	h := &harness{settings: s, stdout: stdout, stderr: stderr, start: time.Now()}
 	ok, err := h.main(ctx)
 	switch {
+	case errors.Is(err, errCut):
+		return codeCut
 	case err != nil:
 		fmt.Fprintln(stderr, "linuxpeer:", err)
-		return 1
+		return codeFailed
 	case !ok:
-		return 1
+		return codeFailed
 	}
-	return 0
+	return codePassed
 }
 
 func parse(args []string, stderr io.Writer) (settings, error) {
@@ -71,7 +92,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		cache = os.TempDir()
 	}
 	f := flag.NewFlagSet("linuxpeer", flag.ContinueOnError)
-	f.SetOutput(stderr)
+	f.SetOutput(io.Discard) // command prints the error
+	f.StringVar(&s.set, "set", cases.Sets()[0], "run this `set` of cases: all, or ci, which has one of each kind")
 	f.StringVar(&s.run, "run", "", "run the cases whose name matches this regular `expression`")
 	f.StringVar(&s.kernel, "kernel", image.Kernels()[0], "the guest's kernel: "+strings.Join(image.Kernels(), " or "))
 	f.StringVar(&s.cache, "cache", filepath.Join(cache, "rpcrdma-linuxpeer"), "`folder` of guest images and downloaded packages")
@@ -88,9 +110,21 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.IntVar(&s.retries, "retries", 0, "run a case that failed again, in a new guest, up to this many times; the first result is printed as AGAIN")
 	f.Int64Var(&s.size, "size", cases.DefaultSize, "`bytes` of the tree that the cases nfs-tree copy; a gigabyte needs -memory 6144")
 	f.IntVar(&s.memory, "memory", 0, "memory of the guest in `MiB`; default 1024")
-	f.DurationVar(&s.timeout, "timeout", 9*time.Minute, "limit for everything but -shell")
+	f.DurationVar(&s.timeout, "timeout", 40*time.Minute, "limit for the cases, from the moment when the guest is ready; the case in progress is CUT")
 	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(stderr, usage)
+			f.SetOutput(stderr)
+			f.PrintDefaults()
+			fmt.Fprint(stderr, codes)
+		}
 		return s, err
+	}
+	if !slices.Contains(cases.Sets(), s.set) {
+		return s, fmt.Errorf("-set %q: the sets are %s", s.set, strings.Join(cases.Sets(), " and "))
+	}
+	if s.timeout <= 0 {
+		return s, fmt.Errorf("-timeout %v: the limit must be positive", s.timeout)
 	}
 	if f.NArg() > 0 {
 		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
@@ -120,12 +154,12 @@ func withParent(ctx context.Context) context.Context {
 	return ctx
 }
 
-// selected returns the cases that -run selects.
-func selected(pattern string) []cases.Case {
+// selected returns the cases of a set that -run selects.
+func selected(set, pattern string) []cases.Case {
 	re := regexp.MustCompile(pattern)
 	var list []cases.Case
 	for _, c := range cases.All() {
-		if re.MatchString(c.Name) {
+		if cases.InSet(set, c.Name) && re.MatchString(c.Name) {
 			list = append(list, c)
 		}
 	}

@@ -36,6 +36,7 @@ const (
 	Pass Status = "PASS"
 	Fail Status = "FAIL"
 	Skip Status = "SKIP"
+	Cut  Status = "CUT" // the run ended during the case, which had not failed
 )
 
 // Finding is a row of docs/interop.md: a property of Linux that a case has seen.
@@ -111,6 +112,9 @@ func (e *Env) Do(ctx context.Context, c Case) Result {
 	g, err := e.guest(ctx, c)
 	if err != nil {
 		res.Status, res.Text = Fail, err.Error()
+		if ctx.Err() != nil {
+			res.Status, res.Text = Cut, context.Cause(ctx).Error()
+		}
 		return res
 	}
 	if c.Own {
@@ -120,10 +124,10 @@ func (e *Env) Do(ctx context.Context, c Case) Result {
 	if limit == 0 {
 		limit = defaultTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("time limit of %v", limit))
+	own, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("time limit of %v", limit))
 	defer cancel()
 	dir := filepath.Join(e.Dir, strings.ReplaceAll(c.Name, "/", "-"))
-	t := &T{env: e, ctx: ctx, guest: g, mark: g.Console.Mark(), dir: dir}
+	t := &T{env: e, run: ctx, ctx: own, guest: g, mark: g.Console.Mark(), dir: dir}
 	if err := t.captured(c); err != nil {
 		t.fail(err.Error())
 	}
@@ -138,6 +142,8 @@ func (e *Env) Do(ctx context.Context, c Case) Result {
 	switch {
 	case len(t.failed) > 0:
 		res.Status, res.Text = Fail, firstLine(t.failed[0])
+	case t.cut:
+		res.Status, res.Text, res.Findings = Cut, context.Cause(ctx).Error(), nil
 	case t.skipped != "":
 		res.Status, res.Text, res.Findings = Skip, t.skipped, nil
 	}
@@ -148,16 +154,16 @@ func (e *Env) Do(ctx context.Context, c Case) Result {
 }
 
 // judge fails the case for problems in the kernel's log since the last judgement. The guest of a
-// case that failed is not used again: it may have a mount without a server.
+// case that failed or was cut is not used again: it may have a mount without a server.
 func (e *Env) judge(t *T, g *guest.Guest) {
 	lines := g.Console.Since(e.judged)
 	e.judged += len(lines)
 	problems := guest.JudgeLog(lines)
 	for _, p := range problems {
-		t.fail(p.String())
+		t.blame(p.String())
 	}
 	t.mu.Lock()
-	failed := len(t.failed) > 0
+	failed := t.cut || len(t.failed) > 0
 	t.mu.Unlock()
 	if failed {
 		_ = g.Close() // of the log file; its lines were judged
@@ -174,7 +180,7 @@ func (t *T) captured(c Case) error {
 	if err != nil {
 		return err
 	}
-	t.run(c)
+	t.perform(c)
 	select {
 	case <-t.guest.Exited():
 		return nil
@@ -185,7 +191,7 @@ func (t *T) captured(c Case) error {
 
 // files writes the logs of a case, or removes its folder.
 func (e *Env) files(t *T, status Status, console []string) error {
-	if status != Fail && !e.Keep {
+	if status != Fail && status != Cut && !e.Keep {
 		return os.RemoveAll(t.dir)
 	}
 	for name, lines := range map[string][]string{"log": t.log, "kernel.log": console} {
@@ -196,8 +202,8 @@ func (e *Env) files(t *T, status Status, console []string) error {
 	return nil
 }
 
-// run runs the case and its clean-up. A case that does not end with its context is abandoned.
-func (t *T) run(c Case) {
+// perform runs the case and its clean-up. A case that does not end with its context is abandoned.
+func (t *T) perform(c Case) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

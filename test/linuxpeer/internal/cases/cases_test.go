@@ -2,7 +2,9 @@ package cases
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +27,25 @@ func TestNames(t *testing.T) {
 		}
 		if c.Run == nil {
 			t.Errorf("%s does nothing", c.Name)
+		}
+	}
+}
+
+// For a case that the set ci leaves out, another one of the set stands.
+func TestSetCIHasOneOfEachKind(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range All() {
+		names[c.Name] = true
+		if !InSet("all", c.Name) {
+			t.Errorf("the set all does not have %s", c.Name)
+		}
+	}
+	for name, other := range repeats {
+		if !names[name] || !names[other] {
+			t.Errorf("%s stands for %s, and one of them is not the name of a case", other, name)
+		}
+		if InSet("ci", name) || !InSet("ci", other) {
+			t.Errorf("%s stands for %s in the set ci, which must have the former only", other, name)
 		}
 	}
 }
@@ -55,8 +76,8 @@ func TestEnds(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, fmt.Errorf("too late"))
 			defer cancel()
 			var order []int
-			c := &T{env: &Env{}, ctx: ctx, guest: &guest.Guest{}}
-			c.run(Case{Run: func(t *T) {
+			c := &T{env: &Env{}, run: t.Context(), ctx: ctx, guest: &guest.Guest{}}
+			c.perform(Case{Run: func(t *T) {
 				for i := range 3 {
 					t.Cleanup(func() { order = append(order, i) })
 				}
@@ -77,9 +98,47 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// A case in progress when the run ends is cut. It fails only for what it reported before, and for
+// problems in the kernel's log.
+func TestEndOfRunCutsCaseInProgress(t *testing.T) {
+	ended := errors.New("the run has ended")
+	for _, tt := range []struct {
+		name   string
+		run    func(t *T, end func())
+		cut    bool
+		failed []string
+		log    []string
+	}{
+		{"waits", func(t *T, end func()) { t.Logf("a line"); end(); <-t.Context().Done() }, true, nil, []string{"a line"}},
+		{"reports the interrupted program", func(t *T, end func()) { end(); t.Fatalf("sh -c ...: %v", context.Cause(t.Context())) }, true, nil, nil},
+		{"fails in its clean-up", func(t *T, end func()) { t.Cleanup(func() { t.Errorf("not unmounted") }); end() }, true, nil, nil},
+		{"had failed", func(t *T, end func()) { t.Errorf("wrong bytes"); end(); <-t.Context().Done() }, true, []string{"wrong bytes"}, []string{"FAIL: wrong bytes"}},
+		{"has harmed the kernel", func(t *T, end func()) { end(); t.blame("BUG") }, true, []string{"BUG"}, []string{"FAIL: BUG"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			c := &T{env: &Env{}, run: ctx, ctx: ctx, guest: &guest.Guest{}}
+			c.perform(Case{Run: func(t *T) { tt.run(t, func() { cancel(ended) }) }})
+			if c.cut != tt.cut || !slices.Equal(c.failed, tt.failed) || !slices.Equal(c.log, tt.log) {
+				t.Errorf("cut %t, failed %q, log %q; want %t, %q, %q", c.cut, c.failed, c.log, tt.cut, tt.failed, tt.log)
+			}
+		})
+	}
+}
+
+// A run that has ended starts no guest for a case, and the case is cut.
+func TestEndOfRunBeforeGuestStarts(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the run has ended"))
+	env := &Env{Start: func(ctx context.Context) (*guest.Guest, error) { return nil, ctx.Err() }}
+	if res := env.Do(ctx, Case{Name: "a/b"}); res.Status != Cut || res.Text != "the run has ended" {
+		t.Errorf("%s, %q; want CUT and the reason", res.Status, res.Text)
+	}
+}
+
 // Await finds output in parts, and ends with the program.
 func TestAwait(t *testing.T) {
-	c := &T{env: &Env{}, ctx: t.Context(), guest: &guest.Guest{}}
+	c := &T{env: &Env{}, run: t.Context(), ctx: t.Context(), guest: &guest.Guest{}}
 	p := &Process{t: c, out: newLines()}
 	go func() {
 		for _, s := range []string{"rea", "dy\n"} {

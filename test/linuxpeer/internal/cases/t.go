@@ -20,6 +20,7 @@ import (
 // own goroutine only. All other methods may be called from any.
 type T struct {
 	env   *Env
+	run   context.Context // of the run; ctx has the case's time limit too
 	ctx   context.Context
 	guest *guest.Guest
 	mark  int // lines of its console before the case
@@ -28,6 +29,7 @@ type T struct {
 	mu       sync.Mutex
 	log      []string
 	failed   []string
+	cut      bool // a failure was reported after the end of the run
 	skipped  string
 	text     string
 	findings []Finding
@@ -220,7 +222,20 @@ func (t *T) WriteFile(name string, data []byte) {
 	t.Must(os.WriteFile(filepath.Join(t.dir, name), data, 0o644))
 }
 
+// fail makes the case fail. After the end of the run, which interrupts all that a case does, it
+// cuts the case instead: the failure says nothing about the peer.
 func (t *T) fail(text string) {
+	if t.run.Err() != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.cut = true
+		return
+	}
+	t.blame(text)
+}
+
+// blame makes the case fail for something that the end of the run does not explain.
+func (t *T) blame(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failed = append(t.failed, text)

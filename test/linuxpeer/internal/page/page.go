@@ -17,7 +17,8 @@ type Section struct {
 	Kernel   string         // Kernel is the name that the flag -kernel has.
 	Title    string         // Title is the heading, such as "Linux 6.1".
 	Versions [][2]string    // Versions are names of programs and their versions.
-	Date     string         // Date is the day of the run.
+	Run      string         // Run is the date, commit and counts of the run.
+	All      bool           // All reports whether all cases ran.
 	Results  []cases.Result // Results are from the cases that ran, all of which passed.
 	Cases    []string       // Cases are the names of all cases, in order.
 }
@@ -29,7 +30,8 @@ const head = `# What Linux does as the peer
 ` + "`make interop`" + ` talks to a Linux kernel in a virtual machine ([linux-peer.md](linux-peer.md)): its software iWARP
 (siw), its NFS server and client over RDMA and over TCP with TLS, and the tools of rdma-core. This page has what the
 kernel was seen to do, beside what the documents require. A row with **yes** in the last column is a deviation of Linux.
-Every run compares the kernel with this page.
+Every run compares the kernel with this page. Each kernel's table begins with the date, commit and result of the last
+run of all cases.
 `
 
 // begin marks a section's first line.
@@ -45,7 +47,7 @@ func Write(old string, s Section) string {
 		kernel, _, _ := strings.Cut(p, " -->")
 		parts = append(parts, part{kernel, "<!-- kernel: " + strings.TrimRight(p, "\n") + "\n"})
 	}
-	mine := part{s.Kernel, s.text(written(old, s.Kernel))}
+	mine := part{s.Kernel, s.text(written(old, s.Kernel), wholeRun(old, s.Kernel))}
 	if i := slices.IndexFunc(parts, func(p part) bool { return p.kernel == s.Kernel }); i >= 0 {
 		parts[i] = mine
 	} else {
@@ -58,15 +60,30 @@ func Write(old string, s Section) string {
 	return page
 }
 
-// text returns the section. It takes the rows of cases that did not run from those on the page.
-func (s Section) text(old map[string][]string) string {
+// The names of the rows about runs.
+const (
+	whole = "last run of all cases"
+	some  = "run of some cases since"
+)
+
+// text returns the section. It takes the rows of cases that did not run from those on the page, and
+// so the run of all cases if this is none.
+func (s Section) text(old map[string][]string, oldRun string) string {
 	var b strings.Builder
 	b.WriteString(begin(s.Kernel))
 	fmt.Fprintf(&b, "## %s\n\n| | version |\n|---|---|\n", s.Title)
 	for _, v := range s.Versions {
 		fmt.Fprintf(&b, "| %s | %s |\n", cell(v[0]), cell(v[1]))
 	}
-	fmt.Fprintf(&b, "| date of the run | %s |\n", s.Date)
+	if s.All {
+		oldRun = s.Run
+	}
+	if oldRun != "" {
+		fmt.Fprintf(&b, "| %s | %s |\n", whole, oldRun)
+	}
+	if !s.All {
+		fmt.Fprintf(&b, "| %s | %s |\n", some, s.Run)
+	}
 	b.WriteString("\n| case | property | rule | expected | Linux | deviation |\n|---|---|---|---|---|---|\n")
 	for _, name := range s.Cases {
 		list := old[name]
@@ -93,6 +110,15 @@ func written(page, kernel string) map[string][]string {
 		}
 	}
 	return list
+}
+
+// wholeRun returns the run of all cases that the page has for a kernel, or "".
+func wholeRun(page, kernel string) string {
+	_, section, _ := strings.Cut(page, begin(kernel))
+	section, _, _ = strings.Cut(section, "<!-- kernel: ")
+	_, run, _ := strings.Cut(section, "| "+whole+" | ")
+	run, _, _ = strings.Cut(run, " |\n")
+	return run
 }
 
 // rows returns the lines of the table for a case.

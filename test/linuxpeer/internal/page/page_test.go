@@ -11,7 +11,7 @@ import (
 
 func section(kernel, saw string) Section {
 	return Section{
-		Kernel: kernel, Title: "Linux " + kernel, Versions: [][2]string{{"kernel", "1"}}, Date: "2026-01-02", Cases: []string{"a/one", "a/two", "a/three"},
+		Kernel: kernel, Title: "Linux " + kernel, Versions: [][2]string{{"kernel", "1"}}, Run: "2026-01-02, commit c1: 2 passed", All: true, Cases: []string{"a/one", "a/two", "a/three"},
 		Results: []cases.Result{
 			{Name: "a/one", Status: cases.Pass, Findings: []cases.Finding{
 				{What: "x | y", Rule: "RFC 1 §2", Expected: "z", Saw: saw, Deviation: true},
@@ -37,10 +37,17 @@ func TestWrite(t *testing.T) {
 		t.Errorf("writing the same section again (-want +got):\n%s", cmp.Diff(again, same))
 	}
 	part := section("stock", "")
+	part.Run, part.All = "2026-02-03, commit c2: 1 passed", false
 	part.Results = []cases.Result{{Name: "a/three", Status: cases.Pass, Findings: []cases.Finding{{What: "n"}}}}
 	const last = "| `a/one` | v |  |  | w |  |\n"
-	if want, got := strings.Replace(again, last, last+"| `a/three` | n |  |  |  |  |\n", 1), Write(again, part); got != want {
+	const run = "| last run of all cases | 2026-01-02, commit c1: 2 passed |\n"
+	want := strings.Replace(again, last, last+"| `a/three` | n |  |  |  |  |\n", 1)
+	want = strings.Replace(want, run, run+"| run of some cases since | 2026-02-03, commit c2: 1 passed |\n", 1)
+	if got := Write(again, part); got != want {
 		t.Errorf("writing one case (-want +got):\n%s", cmp.Diff(want, got))
+	}
+	if got := Write(want, section("stock", "new")); strings.Contains(got, some) || !strings.Contains(got, run) {
+		t.Errorf("writing all cases after some does not replace the row of the latter:\n%s", got)
 	}
 	gone := section("stock", "")
 	gone.Results, gone.Cases = nil, gone.Cases[1:]

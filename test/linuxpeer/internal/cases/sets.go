@@ -1,0 +1,42 @@
+package cases
+
+// Sets returns the names of the sets of cases, the default first: all of them, and those for every
+// change, with one case of each kind.
+func Sets() []string { return []string{"all", "ci"} }
+
+// repeats has the cases that the set ci leaves out, with the case that stands for each: the same
+// traffic with or without CRCs, over TCP or RDMA, with another depth, or the other way.
+var repeats = map[string]string{
+	"boot/rping-rxe":           "boot/rping-siw",
+	"mpa/null-v3":              "mpa/null-v3-crc",
+	"nfs/null-crc":             "nfs/procedures",
+	"nfs/null":                 "nfs/procedures",
+	"nfs/procedures-crc":       "nfs/procedures",
+	"nfs/long-messages":        "nfs/long-messages-crc",
+	"nfs/64mib-depth1-crc":     "nfs/64mib-depth32-crc",
+	"nfs/64mib-depth1":         "nfs/64mib-depth32-crc",
+	"nfs/64mib-depth32":        "nfs/64mib-depth32-crc",
+	"nfs/recovery-crc":         "nfs/recovery",
+	"nfs-tree/tcp":             "nfs-tree/rdma",
+	"nfs-client/v3-tcp":        "nfs-client/v3",
+	"nfs-client/v3-crc":        "nfs-client/v3",
+	"nfs-client/v4.1":          "nfs-client/v4.1-crc",
+	"mount/tree-tcp":           "mount/tree",
+	"mount/fsx-tcp":            "mount/fsx-crc",
+	"mount/restart-tcp":        "mount/restart",
+	"mount/copy":               "mount/copy-tcp",
+	"mount/no-options-rpcbind": "mount/no-options",
+	"rping/client-of-siw-crc":  "rping/client-of-siw",
+	"rping/server-of-siw":      "rping/server-of-siw-crc",
+	"tls/server":               "tls/server-mutual",
+	"tls/client":               "tls/client-mutual",
+	"perftest/send-from-guest": "perftest/send-to-guest",
+	"perftest/write-to-guest":  "perftest/write-from-guest",
+	"perftest/read-to-guest":   "perftest/read-from-guest",
+}
+
+// InSet reports whether a set has the case of that name.
+func InSet(set, name string) bool {
+	_, repeat := repeats[name]
+	return set == "all" || !repeat
+}
