@@ -145,8 +145,8 @@ interop: ## run the cases against a Linux kernel under QEMU, with its siw and NF
 sim: ## simulate SEEDS=n connections with faults, the engines stepped by a seed
 	$(GO) test ./rdmaio/internal/sim -run 'TestSeeds' -v -timeout 0 -args -seeds $(or $(SEEDS),1000)
 
-mutants: ## make known mistakes, one at a time, and require that a test fails (ONLY=part of a name or file)
-	$(GO) run ./internal/mutants $(if $(ONLY),-only '$(ONLY)')
+mutants: ## make known mistakes, and require that a test fails (ONLY=part of a name or file, ROOM=folder, TOUCHED=revision)
+	$(GO) run ./internal/mutants $(if $(ONLY),-only '$(ONLY)') $(if $(ROOM),-room '$(ROOM)') $(if $(TOUCHED),-touched='$(TOUCHED)')
 
 fuzz: ## run each fuzz target for FUZZTIME, and warn about those with few executions (ONLY=part of folder and name)
 	$(GO) run ./internal/fuzzrun -time $(FUZZTIME) $(if $(ONLY),-only '$(ONLY)')

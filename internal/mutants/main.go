@@ -1,14 +1,21 @@
-// Command mutants tests the tests: it makes known mistakes, one at a time, and expects a test to
-// fail. It does not write to the tree: the go command reads the changed file in place of the
-// original (-overlay).
+// Command mutants tests the tests: it makes known mistakes and expects a test to fail. It does not
+// write to the tree: the go command reads changed files in place of the originals (-overlay).
 //
-//	go run ./internal/mutants            all of them, for many minutes
-//	go run ./internal/mutants -only NAME those whose names, or whose files, have NAME in them
-//	go run ./internal/mutants -list      their names, files and tests
+//	go run ./internal/mutants              all of them, for many minutes
+//	go run ./internal/mutants -only NAME   those whose names, or whose files, have NAME in them
+//	go run ./internal/mutants -room DIR    those in a folder or file
+//	go run ./internal/mutants -touched     those in functions that this branch changed
+//	go run ./internal/mutants -try FILE    mistakes of a file: -h describes its form
+//	go run ./internal/mutants -list        their names, files and tests
+//
+// All mutants are in one build: each function that has some gets a copy for each, and at its
+// beginning a switch on an environment variable. A mutant outside functions, or whose copy does not
+// compile, is built alone. Tests that fail in the common build without a mutant, for example those
+// that count allocations, run for mutants that live otherwise, built alone.
 //
 // First it runs the tests without a mutant. If one fails, the exit code is 2: every mutant would
-// seem killed by it. It is 2 too if no mutant matches -only. A mutant that no test kills is a gap
-// in the tests: the exit code is 1. A mutant that only makes a test hang counts as killed, but late
+// seem killed by it. It is 2 too if no mutant is chosen. A mutant that no test kills is a gap in
+// the tests: the exit code is 1. A mutant that only makes a test hang counts as killed, but late
 // and without a message, so the command names it: add a test that fails.
 package main
 
@@ -19,90 +26,87 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
+	"runtime"
 	"strings"
 	"time"
 )
 
 func main() {
-	only := flag.String("only", "", "try the mutants with this `part` in their name or file")
-	limit := flag.Duration("timeout", 2*time.Minute, "time `limit` of the tests of a package with a mutant; without one it is four times as long")
-	list := flag.Bool("list", false, "print the mutants and the packages whose tests run for them")
-	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	chosen := choose(mutants, *only)
-	if *list {
-		for _, m := range chosen {
-			fmt.Printf("%-60s %s: %s\n", m.name, m.file, strings.Join(m.tests, " "))
-		}
-		return
-	}
-	os.Exit(campaign(ctx, os.Stdout, ".", chosen, *limit))
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// choose returns the mutants whose name or file contains part.
-func choose(all []mutant, part string) (chosen []mutant) {
-	for _, m := range all {
-		if strings.Contains(m.name, part) || strings.Contains(m.file, part) {
-			chosen = append(chosen, m)
-		}
-	}
-	return chosen
+// revision is the value of -touched: a flag without a value, or -touched=REV.
+type revision struct {
+	set bool
+	rev string
 }
 
-// campaign runs the tests without mutants and then with each, prints the results, and returns the
-// exit code.
-func campaign(ctx context.Context, w io.Writer, root string, list []mutant, limit time.Duration) int {
-	if len(list) == 0 {
-		fmt.Fprintln(w, "no mutant has this -only in its name or file: -list prints them")
+func (r *revision) String() string   { return r.rev }
+func (r *revision) IsBoolFlag() bool { return true }
+func (r *revision) Set(s string) error {
+	if r.set = s != "false"; s != "true" && r.set {
+		r.rev = s
+	}
+	return nil
+}
+
+// command runs the command in the module's root, and returns the exit code.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c := campaign{root: ".", w: stdout}
+	var since revision
+	fs := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	only := fs.String("only", "", "try the mutants with this `part` in their name or file")
+	room := fs.String("room", "", "try the mutants in this `folder` or file")
+	fs.Var(&since, "touched", "try the mutants in functions that differ from main's merge base, or with -touched=`REV` from that revision")
+	try := fs.String("try", "", "try the mutants of this `file` in place of the lists")
+	list := fs.Bool("list", false, "print the mutants and the packages whose tests run for them")
+	fs.DurationVar(&c.limit, "timeout", 2*time.Minute, "time `limit` of the tests of a package with a mutant; without one it is four times as long")
+	fs.IntVar(&c.jobs, "jobs", max(1, runtime.NumCPU()/2), "`number` of mutants to try at the same time")
+	fs.BoolVar(&c.alone, "alone", false, "build each mutant alone: slow")
+	fs.Usage = func() {
+		fmt.Fprintln(stderr, "usage: go run ./internal/mutants [flags], in the module's root")
+		fs.PrintDefaults()
+		fmt.Fprint(stderr, "\n", tryHelp)
+	}
+	if err := fs.Parse(args); err != nil {
 		return 2
 	}
-	fmt.Fprintf(w, "%d mutants; first the tests without one\n", len(list))
-	for _, pkg := range packages(list) {
-		start := time.Now()
-		r, out := runTests(ctx, root, "", pkg, 4*limit)
-		fmt.Fprintf(w, "%-60s %v (%v)\n", pkg, r, since(start))
-		if r != passes {
-			fmt.Fprintf(w, "%s\nthe tests of %s fail without a mutant, so that every mutant would count as killed: mend them first\n", out, pkg)
-			return 2
-		}
+	chosen, err := mutants, error(nil)
+	if *try != "" {
+		chosen, err = readTry(*try)
 	}
-	count := map[result]int{}
-	for i := range list {
-		m, start := &list[i], time.Now()
-		r, pkg, err := m.try(ctx, root, limit)
-		if ctx.Err() != nil {
-			break
-		}
-		count[r]++
-		fmt.Fprintf(w, "%3d/%d %-60s ", i+1, len(list), m.name)
-		switch {
-		case err != nil:
-			fmt.Fprintln(w, err)
-		case r == passes:
-			fmt.Fprintf(w, "LIVES (%v)\n", since(start))
-		default:
-			fmt.Fprintf(w, "%v in %s (%v)\n", r, pkg, since(start))
-		}
+	chosen = within(named(chosen, *only), *room)
+	if err == nil && since.set {
+		chosen, err = touched(chosen, c.root, since.rev)
 	}
-	fmt.Fprintf(w, "%d mutants killed, %d more hang, %d live, %d could not be tried\n", count[fails], count[hangs], count[passes], count[unbuilt])
-	if ctx.Err() != nil || count[passes]+count[unbuilt] > 0 {
-		return 1
+	if err != nil {
+		fmt.Fprintln(stderr, "mutants:", err)
+		return 2
 	}
-	return 0
+	if *list {
+		for _, m := range chosen {
+			fmt.Fprintf(stdout, "%-60s %s: %s\n", m.name, m.file, strings.Join(m.tests, " "))
+		}
+		return 0
+	}
+	c.list = chosen
+	return c.run(ctx)
 }
 
-// packages returns the packages whose tests run for the mutants, each once.
-func packages(list []mutant) (all []string) {
-	for _, m := range list {
-		for _, pkg := range m.tests {
-			if !slices.Contains(all, pkg) {
-				all = append(all, pkg)
-			}
-		}
+// readTry reads the mutants of a file.
+func readTry(name string) ([]mutant, error) {
+	var text []byte
+	var err error
+	if name == "-" {
+		text, err = io.ReadAll(os.Stdin)
+	} else {
+		text, err = os.ReadFile(name)
 	}
-	return all
+	if err != nil {
+		return nil, err
+	}
+	return parseTry(name, string(text))
 }
-
-func since(start time.Time) time.Duration { return time.Since(start).Round(100 * time.Millisecond) }
