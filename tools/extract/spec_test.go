@@ -199,6 +199,7 @@ func TestErrataInForce(t *testing.T) {
 		{"nfs3/nfs3.x", "struct FSINFO3args {\n", "struct FSINFOargs"},
 		{"nfs3/nfs3.x", "typedef unsigned int uint32;\ntypedef int int32;\n", "long"},
 		{"mount3/mount3.x", "case MNT3_OK:\n", "case MNT_OK"},
+		{"nlm4/nlm4.x", "typedef unsigned int uint32;\ntypedef int int32;\n", "long"},
 	}
 	for _, tt := range tests {
 		x := readFile(t, filepath.Join(specDir, "x", tt.file))
