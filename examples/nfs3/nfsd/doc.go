@@ -3,7 +3,8 @@
 //
 // It is an example, written to be read. It leaves out:
 //
-//   - locks (NLM, NSM): mount with nolock;
+//   - locks: NLM is answered, and refuses each lock with ENOLCK. Mount with nolock to lock files
+//     between programs of one client;
 //   - access control lists: only the mode bits count;
 //   - quotas of its own: those of the file system apply to the server's user;
 //   - Kerberos: AUTH_SYS proves nothing, so any host that can connect can claim any user but root.

@@ -29,7 +29,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer server.Close()
-	handler := server.Handler() // NFS and MOUNT, with a reply cache for all carriers
+	handler := server.Handler() // NFS, MOUNT and NLM, with a reply cache for all
 
 	byTCP, err := tcp.Listen(context.Background(), "127.0.0.1:0", handler, nil)
 	if err != nil {

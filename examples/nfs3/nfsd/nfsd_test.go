@@ -86,8 +86,9 @@ func (e *export) unharmed(t testing.TB) {
 // client calls a server as a user.
 type client struct {
 	*nfs3rpc.Client
-	mount *mount3rpc.Client
-	root  nfs3.Handle
+	mount   *mount3rpc.Client
+	carrier oncrpc.Carrier
+	root    nfs3.Handle
 }
 
 func auth(t testing.TB, uid, gid uint32, gids ...uint32) oncrpc.OpaqueAuth {
@@ -101,7 +102,7 @@ func auth(t testing.TB, uid, gid uint32, gids ...uint32) oncrpc.OpaqueAuth {
 func clientOver(t testing.TB, c oncrpc.Carrier, cred oncrpc.OpaqueAuth) *client {
 	t.Helper()
 	cfg := &rpc.ClientConfig{Cred: cred}
-	cl := &client{Client: nfs3rpc.NewClient(c, cfg), mount: mount3rpc.NewClient(c, cfg)}
+	cl := &client{Client: nfs3rpc.NewClient(c, cfg), mount: mount3rpc.NewClient(c, cfg), carrier: c}
 	res, err := cl.mount.Mount(context.Background(), mount3.DirPath("/export"))
 	check(t, err)
 	if res.Status != mount3.StatusOK {

@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/mount3/mount3rpc"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3/nfs3rpc"
+	"github.com/rpcrdma/rpcrdma/gen/nlm4/nlm4rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -179,16 +180,16 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// Handler returns the handler of both programs, for one or several carriers. A call that a client
-// sends again is not executed again, even if it comes on another connection or carrier.
+// Handler returns the handler of NFS, MOUNT and NLM, for one or several carriers. A call that a
+// client sends again is not executed again, even if it comes on another connection or carrier.
 func (s *Server) Handler() oncrpc.Handler {
-	return replycache.New(rpc.NewHandler(nil, nfs3rpc.NewService(s), mount3rpc.NewService(mountServer{s})), nil)
+	return replycache.New(rpc.NewHandler(nil, nfs3rpc.NewService(s), mount3rpc.NewService(mountServer{s}), nlm4rpc.NewService(lockServer{})), nil)
 }
 
-// MountHandler returns a handler of MOUNT alone, for carriers over which NFS does not go: UDP. Its
-// calls may be executed twice, so there is no reply cache.
-func (s *Server) MountHandler() oncrpc.Handler {
-	return rpc.NewHandler(nil, mount3rpc.NewService(mountServer{s}))
+// UDPHandler returns the handler of MOUNT and NLM, for UDP, over which this server has no NFS.
+// Their calls may be executed twice, so there is no reply cache.
+func (s *Server) UDPHandler() oncrpc.Handler {
+	return rpc.NewHandler(nil, mount3rpc.NewService(mountServer{s}), nlm4rpc.NewService(lockServer{}))
 }
 
 // newVerf changes the write verifier. Clients then send again all data that is not committed

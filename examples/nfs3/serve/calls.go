@@ -11,6 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/mount3/mount3rpc"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3/nfs3rpc"
+	"github.com/rpcrdma/rpcrdma/gen/nlm4"
+	"github.com/rpcrdma/rpcrdma/gen/nlm4/nlm4rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -42,7 +44,7 @@ func (l *callLog) ServeRPC(r *oncrpc.Request) {
 	prog, vers, proc, _ := oncrpc.Procedure(r.Message)
 	e := entry{V: 1, Type: "call", Time: time.Now(), Peer: r.Conn().RemoteAddr(), Program: prog, Version: vers, CallBytes: len(r.Message)}
 	e.Procedure = fmt.Sprint(proc)
-	for _, p := range []oncrpc.Program{nfs3rpc.Program(), mount3rpc.Program()} {
+	for _, p := range []oncrpc.Program{nfs3rpc.Program(), mount3rpc.Program(), nlm4rpc.Program()} {
 		if name := p.Procedures[proc]; p.Number == prog && p.Version == vers && name != "" {
 			e.Procedure = name
 		}
@@ -72,7 +74,8 @@ func (r *logged) Drop(done func(error)) {
 	r.Responder.Drop(done)
 }
 
-// status returns the status of a reply: that of RPC or, if the results have one, of NFS or MOUNT.
+// status returns the status of a reply: that of RPC or, if the results have one, of NFS, MOUNT or
+// NLM.
 func (r *logged) status(m *oncrpc.Message) string {
 	var h oncrpc.Header
 	d := xdr.NewDecoder(m.Inline, nil)
@@ -89,11 +92,17 @@ func (r *logged) status(m *oncrpc.Message) string {
 		}
 		return refused.Reject.String()
 	}
+	var cookie nlm4.Object // before the status
+	if r.entry.Program == nlm4.Program && cookie.DecodeXDR(d) != nil {
+		return oncrpc.Success.String()
+	}
 	var word oncrpc.Uint32
 	if word.DecodeXDR(d) == nil {
 		switch name := r.entry.Procedure; {
 		case r.entry.Program == nfs3.Program:
 			return nfs3.Status(word).String()
+		case r.entry.Program == nlm4.Program:
+			return nlm4.Status(word).String()
 		case r.entry.Program == mount3.Program && name == mount3rpc.Program().Procedures[mount3.ProcMount]:
 			return mount3.Status(word).String()
 		}

@@ -1,9 +1,9 @@
-// Command serve serves a directory by NFS version 3, over TCP and over RDMA at once. MOUNT and the
-// port mapper are served over TCP and UDP, so that clients find the rest. docs/nfs-server.md
-// explains it; package nfsd lists what it leaves out.
+// Command serve serves a directory by NFS version 3, over TCP and over RDMA at once. MOUNT, the
+// lock manager, which refuses locks, and the port mapper are served over TCP and UDP.
+// docs/nfs-server.md explains it; package nfsd lists what it leaves out.
 //
 //	go run ./examples/nfs3/serve -state /var/lib/nfs3 /srv/data &
-//	mount -t nfs -o nolock 127.0.0.1:/export /mnt
+//	mount -t nfs 127.0.0.1:/export /mnt
 package main
 
 import (
@@ -22,6 +22,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
 	"github.com/rpcrdma/rpcrdma/gen/mount3"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/gen/nlm4"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
@@ -37,7 +38,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.tcp, "tcp", "127.0.0.1:2049", "`address` for NFS and MOUNT over TCP, and for MOUNT over UDP")
+	flag.StringVar(&o.tcp, "tcp", "127.0.0.1:2049", "`address` for NFS, MOUNT and locks over TCP, and for MOUNT and locks over UDP")
 	flag.StringVar(&o.rdma, "rdma", "127.0.0.1:20049", "`address` for NFS over RDMA; empty for none")
 	flag.StringVar(&o.provider, "provider", "iwarp", "verbs `provider`: iwarp or rdmatcp")
 	flag.StringVar(&o.portmap, "portmap", "auto", "`mode` of the port mapper that clients ask: own, at port 111 of the -tcp host; system, the rpcbind that runs there; off; auto, the first of these that works")
@@ -90,11 +91,15 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, byTCP.Close()) }()
-	all := slices.Concat(at(nfs3.Program, nfs3.Version, oncrpc.NetIDTCP, byTCP.Addr()), at(mount3.Program, mount3.Version, oncrpc.NetIDTCP, byTCP.Addr()))
-	switch byUDP, failure := udp.Listen(ctx, o.tcp, o.log(server.MountHandler()), nil); {
+	all := slices.Concat(
+		at(nfs3.Program, nfs3.Version, oncrpc.NetIDTCP, byTCP.Addr()),
+		at(mount3.Program, mount3.Version, oncrpc.NetIDTCP, byTCP.Addr()),
+		at(nlm4.Program, nlm4.Version, oncrpc.NetIDTCP, byTCP.Addr()))
+	switch byUDP, failure := udp.Listen(ctx, o.tcp, o.log(server.UDPHandler()), nil); {
 	case failure == nil:
 		defer func() { err = errors.Join(err, byUDP.Close()) }()
 		all = append(all, at(mount3.Program, mount3.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
+		all = append(all, at(nlm4.Program, nlm4.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
 	case !errors.Is(failure, errors.ErrUnsupported): // a wildcard address on this system
 		return failure
 	}

@@ -8,10 +8,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/gen/nlm4"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
@@ -42,6 +42,17 @@ func at(prog, vers uint32, transport, addr string) []service {
 	return all
 }
 
+// find returns the address that a table of rpcbind has for a service.
+func (s service) find(table []rpcbind.Mapping) (at netip.AddrPort, ok bool) {
+	for _, m := range table {
+		if m.Prog == s.prog && m.Vers == s.vers && string(m.NetID) == s.netID {
+			at, err := m.AddrPort()
+			return at, err == nil
+		}
+	}
+	return at, false
+}
+
 // portmap lets clients find the services, as the flag -portmap says. It returns where they ask, or
 // "" if they cannot, and the function that ends it.
 func portmap(ctx context.Context, o *options, addr string, all []service, warn io.Writer) (where string, end func() error, err error) {
@@ -52,14 +63,14 @@ func portmap(ctx context.Context, o *options, addr string, all []service, warn i
 	case "own":
 		return ownPortmapper(ctx, o, addr, all)
 	case "system":
-		return register(ctx, all)
+		return register(ctx, all, warn)
 	case "auto":
 	default:
 		return "", nil, fmt.Errorf("found -portmap %q, expected auto, own, system or off", o.portmap)
 	}
 	where, end, err = ownPortmapper(ctx, o, addr, all)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		where, end, err = register(ctx, all)
+		where, end, err = register(ctx, all, warn)
 	}
 	if err == nil {
 		return where, end, nil
@@ -121,8 +132,9 @@ func dialRPCBind(ctx context.Context) (*tcp.Conn, error) {
 	return rpcbind.Dial(ctx, "127.0.0.1", nil)
 }
 
-// register registers services at the rpcbind of the system. end removes them.
-func register(ctx context.Context, all []service) (where string, end func() error, err error) {
+// register registers services at the rpcbind of the system. end removes them. A host that uses NFS
+// itself has the lock manager of the kernel: it stays, and answers that it does not know the files.
+func register(ctx context.Context, all []service, warn io.Writer) (where string, end func() error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	conn, err := dialRPCBind(ctx)
@@ -136,6 +148,8 @@ func register(ctx context.Context, all []service) (where string, end func() erro
 		switch err := setOne(ctx, c, s); {
 		case err == nil:
 			set = append(set, s)
+		case errors.Is(err, errRuns) && s.prog == nlm4.Program:
+			fmt.Fprintf(warn, "serve: %v: clients must mount with -o nolock\n", err)
 		case !errors.Is(err, rpcbind.ErrVersion): // version 2 knows TCP and UDP alone
 			return "", nil, errors.Join(err, unset(ctx, c, set))
 		}
@@ -152,6 +166,9 @@ func register(ctx context.Context, all []service) (where string, end func() erro
 	}, nil
 }
 
+// errRuns means that another server of a program is registered, and runs.
+var errRuns = errors.New("it runs")
+
 // setOne registers a service. It replaces a registration that a server has left behind: one of this
 // server's own port, which no other server can have, and one of a port where none answers.
 func setOne(ctx context.Context, c *rpcbind.Client, s service) error {
@@ -160,18 +177,12 @@ func setOne(ctx context.Context, c *rpcbind.Client, s service) error {
 		return err
 	}
 	table, failed := c.Dump(ctx)
-	i := slices.IndexFunc(table, func(m rpcbind.Mapping) bool {
-		return m.Prog == s.prog && m.Vers == s.vers && string(m.NetID) == s.netID
-	})
-	if failed != nil || i < 0 {
-		return errors.Join(err, failed)
-	}
-	old, failed := table[i].AddrPort()
-	if failed != nil {
+	old, registered := s.find(table)
+	if !registered {
 		return errors.Join(err, failed)
 	}
 	if old.Port() != s.at.Port() && answers(ctx, s, old) {
-		return fmt.Errorf("another server of program %d is registered at %s %v, and runs: %w", s.prog, s.netID, old, err)
+		return fmt.Errorf("another server of program %d is registered at %s %v: %w: %w", s.prog, s.netID, old, errRuns, err)
 	}
 	if err := c.Unset(ctx, s.prog, s.vers, s.netID, ""); err != nil {
 		return fmt.Errorf("the registration of a former server at %s %v cannot be removed: %w", s.netID, old, err)
@@ -202,11 +213,15 @@ func answers(ctx context.Context, s service, addr netip.AddrPort) bool {
 	return rpc.NewClient(conn, oncrpc.Program{Number: s.prog, Version: s.vers}, nil).Call(ctx, 0, nil, nil, nil) == nil
 }
 
-// unset removes registrations.
+// unset removes registrations. It leaves those that another server has replaced: the kernel does so
+// with the lock manager when the host begins to use NFS itself.
 func unset(ctx context.Context, c *rpcbind.Client, all []service) error {
-	var errs []error
+	table, err := c.Dump(ctx)
+	errs := []error{err}
 	for _, s := range all {
-		errs = append(errs, c.Unset(ctx, s.prog, s.vers, s.netID, ""))
+		if old, registered := s.find(table); registered && old.Port() == s.at.Port() {
+			errs = append(errs, c.Unset(ctx, s.prog, s.vers, s.netID, ""))
+		}
 	}
 	return errors.Join(errs...)
 }

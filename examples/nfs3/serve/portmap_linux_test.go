@@ -13,10 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/gen/nlm4"
+	"github.com/rpcrdma/rpcrdma/gen/nlm4/nlm4rpc"
 	"github.com/rpcrdma/rpcrdma/internal/isolated"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
@@ -84,6 +87,9 @@ func reachable(t *testing.T) {
 	}
 	wants(t, output(t, "rpcinfo", "-T", "udp", "127.0.0.1", "100005", "3"), "ready and waiting")
 	wants(t, output(t, "rpcinfo", "-T", "tcp", "127.0.0.1", "100003", "3"), "ready and waiting")
+	for _, transport := range []string{"tcp", "udp"} {
+		wants(t, output(t, "rpcinfo", "-T", transport, "127.0.0.1", "100021", "4"), "ready and waiting")
+	}
 	wants(t, output(t, "rpcinfo", "127.0.0.1"), "rdma")
 }
 
@@ -135,13 +141,55 @@ func TestSystemRPCBind(t *testing.T) {
 	launch(t, cmd, os.Stderr)
 	reachable(t)
 	other := exec.Command(program, "-tcp", "127.0.0.1:2051", "-rdma", "", "-portmap", "system", served(t))
-	if out, err := other.CombinedOutput(); err == nil || !strings.Contains(string(out), "another server of program 100003 is registered at tcp 127.0.0.1:2049, and runs") {
+	if out, err := other.CombinedOutput(); err == nil || !strings.Contains(string(out), "another server of program 100003 is registered at tcp 127.0.0.1:2049: it runs") {
 		t.Errorf("a second server: %v\n%s", err, out)
 	}
 	reachable(t)
 	end(t, cmd)
-	if out := output(t, "rpcinfo", "127.0.0.1"); strings.Contains(out, "nfs") || strings.Contains(out, "mountd") {
+	if out := output(t, "rpcinfo", "127.0.0.1"); strings.Contains(out, "nfs") || strings.Contains(out, "mountd") || strings.Contains(out, "nlockmgr") {
 		t.Errorf("after the end:\n%s", out)
+	}
+}
+
+// A host that uses NFS itself has the lock manager of the kernel at rpcbind. It stays there, beside
+// the other services, and so does one that comes later.
+func TestOtherLockManager(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	program := command(t)
+	isolated.Rpcbind(t)
+	kernel, err := tcp.Listen(t.Context(), "127.0.0.1:0", rpc.NewHandler(nil, rpc.NewService(nlm4rpc.Program())), nil)
+	check(t, err)
+	defer kernel.Close()
+	locks := at(nlm4.Program, nlm4.Version, oncrpc.NetIDTCP, kernel.Addr())
+	_, remove, err := register(t.Context(), locks, io.Discard)
+	check(t, err)
+	registered := func() bool {
+		return strings.Contains(output(t, "rpcinfo", "-p", "127.0.0.1"), "tcp  "+port(kernel.Addr())+"  nlockmgr")
+	}
+	var stderr bytes.Buffer
+	cmd := exec.Command(program, "-portmap", "system", served(t))
+	launch(t, cmd, &stderr)
+	reachable(t)
+	end(t, cmd)
+	wants(t, stderr.String(), "another server of program 100021 is registered at tcp "+kernel.Addr()+": it runs", "clients must mount with -o nolock")
+	if !registered() {
+		t.Error("the other lock manager is not registered after the end of the server")
+	}
+
+	check(t, remove())
+	cmd = exec.Command(program, "-portmap", "system", served(t))
+	launch(t, cmd, os.Stderr)
+	conn, err := dialRPCBind(t.Context())
+	check(t, err)
+	defer conn.Close()
+	c := rpcbind.NewClient(conn, nil)
+	check(t, c.Unset(t.Context(), nlm4.Program, nlm4.Version, oncrpc.NetIDTCP, ""))
+	check(t, c.Set(t.Context(), nlm4.Program, nlm4.Version, oncrpc.NetIDTCP, locks[0].at, ""))
+	end(t, cmd)
+	if !registered() {
+		t.Error("the server removed the registration of the lock manager that came later")
 	}
 }
 
@@ -178,13 +226,18 @@ func TestCallLog(t *testing.T) {
 	}
 	program := command(t)
 	for flag, want := range map[string][]string{
-		"-json=false": {"program 100003 v3 NFSPROC3_READ: NFS3_OK, ", "program 100005 v3 MOUNTPROC3_MNT: MNT3_OK, ", "program 100000 v2 3: SUCCESS, "},
+		"-json=false": {"program 100003 v3 NFSPROC3_READ: NFS3_OK, ", "program 100005 v3 MOUNTPROC3_MNT: MNT3_OK, ", "program 100000 v2 3: SUCCESS, ", "program 100021 v4 NLMPROC4_LOCK: NLM4_DENIED_NOLOCKS, ", "program 100021 v4 NLMPROC4_NULL: SUCCESS, "},
 		"-json":       {`"procedure":"NFSPROC3_READ","status":"NFS3_OK","call_bytes":`, `"v":1,"type":"call"`, `"program":100000`},
 	} {
 		cmd := exec.Command(program, "-log", flag, served(t))
 		var stderr bytes.Buffer
 		launch(t, cmd, &stderr)
 		output(t, "nfs-cat", "nfs://127.0.0.1/export/greeting")
+		conn, err := tcp.Dial(t.Context(), "127.0.0.1:2049", nil)
+		check(t, err)
+		locks := nlm4rpc.NewClient(conn, nil)
+		_, err = locks.Lock(t.Context(), &nlm4.LockArgs{Cookie: nlm4.Object("a cookie")})
+		check(t, errors.Join(err, locks.Null(t.Context()), conn.Close()))
 		end(t, cmd)
 		wants(t, stderr.String(), want...)
 	}
