@@ -95,10 +95,10 @@ func serve(ctx context.Context, tcpAddr, rdmaAddr string, announced bool, ready 
 	return errors.Join(byTCP.Shutdown(ending), byRDMA.Shutdown(ending))
 }
 
-// overTCP calls use with a client over TCP, which connects when it is needed. With DialFailures a
-// call fails if there is no server. By default it tries again until its context is done.
+// overTCP calls use with a client over TCP, which connects when it is needed. A first call fails if
+// there is no server. ClientConfig.WaitForServer would make it wait for one.
 func overTCP(addr string, use func(oncrpc.Carrier) error) (err error) {
-	client, err := tcp.NewClient(addr, &tcp.ClientConfig{DialFailures: -1})
+	client, err := tcp.NewClient(addr, nil)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (cfg *Config) nfsPort(ctx context.Context, host string) int {
 func connect(host string, port int, cfg Config) (oncrpc.Carrier, func() error, error) {
 	addr := net.JoinHostPort(host, strconv.Itoa(port))
 	if cfg.Transport == "tcp" {
-		conn, err := tcp.NewClient(addr, &tcp.ClientConfig{Retransmits: retransmits, FailRefused: true})
+		conn, err := tcp.NewClient(addr, &tcp.ClientConfig{Retransmits: retransmits})
 		if err != nil {
 			return nil, nil, err
 		}

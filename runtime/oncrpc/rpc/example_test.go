@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store/storerpc"
@@ -40,7 +41,8 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
-	ctx := context.Background()
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
 	dev, err := rdmatcp.Open(nil) // a device for both sides, with all defaults
 	must(err)
 	defer dev.Close()

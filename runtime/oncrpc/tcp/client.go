@@ -3,7 +3,7 @@ package tcp
 import (
 	"context"
 	"fmt"
-	"math"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -36,16 +36,18 @@ type ClientConfig struct {
 	// shortened by up to half at random, so that many clients do not come back at once.
 	MinBackoff, MaxBackoff time.Duration
 
-	// DialFailures is the number of failures to connect through which a Call waits. If zero, there
-	// is no limit but the context of the Call. If negative, a Call fails with the first failure,
-	// and at once during a pause.
+	// DialFailures is the number of failures to connect through which a Call waits. If zero, it is
+	// none before the first connection, unless WaitForServer is set; once a connection was made,
+	// there is no limit but the context of the Call. If negative, a Call fails with the first
+	// failure, and at once during a pause.
 	DialFailures int
 
-	// FailRefused makes a Call fail at once if the server's host refuses the connection
-	// (ECONNREFUSED) and no connection was made before: the address may be wrong. By default such a
-	// Call waits as after other failures. Once a connection was made, a refusal means that the
-	// server restarts, and Calls wait in any case.
-	FailRefused bool
+	// WaitForServer makes Calls wait for the first connection as they do for later ones, for
+	// example when client and server start together. By default the first failure to connect fails
+	// the Calls that wait: the address may be wrong. Pauses then do not grow, so that each Call
+	// finds out about the server. Once a connection was made, a failure means that the server
+	// restarts, and Calls wait in any case.
+	WaitForServer bool
 
 	// Retransmits is the number of times that a Call is sent again after its connection was lost,
 	// with the same XID. If zero, the default is 4. If negative, a Call is sent once. The server
@@ -75,18 +77,14 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 		}
 		*f = max(*f, 0)
 	}
-	count := func(f *int, def int) {
-		if *f == 0 {
-			*f = def
-		}
-		*f = max(*f, 0)
-	}
 	duration(&c.DialTimeout, 10*time.Second)
 	duration(&c.MinBackoff, 100*time.Millisecond)
 	duration(&c.MaxBackoff, 30*time.Second)
 	duration(&c.IdleTimeout, 5*time.Minute)
-	count(&c.DialFailures, math.MaxInt)
-	count(&c.Retransmits, 4)
+	if c.Retransmits == 0 {
+		c.Retransmits = 4
+	}
+	c.Retransmits = max(c.Retransmits, 0)
 	if c.MaxBackoff < c.MinBackoff {
 		return c, fmt.Errorf("tcp: ClientConfig.MaxBackoff is %v, less than MinBackoff, %v", c.MaxBackoff, c.MinBackoff)
 	}
@@ -112,6 +110,7 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 type Client struct {
 	addr   string
 	cfg    ClientConfig
+	log    *slog.Logger
 	xids   oncrpc.XIDs
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -130,7 +129,9 @@ type Client struct {
 	next    time.Time     // of the next attempt, after a failure
 	stats   ClientStats
 
-	pause time.Duration // the last pause; only run uses it
+	// Only run uses these.
+	pause   time.Duration // the last pause
+	failing int           // failures to connect in a row
 }
 
 // ClientStats holds the counts of a Client. They only grow.
@@ -155,7 +156,7 @@ func NewClient(addr string, cfg *ClientConfig) (*Client, error) {
 			return nil, fmt.Errorf("tcp: the address of a Client must be host:port: %w", err)
 		}
 	}
-	c := &Client{addr: addr, cfg: set, changed: make(chan struct{})}
+	c := &Client{addr: addr, cfg: set, changed: make(chan struct{}), log: set.Conn.settle().Logger.With("server", addr)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.xids.Seed()
 	return c, nil
@@ -165,9 +166,10 @@ func NewClient(addr string, cfg *ClientConfig) (*Client, error) {
 func (c *Client) XID() uint32 { return c.xids.Next() }
 
 // Call implements oncrpc.Carrier. It waits for a connection if there is none. If there was none in
-// time, the error contains that of the last attempt to connect. A Call that was sent on a lost
-// connection is sent again on the next one, and the error says whether the server may have executed
-// it on any of them.
+// time, the error contains that of the last attempt to connect. Before the first connection the
+// error of one attempt ends the Call, unless ClientConfig.WaitForServer is set. A Call that was
+// sent on a lost connection is sent again on the next one, and the error says whether the server
+// may have executed it on any of them.
 func (c *Client) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
 	c.noteProgram(call)
 	return retry(ctx, call, c, c.cfg.Retransmits, &c.again)

@@ -5,8 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
+	"regexp"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -84,7 +87,7 @@ func newClient(t *testing.T, p *pipes, cfg tcp.ClientConfig) *tcp.Client {
 func TestRetransmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{answers: []answer{fails, closes, fails, closes, serves}}
-		c := newClient(t, p, tcp.ClientConfig{})
+		c := newClient(t, p, tcp.ClientConfig{WaitForServer: true})
 		double(t, c)
 		double(t, c)
 		if len(p.dials) != 5 || len(p.xids) != 4 || p.xids[0] != p.xids[1] || p.xids[1] != p.xids[2] || p.xids[2] == p.xids[3] {
@@ -137,29 +140,112 @@ func TestClientGivesUp(t *testing.T) {
 	})
 }
 
-// With FailRefused a refusal fails the first Call at once. Calls wait through other failures, and
-// through refusals after a connection.
-func TestClientFailRefused(t *testing.T) {
+// Before the first connection a Call fails with the first failure to connect, and the next Call
+// with one of its own. After it, and with WaitForServer, Calls wait through failures.
+func TestClientFirstConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pipes{answers: []answer{refuses}}
-		c := newClient(t, p, tcp.ClientConfig{FailRefused: true})
-		_, err := c.Call(context.Background(), callOf(7, 0))
-		wantError(t, err, syscall.ECONNREFUSED, false)
-		if len(p.dials) != 1 {
-			t.Errorf("%d attempts", len(p.dials))
+		p := &pipes{answers: []answer{refuses, refuses, fails, fails, fails, fails, closes, refuses, refuses, serves}}
+		c := newClient(t, p, tcp.ClientConfig{MinBackoff: time.Second, MaxBackoff: time.Hour})
+		start := time.Now()
+		for range 6 {
+			if _, err := c.Call(context.Background(), callOf(7, 0)); err == nil {
+				t.Error("a Call succeeds without a connection")
+			} else if n := len(p.dials); n <= 2 {
+				wantError(t, err, syscall.ECONNREFUSED, false)
+			}
+		}
+		// Pauses do not grow: each Call finds out about the server.
+		if d := time.Since(start); len(p.dials) != 6 || d < 2500*time.Millisecond || d > 5*time.Second {
+			t.Errorf("%d attempts in %v, want one for each of 6 Calls, with pauses of 500 ms to 1 s", len(p.dials), d)
+		}
+		double(t, c)
+		if st := c.Stats(); st != (tcp.ClientStats{Connects: 2, DialFailures: 8, Lost: 1, Retransmissions: 1}) {
+			t.Errorf("%+v", st)
 		}
 		_ = c.Close()
 
-		p = &pipes{answers: []answer{fails, closes, refuses, refuses, serves}}
-		c = newClient(t, p, tcp.ClientConfig{FailRefused: true})
+		p = &pipes{answers: []answer{refuses, fails, serves}}
+		c = newClient(t, p, tcp.ClientConfig{WaitForServer: true, MinBackoff: time.Second, MaxBackoff: time.Hour})
+		start = time.Now()
 		double(t, c)
-		_ = c.Close()
-
-		p = &pipes{answers: []answer{refuses, refuses, serves}}
-		c = newClient(t, p, tcp.ClientConfig{})
-		double(t, c)
+		// The pauses are 1 s and 2 s, each shortened.
+		if d := time.Since(start); d < 1500*time.Millisecond || d > 3*time.Second {
+			t.Errorf("connected after %v", d)
+		}
 		_ = c.Close()
 	})
+}
+
+// All Calls that wait for one attempt to connect fail with it.
+func TestClientFirstConnectionOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		attempts := 0
+		c, err := tcp.NewClient("", &tcp.ClientConfig{Dial: func(ctx context.Context, _ string, _ *tcp.Config) (*tcp.Conn, error) {
+			attempts++
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, DialTimeout: 3 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		start := time.Now()
+		var wg sync.WaitGroup
+		for i := range uint32(3) {
+			wg.Go(func() {
+				_, err := c.Call(context.Background(), callOf(i, 0))
+				wantError(t, err, context.DeadlineExceeded, false)
+				if !strings.Contains(err.Error(), "ClientConfig.DialTimeout (3s)") || time.Since(start) != 3*time.Second {
+					t.Errorf("after %v: %v", time.Since(start), err)
+				}
+			})
+		}
+		if wg.Wait(); attempts != 1 {
+			t.Errorf("%d attempts", attempts)
+		}
+	})
+}
+
+// Each failure to connect is logged, with the server, the reason and the pause.
+func TestClientLogsFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		p := &pipes{answers: []answer{refuses, fails, serves}}
+		c := newClient(t, p, tcp.ClientConfig{WaitForServer: true, Conn: &tcp.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}})
+		double(t, c)
+		_ = c.Close()
+		got := regexp.MustCompile(`time=\S+ |pause=\S+`).ReplaceAllString(log.String(), "")
+		if want := `level=WARN msg="tcp: an attempt to connect failed" server="" failures=1 reason="dial: connect: connection refused" ` + "\n" +
+			`level=WARN msg="tcp: an attempt to connect failed" server="" failures=2 reason="no route" ` + "\n"; got != want {
+			t.Errorf("found\n%swant\n%s", got, want)
+		}
+		if n := strings.Count(log.String(), " pause="); n != 2 {
+			t.Errorf("%d pauses in\n%s", n, log.String())
+		}
+	})
+}
+
+// A name that does not resolve and a port without a server end the first Call by themselves.
+func TestClientWithoutServer(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := ln.Addr().String()
+	_ = ln.Close()
+	for _, addr := range []string{closed, "nohost.invalid:20049"} {
+		c, err := tcp.NewClient(addr, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Call(context.Background(), callOf(7, 0))
+		var op *net.OpError
+		var ce *oncrpc.CallError
+		if !errors.As(err, &ce) || ce.MayHaveRun || !errors.As(err, &op) {
+			t.Errorf("%s: %v", addr, err)
+		}
+		_ = c.Close()
+	}
 }
 
 // R292: an idle connection is closed, and made again on demand; one with a Call in progress is not

@@ -15,6 +15,10 @@
 // is sent again on the next one with the same XID, ClientConfig.Retransmits times at most. A
 // [Backchannel] does the same for the Calls of a server to a client.
 //
+// A Client whose first connection fails returns the error to the Calls that wait, because the
+// address may be wrong, unless ClientConfig.WaitForServer is set. Once it was connected, Calls wait
+// until it is again. ClientConfig.DialFailures is another choice for both. Each failure is logged.
+//
 // Items of a message are not copied: the system reads them from the caller's memory. Call.Results
 // and MaxReply have no effect. A reply that fits Call.ReplyBuf is copied there.
 //

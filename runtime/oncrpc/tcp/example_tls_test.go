@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -19,7 +20,8 @@ import (
 func ExampleTLS() {
 	dir, remove := certificates("host7") // ca.pem, cert.pem and key.pem
 	defer remove()
-	ctx := context.Background()
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
 	program := oncrpc.Program{Number: 400000, Version: 1}
 	svc := rpc.NewService(program)
 	rpc.Handle(svc, 1, func(r *rpc.Request, _, res *oncrpc.Uint32) error {

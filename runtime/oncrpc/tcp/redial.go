@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
-	"syscall"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -28,9 +28,9 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 			return nil, fmt.Errorf("%w, and the last attempt to connect failed: %w", ctx.Err(), c.failed)
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case failures > uint64(c.cfg.DialFailures), c.cfg.DialFailures == 0 && time.Now().Before(c.next):
+		case failures > c.allowedFailures(), c.cfg.DialFailures < 0 && time.Now().Before(c.next):
 			return nil, c.failed
-		case failures > 0 && (errors.Is(c.failed, ErrTLS) || c.refused()):
+		case failures > 0 && errors.Is(c.failed, ErrTLS):
 			return nil, c.failed
 		}
 		if !c.running {
@@ -52,15 +52,23 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 	}
 }
 
-// refused reports whether ClientConfig.FailRefused ends the Calls that wait. mu is locked.
-func (c *Client) refused() bool {
-	return c.cfg.FailRefused && c.stats.Connects == 0 &&
-		(errors.Is(c.failed, syscall.ECONNREFUSED) || errors.Is(c.failed, wsaConnRefused))
+// allowedFailures returns the number of failures to connect through which a Call waits. c.mu must
+// be held.
+func (c *Client) allowedFailures() uint64 {
+	switch n := c.cfg.DialFailures; {
+	case n > 0:
+		return uint64(n)
+	case n < 0, c.isProbing():
+		return 0
+	}
+	return math.MaxUint64
 }
 
-// wsaConnRefused is the error number of Windows for a port that no program has. Package syscall
-// does not translate it.
-const wsaConnRefused = syscall.Errno(10061)
+// isProbing reports whether a failure to connect may mean that the address is wrong. c.mu must be
+// held.
+func (c *Client) isProbing() bool {
+	return c.stats.Connects == 0 && c.cfg.DialFailures == 0 && !c.cfg.WaitForServer
+}
 
 // release implements source.
 func (c *Client) release(conn *Conn) {
@@ -89,9 +97,13 @@ func (c *Client) run() {
 		}
 		conn, err := c.dial()
 		if err != nil {
-			c.backOff(err, 1)
+			pause := c.backOff(err, 1)
+			if c.failing++; c.ctx.Err() == nil {
+				c.log.Warn("tcp: an attempt to connect failed", "failures", c.failing, "reason", err, "pause", pause)
+			}
 			continue
 		}
+		c.failing = 0
 		start := time.Now()
 		useful := c.watch(conn)
 		switch d := time.Since(start); {
@@ -131,16 +143,20 @@ func (c *Client) waitBackoff() bool {
 	}
 }
 
-// backOff sets the time of the next attempt and wakes the Calls that wait. failures adds to
-// DialFailures.
-func (c *Client) backOff(why error, failures uint64) {
-	c.pause = min(max(2*c.pause, c.cfg.MinBackoff), c.cfg.MaxBackoff)
+// backOff sets the time of the next attempt and wakes the Calls that wait. It returns the pause.
+// failures adds to DialFailures.
+func (c *Client) backOff(why error, failures uint64) (pause time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.next = time.Now().Add(c.pause - rand.N(c.pause/2+1))
+	if c.pause = min(max(2*c.pause, c.cfg.MinBackoff), c.cfg.MaxBackoff); c.isProbing() {
+		c.pause = c.cfg.MinBackoff
+	}
+	pause = c.pause - rand.N(c.pause/2+1)
+	c.next = time.Now().Add(pause)
 	c.failed = why
 	c.stats.DialFailures += failures
 	c.news()
+	return pause
 }
 
 // dial makes a connection that Calls can use.
@@ -151,11 +167,16 @@ func (c *Client) dial() (*Conn, error) {
 	}
 	defer cancel()
 	conn, err := c.cfg.Dial(ctx, c.addr, c.connConfig())
-	if err != nil || c.cfg.Connected == nil {
-		return conn, err
+	if err == nil && c.cfg.Connected != nil {
+		if err = c.cfg.Connected(ctx, conn); err != nil {
+			err = errors.Join(err, conn.Close())
+		}
 	}
-	if err = c.cfg.Connected(ctx, conn); err != nil {
-		return nil, errors.Join(err, conn.Close())
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("not connected within ClientConfig.DialTimeout (%v): %w", c.cfg.DialTimeout, err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return conn, nil
 }
