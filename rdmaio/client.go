@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/lograte"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -38,16 +39,18 @@ type ClientConfig struct {
 	// random, so that many clients do not come back at once.
 	MaxBackoff time.Duration
 
-	// DialFailures is the number of failures to connect through which a Call waits. If zero, there
-	// is no limit but the context of the Call. If negative, a Call fails with the first failure,
-	// and at once during a pause.
+	// DialFailures is the number of failures to connect through which a Call waits. If zero, it is
+	// none before the first connection was made (see WaitForServer), and then there is no limit but
+	// the context of the Call. If negative, a Call fails with the first failure, and at once during
+	// a pause.
 	DialFailures int
 
-	// FailRefused makes a Call fail at once if no listener has the server's address
-	// (verbs.ErrConnectionRefused) and no connection was made before: the address may be wrong. By
-	// default such a Call waits as after other failures. Once a connection was made, a refusal
-	// means that the server restarts, and Calls wait in any case.
-	FailRefused bool
+	// WaitForServer makes Calls wait for the first connection as they do for later ones, for
+	// example when client and server start together. By default, if an attempt to connect fails and
+	// no connection was made before, the Calls that wait fail with its error: the address may be
+	// wrong. Once a connection was made, a failure means that the server restarts, and Calls wait
+	// in any case.
+	WaitForServer bool
 
 	// Retransmits is the number of times that a Call is sent again after its connection was lost.
 	// If zero, the default is 4. If negative, a Call is sent once. The server may execute the Call
@@ -111,7 +114,7 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 	duration(&c.StuckTimeout, 10*time.Second)
 	duration(&c.IdleTimeout, 5*time.Minute)
 	duration(&c.VersionMemory, 10*time.Minute)
-	count(&c.DialFailures, int(^uint(0)>>1))
+	count(&c.DialFailures, -1) // no limit
 	count(&c.Retransmits, 4)
 	c.Connections = max(c.Connections, 1)
 	if c.MaxBackoff < c.MinBackoff {
@@ -156,7 +159,7 @@ type Client struct {
 	dev    verbs.Device
 	addr   string
 	cfg    ClientConfig
-	log    *slog.Logger
+	log    *slog.Logger // limited, for records that a peer can cause
 	xids   oncrpc.XIDs
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -170,6 +173,7 @@ type Client struct {
 	changed  chan struct{} // closed and replaced when something changes for waiting Calls
 	failed   error         // of the last attempt to connect while no connection was up
 	failures uint64        // number of such attempts that failed
+	inRow    int           // failed attempts since the last connection was made
 	stats    ClientStats
 	first    backoff // for attempts while no connection is up
 	more     backoff // for attempts while one is
@@ -213,7 +217,7 @@ func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{dev: dev, addr: addr, cfg: set, log: conn.Logger, changed: make(chan struct{})}
+	c := &Client{dev: dev, addr: addr, cfg: set, log: lograte.New(conn.Logger), changed: make(chan struct{})}
 	c.links.most = set.Connections
 	c.versions.versions, c.versions.keep = conn.Versions, set.VersionMemory
 	c.ctx, c.cancel = context.WithCancel(context.Background())

@@ -176,7 +176,7 @@ func TestClientTakesErrors(t *testing.T) {
 func TestClientBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
-		c := newClient(w, &rdmaio.ClientConfig{MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
+		c := newClient(w, &rdmaio.ClientConfig{WaitForServer: true, MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
 		ctx, cancel := context.WithTimeout(context.Background(), 70*time.Second)
 		defer cancel()
 		start := time.Now()
@@ -206,7 +206,7 @@ func TestClientBacksOff(t *testing.T) {
 func TestClientPauseStartsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
-		c := newClient(w, &rdmaio.ClientConfig{MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
+		c := newClient(w, &rdmaio.ClientConfig{WaitForServer: true, MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
 		served := make(chan *rdmaio.Server, 1)
 		time.AfterFunc(60*time.Second, func() { served <- w.Serve(&file{t: t}, nil) })
 		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
@@ -247,39 +247,6 @@ func TestClientFailsFast(t *testing.T) {
 	})
 }
 
-// With FailRefused a refusal fails the first Call at once. After a connection refusals are waited
-// through.
-func TestClientFailRefused(t *testing.T) {
-	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
-		s := w.Serve(&file{t: t}, nil)
-		c := newClient(w, &rdmaio.ClientConfig{FailRefused: true, MinBackoff: time.Millisecond, MaxBackoff: time.Millisecond})
-		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() {
-			_, err := c.Call(ctx, nullCall(c.XID(), 40))
-			ended <- err
-		}()
-		for c.Stats().DialFailures < 3 {
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("%v, want %v", err, context.Canceled)
-		}
-
-		c = newClient(w, &rdmaio.ClientConfig{FailRefused: true, MinBackoff: time.Hour, MaxBackoff: time.Hour})
-		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); !errors.Is(err, verbs.ErrConnectionRefused) {
-			t.Errorf("%v, want %v", err, verbs.ErrConnectionRefused)
-		}
-	})
-}
-
 // A dial that can never succeed fails the Call that wants the connection, however patient that is.
 func TestClientDialNeverSucceeds(t *testing.T) {
 	w := rdmaiotest.NewTCP(t)
@@ -305,7 +272,7 @@ func TestClientDialTimeout(t *testing.T) {
 	}
 	defer ln.Close()
 	w.Addr = ln.Addr()
-	c := newClient(w, &rdmaio.ClientConfig{DialTimeout: 10 * time.Millisecond})
+	c := newClient(w, &rdmaio.ClientConfig{WaitForServer: true, DialTimeout: 10 * time.Millisecond})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	failed := make(chan error)
@@ -509,7 +476,7 @@ func TestClientConnected(t *testing.T) {
 	w := rdmaiotest.New(t)
 	b := breaks(w, 0, false)
 	tries := 0
-	c := newClient(w, &rdmaio.ClientConfig{Connected: func(ctx context.Context, conn *rdmaio.Conn) error {
+	c := newClient(w, &rdmaio.ClientConfig{WaitForServer: true, Connected: func(ctx context.Context, conn *rdmaio.Conn) error {
 		if tries++; tries < 3 {
 			return errors.New("not today")
 		}
@@ -540,7 +507,7 @@ func TestClientClose(t *testing.T) {
 				held = append(held, r)
 			}), nil)
 		}
-		c := newClient(w, &rdmaio.ClientConfig{MinBackoff: time.Hour, MaxBackoff: time.Hour})
+		c := newClient(w, &rdmaio.ClientConfig{WaitForServer: true, MinBackoff: time.Hour, MaxBackoff: time.Hour})
 		errs := make(chan error, 4)
 		for range cap(errs) {
 			go func() {

@@ -269,6 +269,7 @@ func TestConnectionsLoseOne(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		synctest.Wait() // for the watcher of the connection
 		if s := c.Stats(); s.Lost != 1 || s.Retransmissions != 1 {
 			t.Errorf("%+v, want one connection lost and one Call sent again", s)
 		}

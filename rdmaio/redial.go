@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
-	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // acquire implements source.
@@ -57,7 +57,7 @@ func (c *Client) wait(ctx context.Context) (*link, error) {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%w with no connection: %w", ctx.Err(), c.failed)
 		case up:
-		case c.failures > failures && (hopeless(c.failed) || c.refused() || c.failures-failures > uint64(c.cfg.DialFailures)):
+		case c.failures > failures && (hopeless(c.failed) || c.failures-failures > c.patience()):
 			return nil, c.failed
 		case c.cfg.DialFailures == 0 && c.watchers == 0 && c.first.isPausing():
 			return nil, c.failed
@@ -90,9 +90,21 @@ func hopeless(err error) bool {
 	return lasting(err) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// refused reports whether ClientConfig.FailRefused ends the Calls that wait. mu is locked.
-func (c *Client) refused() bool {
-	return c.cfg.FailRefused && c.stats.Connects == 0 && errors.Is(c.failed, verbs.ErrConnectionRefused)
+// patience returns the number of failed attempts through which a Call waits. mu must be held.
+func (c *Client) patience() uint64 {
+	switch {
+	case c.cfg.DialFailures >= 0:
+		return uint64(c.cfg.DialFailures)
+	case c.isUntried():
+		return 0
+	}
+	return math.MaxUint64
+}
+
+// isUntried reports whether the address may be wrong, so that each Call has an attempt to connect
+// of its own and its error. mu must be held.
+func (c *Client) isUntried() bool {
+	return c.cfg.DialFailures < 0 && c.stats.Connects == 0 && !c.cfg.WaitForServer
 }
 
 // release implements source.
@@ -146,15 +158,30 @@ func (c *Client) run() {
 			c.add(conn)
 			continue
 		}
-		c.mu.Lock()
-		further := c.links.isUp()
-		if c.concluded(err, further) {
-			c.stats.DialFailures++
-			if !further {
-				c.failures++
-			}
-		}
+		c.failedToConnect(err)
+	}
+}
+
+// failedToConnect begins the pause after a failed attempt to connect, and logs the attempt unless
+// Close has ended it.
+func (c *Client) failedToConnect(err error) {
+	c.mu.Lock()
+	further := c.links.isUp()
+	if !c.concluded(err, further) {
 		c.mu.Unlock()
+		return
+	}
+	c.stats.DialFailures++
+	c.inRow++
+	b := &c.more
+	if !further {
+		b = &c.first
+		c.failures++
+	}
+	inRow, pause := c.inRow, max(time.Until(b.next), 0)
+	c.mu.Unlock() // the logger may call the Client
+	if c.ctx.Err() == nil {
+		c.log.Warn("rdmaio: an attempt to connect failed", "server", c.addr, "failures", inRow, "reason", err, "pause", pause)
 	}
 }
 
@@ -201,6 +228,9 @@ func (c *Client) concluded(why error, further bool) (pauses bool) {
 	case further:
 		c.more.pause(&c.cfg)
 	default:
+		if c.isUntried() {
+			c.first = backoff{}
+		}
 		c.first.pause(&c.cfg)
 		c.failed = why
 	}
@@ -289,7 +319,7 @@ func (c *Client) add(conn *Conn) {
 	defer c.mu.Unlock()
 	l.further, l.useful = c.links.isUp(), c.useful
 	c.links.all = append(c.links.all, l)
-	c.failed, c.further = nil, false
+	c.failed, c.further, c.inRow = nil, false, 0
 	c.stats.Connects++
 	c.links.serve()
 	c.watchers++

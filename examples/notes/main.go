@@ -113,7 +113,7 @@ func overRDMA(addr string, use func(oncrpc.Carrier) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, device.Close()) }()
-	client, err := rdmaio.NewClient(device, addr, &rdmaio.ClientConfig{DialFailures: -1})
+	client, err := rdmaio.NewClient(device, addr, nil)
 	if err != nil {
 		return err
 	}

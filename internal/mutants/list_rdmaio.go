@@ -35,6 +35,14 @@ var rdmaioMutants = []mutant{
 	{"a client whose Accept failed gets no answer", "rdmaio/server.go", "a connection was not accepted\", \"reason\", err)\n		reject(log, req)", "a connection was not accepted\", \"reason\", err)\n", ioTests},
 	{"no pause between tries to connect", "rdmaio/redial.go", "	b.next = time.Now().Add(", "	_ = time.Now().Add(", ioTests},
 
+	{"a Call waits for a server that was never there", "rdmaio/redial.go", "	case c.isUntried():\n		return 0\n", "", ioTests},
+	{"WaitForServer does not wait", "rdmaio/redial.go", " && !c.cfg.WaitForServer", "", ioTests},
+	{"Calls fail while a server restarts", "rdmaio/redial.go", " && c.stats.Connects == 0 && ", " && ", ioTests},
+	{"DialFailures does not count before the first connection", "rdmaio/redial.go", "return c.cfg.DialFailures < 0 && c.stats", "return c.stats", ioTests},
+	{"the pause before a Call's own attempt doubles", "rdmaio/redial.go", "			c.first = backoff{}\n		}\n		c.first.pause", "		}\n		c.first.pause", ioTests},
+	{"failed attempts are not logged", "rdmaio/redial.go", "	if c.ctx.Err() == nil {\n		c.log.Warn", "	if c.ctx.Err() != nil {\n		c.log.Warn", ioTests},
+	{"a connection does not end the row of failures", "rdmaio/redial.go", "c.failed, c.further, c.inRow = nil, false, 0", "c.failed, c.further = nil, false", ioTests},
+
 	// Several connections of a Client.
 	{"a Call gets a connection without a free credit", "rdmaio/links.go", "l.users < l.conn.usableCredits()", "l.users < 1<<20", ioTests},
 	{"credits of cancelled Calls are usable", "rdmaio/internal/engine/engine.go", "max(e.account.Counts().Granted-e.stats.Abandoned, 0)", "e.account.Counts().Granted", ioTests},

@@ -103,7 +103,7 @@ func connect(host string, port int, cfg Config) (oncrpc.Carrier, func() error, e
 	if err != nil {
 		return nil, nil, err
 	}
-	conn, err := rdmaio.NewClient(dev, addr, &rdmaio.ClientConfig{Retransmits: retransmits, FailRefused: true})
+	conn, err := rdmaio.NewClient(dev, addr, &rdmaio.ClientConfig{Retransmits: retransmits})
 	if err != nil {
 		return nil, nil, errors.Join(err, dev.Close())
 	}
