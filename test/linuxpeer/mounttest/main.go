@@ -10,6 +10,7 @@
 //	mounttest sum [-times] DIR              prints a digest of a tree
 //	mounttest list DIR                      prints the names in a directory, as they come
 //	mounttest fill [-size N] DIR            makes a tree of N bytes
+//	mounttest locks DIR                     locks a file in each way, and prints the errors
 package main
 
 import (
@@ -29,7 +30,7 @@ func main() {
 
 func command(args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no command: tree, fsx, sum, list or fill")
+		return fmt.Errorf("no command: tree, fsx, sum, list, fill or locks")
 	}
 	f := flag.NewFlagSet("mounttest "+args[0], flag.ContinueOnError)
 	size := f.Int64("size", 30<<20, "`bytes` of data")
@@ -62,8 +63,10 @@ func command(args []string, out io.Writer) error {
 		return list(dir, out)
 	case "fill":
 		return fill(dir, *size)
+	case "locks":
+		return locks(dir, out)
 	}
-	return fmt.Errorf("found the command %q, expected tree, fsx, sum, list or fill", args[0])
+	return fmt.Errorf("found the command %q, expected tree, fsx, sum, list, fill or locks", args[0])
 }
 
 func list(dir string, out io.Writer) error {

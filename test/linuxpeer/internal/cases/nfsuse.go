@@ -29,6 +29,7 @@ func useCases() []Case {
 		Case{Name: "mount/copy", Timeout: 2 * time.Minute, Run: func(t *T) { mountCopy(t, shareConfig{RDMA: true}) }},
 		Case{Name: "mount/no-options", Timeout: 2 * time.Minute, Run: func(t *T) { mountNoOptions(t, false) }},
 		Case{Name: "mount/no-options-rpcbind", Timeout: 2 * time.Minute, Run: func(t *T) { mountNoOptions(t, true) }},
+		Case{Name: "mount/locks", Timeout: 2 * time.Minute, Run: mountLocks},
 		Case{Name: "mount/acl", Run: mountACL},
 		Case{Name: "mount/squash", Run: mountSquash},
 	)

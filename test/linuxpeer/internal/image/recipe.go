@@ -93,7 +93,7 @@ func files() []string {
 		"usr/lib/x86_64-linux-gnu/libibverbs/libsiw-rdmav34.so",
 		"lib/x86_64-linux-gnu/libgcc_s.so.1", // pthread_cancel loads it by name
 		"lib64/ld-linux-x86-64.so.2",
-		"sbin/mount.nfs", "sbin/rpcbind", "sbin/showmount",
+		"sbin/mount.nfs", "sbin/rpc.statd", "sbin/rpcbind", "sbin/showmount", "usr/sbin/start-statd",
 		"usr/sbin/exportfs", "usr/sbin/nfsstat", "usr/sbin/rpc.mountd", "usr/sbin/rpc.nfsd", "usr/sbin/rpcdebug",
 		"usr/bin/ib_read_bw", "usr/bin/ib_read_lat", "usr/bin/ib_send_bw", "usr/bin/ib_send_lat",
 		"usr/bin/ib_write_bw", "usr/bin/ib_write_lat",
@@ -107,7 +107,7 @@ func files() []string {
 // those that request them.
 func modules() []string {
 	return []string{
-		"virtio_pci", "virtio_net", "virtio_rng", "dummy",
+		"virtio_pci", "virtio_net", "virtio_rng", "dummy", "veth",
 		"crc32c_generic", "crc32_generic",
 		"ib_uverbs", "rdma_ucm", "siw", "rdma_rxe",
 		"rpcrdma", "nfsd", "nfs", "nfsv3", "nfsv4",
@@ -136,7 +136,7 @@ func tlsPrograms() *Later {
 func applets() []string {
 	names := []string{
 		"awk", "base64", "cat", "chmod", "cmp", "cp", "cut", "date", "dd", "df", "diff", "dmesg", "du", "echo", "env",
-		"false", "find", "free", "grep", "head", "hexdump", "hostname", "init", "insmod", "kill", "killall", "ln", "ls",
+		"false", "find", "flock", "free", "grep", "head", "hexdump", "hostname", "init", "insmod", "kill", "killall", "ln", "ls",
 		"lsmod", "md5sum", "mkdir", "mkfifo", "mknod", "mount", "mv", "nc", "netstat", "od", "pgrep",
 		"pidof", "ping", "poweroff", "printf", "ps", "pwd", "readlink", "rm", "rmdir", "rmmod", "sed", "seq",
 		"setsid", "sh", "sha256sum", "sleep", "sort", "stat", "stty", "sync", "sysctl", "tail", "tar", "tee", "telnet",
