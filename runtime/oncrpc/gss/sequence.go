@@ -13,8 +13,8 @@ var errExhausted = errors.New("gss: the sequence numbers of the context are used
 // number is a sequence number that a client has used.
 type number struct {
 	seq  uint32
-	at   time.Time
-	done bool // the call is over, or has been sent again with another number
+	at   time.Duration // numbers.running when it was taken
+	done bool          // the call is over, or has been sent again with another number
 }
 
 // numbers hands out the sequence numbers of a client's context within the server's window: as many
@@ -22,11 +22,16 @@ type number struct {
 // in progress that it has not seen (RFC 2203 §5.2.3.1, §5.3.3.1). A number that was taken longer
 // than patience ago no longer counts for the latter: messages are not that late, so the server has
 // seen it and takes long to reply. Otherwise one such call would stop all others.
+//
+// Time in which this process was stopped, or had no processor, does not count: a caller that has
+// taken a number may not have sent its message yet.
 type numbers struct {
 	window   uint32
 	patience time.Duration
 
 	mu       sync.Mutex
+	running  time.Duration // time that counts
+	looked   time.Time     // the time of the last look at the clock
 	next     uint32
 	last     uint32        // the highest that take may return
 	order    []*number     // those taken, from the oldest that counts
@@ -55,14 +60,18 @@ func (n *numbers) take(ctx context.Context) (*number, error) {
 // room describes the event that a caller of take waits for.
 type room struct {
 	released <-chan struct{}
-	late     time.Duration // until the oldest number no longer counts; 0: that makes no room
+	late     time.Duration // until the oldest number may no longer count; 0: that makes no room
 }
 
 // try returns the next number, or what to wait for.
 func (n *numbers) try(now time.Time) (got *number, wait room, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for len(n.order) > 0 && (n.order[0].done || now.Sub(n.order[0].at) >= n.patience) {
+	if !n.looked.IsZero() {
+		n.running += min(now.Sub(n.looked), n.step())
+	}
+	n.looked = now
+	for len(n.order) > 0 && (n.order[0].done || n.running-n.order[0].at >= n.patience) {
 		n.order = n.order[1:]
 	}
 	far := len(n.order) > 0 && n.next-n.order[0].seq >= n.window
@@ -75,16 +84,19 @@ func (n *numbers) try(now time.Time) (got *number, wait room, err error) {
 		}
 		wait.released = n.released
 		if far {
-			wait.late = n.patience - now.Sub(n.order[0].at)
+			wait.late = min(n.patience-(n.running-n.order[0].at), n.step())
 		}
 		return nil, wait, nil
 	}
-	got = &number{seq: n.next, at: now}
+	got = &number{seq: n.next, at: n.running}
 	n.next++
 	n.inUse++
 	n.order = append(n.order, got)
 	return got, room{}, nil
 }
+
+// step is the longest time between two looks at the clock that counts as a whole.
+func (n *numbers) step() time.Duration { return n.patience / 16 }
 
 // wait waits until there may be room.
 func (r room) wait(ctx context.Context) error {

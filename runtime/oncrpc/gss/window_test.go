@@ -99,3 +99,32 @@ func TestNumbers(t *testing.T) {
 		}
 	})
 }
+
+// A client that was stopped for longer than patience, between taking a number and sending its
+// message, hands out no number that makes the server drop the message.
+func TestNumbersOfStoppedClient(t *testing.T) {
+	n, now := newNumbers(4), time.Now()
+	first, _, _ := n.try(now)
+	for range 3 {
+		u, _, _ := n.try(now)
+		n.release(u)
+	}
+	now = now.Add(time.Hour)
+	if u, _, _ := n.try(now); u != nil {
+		t.Fatalf("number %d after a stop, though the server may not have seen %d", u.seq, first.seq)
+	}
+	start := now
+	for {
+		u, wait, err := n.try(now)
+		if err != nil || wait.late <= 0 && u == nil {
+			t.Fatal(wait.late, err)
+		}
+		if u != nil {
+			break
+		}
+		now = now.Add(wait.late)
+	}
+	if took := now.Sub(start); took < n.patience*3/4 || took > n.patience {
+		t.Errorf("the next number after %v, want %v at most", took, n.patience)
+	}
+}
