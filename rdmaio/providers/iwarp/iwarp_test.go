@@ -35,7 +35,7 @@ func acceptance(t *testing.T, client, server iwarp.Config) {
 	t.Parallel()
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		// Megabytes in the shortest FPDUs take seconds with the race detector on a busy machine.
-		return verbstest.Fabric{Client: open(t, &client), Server: open(t, &server), Addr: local, Remove: remove, Timeout: 30 * time.Second}
+		return verbstest.Fabric{Client: open(t, &client), Server: open(t, &server), Addr: local, Remove: remove}
 	})
 }
 

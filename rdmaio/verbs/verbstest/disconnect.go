@@ -1,7 +1,6 @@
 package verbstest
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"time"
@@ -142,7 +141,7 @@ func testDisconnectStates(h *harness) {
 		h.failed(s)
 		_, err := c.qp.PostRecv([]verbs.RecvWR{{}})
 		h.wantErr("post after close", err, verbs.ErrInvalidState)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := h.context()
 		defer cancel()
 		_, err = h.Client.Dial(ctx, h.Addr, c.qp, nil)
 		h.wantErr("dial after close", err, verbs.ErrInvalidState)

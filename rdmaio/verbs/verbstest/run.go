@@ -47,8 +47,8 @@ type Fabric struct {
 	// flushed before the connection breaks, as over iWARP.
 	Precise bool
 
-	// Timeout is the longest time that an operation may take. If zero or negative, the
-	// default is 5 s.
+	// Timeout is the longest time that an operation may take. If zero or negative, the default
+	// is a quarter of the time until the test's deadline, or a minute if it has none.
 	Timeout time.Duration
 
 	// Remove removes a device, as unplugging would. If nil, the cases of removal are
@@ -160,13 +160,22 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 			before := stacks()
 			f := open(t)
 			if f.Timeout <= 0 {
-				f.Timeout = 5 * time.Second
+				f.Timeout = timeout(t)
 			}
 			h := &harness{TB: t, Fabric: f}
 			t.Cleanup(func() { h.checkClosed(before) })
 			c.run(h)
 		})
 	}
+}
+
+// timeout returns the default of Fabric.Timeout. A loaded machine may delay an operation by seconds,
+// and an operation that hangs must fail before the deadline does, which stops all tests.
+func timeout(t *testing.T) time.Duration {
+	if deadline, ok := t.Deadline(); ok {
+		return time.Until(deadline) / 4
+	}
+	return time.Minute
 }
 
 // checkClosed runs after all objects of the case were closed. before has the stacks of all

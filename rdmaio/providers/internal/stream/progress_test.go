@@ -50,6 +50,7 @@ func newRawPeer(t *testing.T, receives int, wrap func(*toyFramer) Framer) *rawPe
 		}
 	}
 	cfg := toyConfig(1 << 15)
+	cfg.ReceiveTimeout = time.Hour // the test posts Receives when it has seen a message
 	shared := cfg.Framing.(*toy)
 	cfg.Framing = framing{shared, wrap}
 	dev := openToy(t, cfg)
