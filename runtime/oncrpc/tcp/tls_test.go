@@ -505,7 +505,6 @@ func TestTLSCancelledHalfSent(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	for _, given := range []bool{true, false} {
 		accepted := make(chan net.Conn, 1)
-		done := make(chan struct{})
 		addr := scripted(t, func(c net.Conn) {
 			var x *tls.Conn
 			var err error
@@ -517,9 +516,11 @@ func TestTLSCancelledHalfSent(t *testing.T) {
 			}
 			if err != nil {
 				t.Error(err)
+				close(accepted)
+				return
 			}
 			accepted <- x
-			<-done
+			<-t.Context().Done()
 		})
 		var c *tcp.Conn
 		if given {
@@ -531,7 +532,10 @@ func TestTLSCancelledHalfSent(t *testing.T) {
 		} else {
 			c = dial(t, addr, secured(a, tcp.TLSRequired))
 		}
-		theirs := <-accepted
+		theirs, ok := <-accepted
+		if !ok {
+			t.FailNow()
+		}
 		const size = 16 << 20
 		call := callOf(1, size)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -560,7 +564,6 @@ func TestTLSCancelledHalfSent(t *testing.T) {
 		}
 		_, _ = theirs.Write(goodReply(2))
 		_ = c.Close()
-		close(done)
 	}
 }
 
@@ -568,12 +571,11 @@ func TestTLSCancelledHalfSent(t *testing.T) {
 func TestTLSPeerNeverReads(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	for _, closes := range []bool{true, false} {
-		done := make(chan struct{})
 		addr := scripted(t, func(c net.Conn) {
 			if _, err := offerTLS(c, ofServer(a)); err != nil {
 				t.Error(err)
 			}
-			<-done
+			<-t.Context().Done()
 		})
 		cfg := secured(a, tcp.TLSRequired)
 		if !closes {
@@ -593,6 +595,5 @@ func TestTLSPeerNeverReads(t *testing.T) {
 		if err := <-ended; !errors.Is(err, want) {
 			t.Errorf("found %v, want %v", err, want)
 		}
-		close(done)
 	}
 }
