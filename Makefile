@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help quick generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-nfs bench-continue bench-report test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
+.PHONY: help quick generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-stall test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-nfs bench-continue bench-report test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -103,6 +103,11 @@ test-go: ## run the tests: the short ones with the race detector, then all witho
 	$(GO) run ./internal/testrun -timeout 25m $(if $(race),-race -short,-tags memcheck) $(TESTFLAGS) ./...
 	@$(if $(race),echo 'make test-go: all tests again without the race detector; those left out above run now')
 	$(if $(race),$(GO) run ./internal/testrun -timeout 25m -vet=off $(TESTFLAGS) ./...)
+
+# Packages whose tests wait for goroutines, peers and time limits, and take seconds.
+stalled = ./runtime/oncrpc/udp ./runtime/oncrpc/gss ./runtime/oncrpc/rpc ./rdmaio/providers/internal/stream ./rdmaio/internal/driver ./internal/places
+test-stall: ## stop the test process for a second at random, as a loaded machine does (STALLED=packages, SEED=n)
+	$(GO) run ./internal/testrun -stall 1s $(if $(SEED),-seed $(SEED)) -short -count 1 -vet=off $(TESTFLAGS) $(or $(STALLED),$(stalled))
 
 corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DIR, and print a table
 	@$(xdrgen) corpus $(CORPUSFLAGS) -bind cmd/xdrgen/testdata/corpus $(or $(CORPUS),../shared/corpus)
