@@ -209,52 +209,41 @@ func (c *campaign) try(ctx context.Context, number int) (v verdict, _ error) {
 	if c.room != nil {
 		why = c.room.alone[number]
 	}
-	if _, err := m.mutate(c.root); err != nil {
+	overlay, remove, err := m.overlay(c.root)
+	if err != nil {
 		return verdict{run: run{result: unbuilt}, err: err}, nil
 	}
-	var alone []step
+	defer remove()
+	v.alone = why
+	var skipped []*binary
 	for _, pkg := range m.tests {
 		b, err := c.base(ctx, pkg)
 		switch {
 		case err != nil:
 			return v, err
 		case b == nil || why != "":
-			alone = append(alone, step{pkg, nil})
-			continue
+			v.run = goTest(ctx, c.root, overlay, pkg, c.limit)
+		default:
+			v.run = b.run(ctx, number, b.limit, "-test.failfast")
+			if len(b.skip) > 0 {
+				skipped = append(skipped, b)
+			}
 		}
-		if v.run = b.run(ctx, number, b.limit, "-test.failfast"); v.result != passes {
-			v.pkg = pkg
-			return v, nil
-		}
-		if len(b.skip) > 0 {
-			alone = append(alone, step{pkg, []string{"-run", exactly(b.skip)}})
+		if v.result != passes {
+			return v.in(pkg), nil
 		}
 	}
-	if len(alone) > 0 {
-		v = c.tryAlone(ctx, m, alone)
-		v.alone = why
+	for _, b := range skipped {
+		if v.run = goTest(ctx, c.root, overlay, b.pkg, c.limit, "-run", exactly(b.skip)); v.result != passes {
+			return v.in(b.pkg), nil
+		}
 	}
 	return v, nil
 }
 
-// step is a run of tests with a mutant built alone.
-type step struct {
-	pkg  string
-	args []string
-}
-
-func (c *campaign) tryAlone(ctx context.Context, m *mutant, steps []step) (v verdict) {
-	overlay, remove, err := m.overlay(c.root)
-	if err != nil {
-		return verdict{run: run{result: unbuilt}, err: err}
-	}
-	defer remove()
-	for _, s := range steps {
-		if v.run = goTest(ctx, c.root, overlay, s.pkg, c.limit, s.args...); v.result != passes {
-			v.pkg = s.pkg
-			break
-		}
-	}
+// in returns the verdict of tests of pkg that do not pass.
+func (v verdict) in(pkg string) verdict {
+	v.pkg = pkg
 	if v.result == unbuilt {
 		v.err = fmt.Errorf("does not compile: %s", v.out)
 	}
