@@ -73,7 +73,7 @@ func TestNoticesStops(t *testing.T) {
 	t.Fail()
 }
 
-// A test process notices that it is stopped, and its exit code is that of the run.
+// A test process notices that it is stopped, and the run has its exit code.
 func TestRunStalled(t *testing.T) {
 	if !canStall {
 		t.Skip("this system has no SIGSTOP")
@@ -82,7 +82,7 @@ func TestRunStalled(t *testing.T) {
 	var errs bytes.Buffer
 	args := []string{"100ms", "7", os.Args[0], "-test.run=^TestNoticesStops$", "-test.timeout=1m"}
 	if code := runStalled(args, &errs); code != 1 {
-		t.Errorf("exit %d, want that of a failed test: %s", code, &errs)
+		t.Errorf("exit %d, want 1, since the test fails: %s", code, &errs)
 	}
 	if found := regexp.MustCompile(`stopped (\d+) times for 100ms, with -seed 7`).FindStringSubmatch(errs.String()); found == nil || found[1] == "0" {
 		t.Errorf("said: %s", &errs)

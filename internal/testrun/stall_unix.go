@@ -15,10 +15,10 @@ import (
 
 const canStall = true
 
-// run runs a test binary in a process group of its own. Some stops are for the group, which has the
-// processes that tests start, and some for the test process alone. Between two stops, the process
-// runs for up to four times as long as it stops. At the beginning, when most tests of a fast package
-// run, it is not longer than it ran before.
+// run runs a test binary in a process group of its own. Some stops are for the group, which has
+// the processes that tests start, and some for the test process alone. Between two stops, the
+// process runs for up to four times as long as it stops. At the beginning, when most tests of a
+// fast package run, it is not longer than it ran before.
 func (s stalls) run(command []string, stderr io.Writer) int {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

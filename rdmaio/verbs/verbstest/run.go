@@ -169,8 +169,8 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 	}
 }
 
-// timeout returns the default of Fabric.Timeout. A loaded machine may delay an operation by seconds,
-// and an operation that hangs must fail before the deadline does, which stops all tests.
+// timeout returns the default of Fabric.Timeout. A loaded machine may delay an operation by
+// seconds. An operation that hangs must fail before the deadline, which stops all tests.
 func timeout(t *testing.T) time.Duration {
 	if deadline, ok := t.Deadline(); ok {
 		return time.Until(deadline) / 4
