@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
@@ -82,12 +83,13 @@ type Client struct {
 	cfg                Config
 	nfs                *nfs3rpc.Client
 	root               nfs3.Handle
-	rsize, wsize, dirs int // bytes of a READ, a WRITE and a READDIRPLUS
+	rsize, wsize, dirs int         // bytes of a READ, a WRITE and a READDIRPLUS
+	noCommit           atomic.Bool // the server lacks COMMIT
 	close              func() error
 }
 
 // New returns a Client over a carrier, which it does not close. root is the handle of its root.
-// cfg may be nil. New calls FSINFO.
+// cfg may be nil. New calls FSINFO. From a server that lacks it, READs and WRITEs have 4 KiB.
 func New(ctx context.Context, over oncrpc.Carrier, root nfs3.Handle, cfg *Config) (*Client, error) {
 	full, err := cfg.withDefaults()
 	if err != nil {
@@ -101,7 +103,7 @@ func New(ctx context.Context, over oncrpc.Carrier, root nfs3.Handle, cfg *Config
 	var info nfs3.FSInfoRes
 	if err := c.do(ctx, "FSINFO", ".", &info.Status, func() error {
 		return c.nfs.FSInfoInto(ctx, &nfs3.FSInfoArgs{FSRoot: root}, &info, nil)
-	}); err != nil {
+	}); err != nil && !unsupported(err) {
 		return nil, err
 	}
 	c.rsize = size(info.OK.Rtpref, info.OK.Rtmax, full.MaxIO)
@@ -123,6 +125,9 @@ func (c *Client) Close() error { return c.close() }
 func (c *Client) do(ctx context.Context, op, name string, status *nfs3.Status, call func() error) error {
 	for pause := c.cfg.RetryPause; ; pause = min(2*pause, 64*c.cfg.RetryPause) {
 		if err := call(); err != nil {
+			if errors.Is(err, oncrpc.ErrProcUnavail) {
+				err = missing{err}
+			}
 			return fmt.Errorf("%s %q: %w", op, name, err)
 		}
 		if *status == nfs3.StatusOK {

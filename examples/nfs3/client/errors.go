@@ -64,6 +64,19 @@ func refused(err error, status nfs3.Status) bool {
 	return errors.As(err, &e) && e.Status == status
 }
 
+// missing is the refusal of a call by RPC, of a server without the procedure. It matches
+// errors.ErrUnsupported by errors.Is.
+type missing struct{ error }
+
+func (e missing) Unwrap() error { return e.error }
+
+func (e missing) Is(target error) bool { return target == errors.ErrUnsupported }
+
+// unsupported reports whether an error means that the server lacks the procedure. RFC 1813 §2.6
+// has NFS3ERR_NOTSUPP for that, and some servers answer by RPC's PROC_UNAVAIL. A server without the
+// program is something else.
+func unsupported(err error) bool { return errors.Is(err, errors.ErrUnsupported) }
+
 // ProtocolError is a reply of the server that breaks a rule of RFC 1813, or a limit of Config.
 type ProtocolError struct {
 	Op, Name string

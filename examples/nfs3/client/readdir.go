@@ -111,7 +111,7 @@ func (l *listing) page(ctx context.Context) (*nfs3.ReadDirPlusResOK, error) {
 	if !l.plain {
 		var res nfs3.ReadDirPlusRes
 		err := l.c.do(ctx, "READDIRPLUS", l.name, &res.Status, func() error { return l.c.nfs.ReadDirPlusInto(ctx, &l.args, &res, nil) })
-		if l.plain = refused(err, nfs3.StatusNotsupp); !l.plain {
+		if l.plain = unsupported(err); !l.plain {
 			return &res.OK, err
 		}
 	}

@@ -106,7 +106,10 @@ func (f *File) push(e extent) error {
 			return err
 		}
 	}
-	if err := f.write(e); err != nil {
+	if f.c.noCommit.Load() {
+		return f.write(e, nfs3.StableHowFileSync)
+	}
+	if err := f.write(e, nfs3.StableHowUnstable); err != nil {
 		return err
 	}
 	f.kept = append(f.kept, e)
@@ -115,35 +118,52 @@ func (f *File) push(e extent) error {
 }
 
 // commit commits the extents. If the server has restarted, it writes the data again
-// (RFC 1813 §3.3.21).
+// (RFC 1813 §3.3.21), and so it does if the server lacks COMMIT, by WRITEs that store them.
 func (f *File) commit() error {
 	for range rewrites {
 		if len(f.kept) == 0 {
 			return nil
 		}
 		args, res := nfs3.CommitArgs{File: f.handle}, nfs3.CommitRes{}
-		if err := f.c.do(f.ctx, "COMMIT", f.name, &res.Status, func() error { return f.c.nfs.CommitInto(f.ctx, &args, &res, nil) }); err != nil {
+		err := f.c.do(f.ctx, "COMMIT", f.name, &res.Status, func() error { return f.c.nfs.CommitInto(f.ctx, &args, &res, nil) })
+		if unsupported(err) {
+			f.c.noCommit.Store(true)
+			return f.rewrite(nfs3.StableHowFileSync)
+		}
+		if err != nil {
 			return err
 		}
 		if f.seen.add(res.OK.Verf); f.seen.reset() {
 			f.kept, f.size = nil, 0
 			return nil
 		}
-		for _, e := range f.kept {
-			if err := f.write(e); err != nil {
-				return err
-			}
+		if err := f.rewrite(nfs3.StableHowUnstable); err != nil {
+			return err
 		}
 	}
 	return f.broken("COMMIT", "found another write verifier after each of %d attempts, expected a new one only after a restart (RFC 1813 §3.3.21)", rewrites)
 }
 
+// rewrite writes the extents again. After FILE_SYNC they are stored.
+func (f *File) rewrite(how nfs3.StableHow) error {
+	for _, e := range f.kept {
+		if err := f.write(e, how); err != nil {
+			return err
+		}
+	}
+	if how == nfs3.StableHowFileSync {
+		f.kept, f.size = nil, 0
+		f.seen.reset()
+	}
+	return nil
+}
+
 // write writes an extent.
-func (f *File) write(e extent) error {
+func (f *File) write(e extent, how nfs3.StableHow) error {
 	bufs := make([][]byte, f.c.cfg.Depth)
 	return f.each(e.n, f.c.wsize, func(ctx context.Context, worker int, at, n int64) error {
 		if e.data != nil {
-			return f.put(ctx, e.data[at:at+n], e.off+at)
+			return f.put(ctx, e.data[at:at+n], e.off+at, how)
 		}
 		if bufs[worker] == nil {
 			bufs[worker] = make([]byte, f.c.wsize)
@@ -152,14 +172,14 @@ func (f *File) write(e extent) error {
 		if got, err := e.src.ReadAt(buf, e.off+at); got < len(buf) {
 			return fmt.Errorf("WRITE %q: the source ends at byte %d of %d: %w", f.name, e.off+at+int64(got), e.off+e.n, err)
 		}
-		return f.put(ctx, buf, e.off+at)
+		return f.put(ctx, buf, e.off+at, how)
 	})
 }
 
 // put writes p in as many calls as it takes.
-func (f *File) put(ctx context.Context, p []byte, off int64) error {
+func (f *File) put(ctx context.Context, p []byte, off int64, how nfs3.StableHow) error {
 	for len(p) > 0 {
-		args := nfs3.WriteArgs{File: f.handle, Offset: nfs3.Offset(off), Count: nfs3.Count(len(p)), Stable: nfs3.StableHowUnstable, Data: p}
+		args := nfs3.WriteArgs{File: f.handle, Offset: nfs3.Offset(off), Count: nfs3.Count(len(p)), Stable: how, Data: p}
 		var res nfs3.WriteRes
 		if err := f.c.do(ctx, "WRITE", f.name, &res.Status, func() error { return f.c.nfs.WriteInto(ctx, &args, &res, nil) }); err != nil {
 			return err
@@ -167,6 +187,9 @@ func (f *File) put(ctx context.Context, p []byte, off int64) error {
 		ok := &res.OK
 		if ok.Count == 0 || int64(ok.Count) > int64(len(p)) {
 			return f.broken("WRITE", "found count %d, expected 1 to %d, the bytes sent (RFC 1813 §3.3.7)", ok.Count, len(p))
+		}
+		if ok.Committed < how {
+			return f.broken("WRITE", "found committed %v, expected %v, as the call asked for (RFC 1813 §3.3.7)", ok.Committed, how)
 		}
 		f.seen.add(ok.Verf)
 		p, off = p[ok.Count:], off+int64(ok.Count)
