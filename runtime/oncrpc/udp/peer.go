@@ -20,7 +20,7 @@ type peer struct {
 	xids    oncrpc.XIDs
 	ctx     context.Context
 	end     context.CancelCauseFunc
-	calls   map[uint32]bool // XIDs in progress; Server.mu protects it
+	calls   map[uint32]bool // XIDs in progress with one peerKey; Server.mu protects it
 }
 
 var _ oncrpc.Conn = (*peer)(nil)

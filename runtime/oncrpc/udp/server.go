@@ -201,21 +201,23 @@ func (s *Server) release(r *request) {
 	delete(r.peer.calls, r.xid)
 	if len(r.peer.calls) == 0 {
 		r.peer.end(ErrIdle)
-		if s.peers[r.key] == r.peer {
-			delete(s.peers, r.key)
-		}
+		s.peers[r.key].end(ErrIdle) // it is another one if a handler panicked
+		delete(s.peers, r.key)
 	}
 	r.source.requests--
 	s.requests--
 	s.answered.Broadcast()
 }
 
-// abandon ends the Conn of a handler that panicked. The client's next Call has another one.
+// abandon ends the Conn of a handler that panicked. The client's next Call has another one, unless
+// it repeats a Call that is still in progress.
 func (s *Server) abandon(r *request, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.peer.end(why)
 	if s.peers[r.key] == r.peer {
-		delete(s.peers, r.key)
+		next := newPeer(s.ctx, r.key.remote, r.key.local, r.peer.control)
+		next.calls = r.peer.calls
+		s.peers[r.key] = next
 	}
 }
