@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 // pair is a client and a server whose connections do not use RFC 8797, as the devices carry no
 // private data.
 type pair struct {
-	t      *testing.T
+	t      testing.TB
 	client verbs.Device
 	server *rdmaio.Server
 
@@ -39,7 +39,7 @@ type pair struct {
 	terms rdmaio.Terms // when the first of them came
 }
 
-func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
+func newPair(t testing.TB, cfg *connconf.Config, conf bool) *pair {
 	return newPairBehind(t, func(next rdmaio.Handler) rdmaio.Handler {
 		if conf {
 			next = replycache.New(connconf.Handler(next, cfg), nil)
@@ -49,7 +49,7 @@ func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
 }
 
 // newPairBehind is newPair with a server that passes Calls through other handlers first.
-func newPairBehind(t *testing.T, behind func(next rdmaio.Handler) rdmaio.Handler) *pair {
+func newPairBehind(t testing.TB, behind func(next rdmaio.Handler) rdmaio.Handler) *pair {
 	t.Helper()
 	net := mem.New(nil)
 	open := func(name string) verbs.Device {
