@@ -153,8 +153,12 @@ sim: ## simulate SEEDS=n connections with faults, the engines stepped by a seed
 mutants: ## make known mistakes, and require that a test fails (ONLY=part of a name or file, ROOM=folder, TOUCHED=revision)
 	$(GO) run ./internal/mutants $(if $(ONLY),-only '$(ONLY)') $(if $(ROOM),-room '$(ROOM)') $(if $(TOUCHED),-touched='$(TOUCHED)')
 
-fuzz: ## run each fuzz target for FUZZTIME, and warn about those with few executions (ONLY=part of folder and name)
+fuzz: ## run each fuzz target for FUZZTIME, and warn about those below their floor of executions (ONLY=part of folder and name)
 	$(GO) run ./internal/fuzzrun -time $(FUZZTIME) $(if $(ONLY),-only '$(ONLY)')
+
+.PHONY: fuzz-corpus
+fuzz-corpus: ## the same, and keep in testdata/fuzz the inputs that reach most code: commit them
+	$(GO) run ./internal/fuzzrun -keep -time $(FUZZTIME) $(if $(ONLY),-only '$(ONLY)')
 
 lint: ## run gofumpt and staticcheck at the versions of tools.mod
 	@out=$$($(lint) gofumpt -l .); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi

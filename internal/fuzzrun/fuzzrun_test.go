@@ -26,7 +26,7 @@ func writeModule(t *testing.T, files map[string]string) string {
 }
 
 func TestTargets(t *testing.T) {
-	const one = "package a\n\nfunc FuzzOne(f *testing.F) {}\nfunc FuzzTwo(f *testing.F)   { x() }\nfunc FuzzHelper(f *testing.F, n int) {}\n"
+	const one = "package a\n\nfunc FuzzOne(f *testing.F) {}\n// x\n//fuzz:floor 20 it sleeps\nfunc FuzzTwo(f *testing.F)   { x() }\nfunc FuzzHelper(f *testing.F, n int) {}\n"
 	dir := writeModule(t, map[string]string{
 		"go.mod": "module m\n", "a/b/x_test.go": one, "a/b/x.go": one, "testdata/x_test.go": one, ".hidden/x_test.go": one,
 		"bench/go.mod": "module b\n", "bench/x_test.go": one, "y_test.go": "func FuzzTop(f *testing.F) {\n",
@@ -35,9 +35,19 @@ func TestTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []target{{"a/b", "FuzzOne"}, {"a/b", "FuzzTwo"}, {".", "FuzzTop"}}
+	want := []target{{"a/b", "FuzzOne", defaultFloor, ""}, {"a/b", "FuzzTwo", 20, "it sleeps"}, {".", "FuzzTop", defaultFloor, ""}}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(target{})); d != "" {
 		t.Error(d)
+	}
+}
+
+// A floor has a number and a reason, and a target has one floor.
+func TestFloorNeedsNumberAndReason(t *testing.T) {
+	for _, comment := range []string{"//fuzz:floor", "//fuzz:floor 5", "//fuzz:floor 0 none", "//fuzz:floor many executions", "//fuzz:floor 5 a\n//fuzz:floor 6 b"} {
+		dir := writeModule(t, map[string]string{"go.mod": "module m\n", "x_test.go": "package x\n\n" + comment + "\nfunc FuzzX(f *testing.F) {}\n"})
+		if _, err := targets(dir); err == nil || !strings.Contains(err.Error(), "x_test.go: FuzzX: found") {
+			t.Errorf("%q: %v", comment, err)
+		}
 	}
 }
 
@@ -47,8 +57,8 @@ func TestOwnTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []target{{"cmd/internal/sema", "FuzzCompile"}, {"gen/rpcrdma2", "FuzzMsg"}, {"tools/extract", "FuzzExtract"}} {
-		if !slices.Contains(all, want) {
+	for _, want := range []string{"cmd/internal/sema FuzzCompile", "gen/rpcrdma2 FuzzMsg", "tools/extract FuzzExtract"} {
+		if !slices.ContainsFunc(all, func(t target) bool { return t.String() == want }) {
 			t.Errorf("%s is not found", want)
 		}
 	}
@@ -73,46 +83,5 @@ func TestTimeOver(t *testing.T) {
 	const found = "--- FAIL: FuzzFails (0.02s)\n    --- FAIL: FuzzFails (0.00s)\n        a_test.go:13: context deadline exceeded\n\n    Failing input written to testdata/fuzz/FuzzFails/1\nFAIL\n"
 	if !timeOver.MatchString(deadline) || timeOver.MatchString(found) {
 		t.Errorf("deadline %t, found %t", timeOver.MatchString(deadline), timeOver.MatchString(found))
-	}
-}
-
-// TestRun checks that a target that fails is named and keeps its input, that there is a warning
-// about a target with few executions, and that the targets after a failure run too.
-func TestRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the go command")
-	}
-	const head = "package a\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nvar _ = time.Second\n\n"
-	dir := writeModule(t, map[string]string{
-		"go.mod": "module m\n\ngo 1.24\n",
-		"a/a_test.go": head + "func FuzzFails(f *testing.F) {\n\tf.Add(1)\n" +
-			"\tf.Fuzz(func(t *testing.T, n int) {\n\t\tif n != 1 {\n\t\t\tt.Fatal(\"found it\")\n\t\t}\n\t})\n}\n",
-		"b/b_test.go": head + "func FuzzSlow(f *testing.F) {\n\tf.Add(1)\n\tf.Fuzz(func(t *testing.T, n int) { time.Sleep(100 * time.Millisecond) })\n}\n",
-		"c/c_test.go": head + "func FuzzBuild(f *testing.F) {\n",
-		"d/d_test.go": head + "func FuzzFine(f *testing.F) {\n\tf.Add(1)\n\tf.Fuzz(func(t *testing.T, n int) {})\n}\n",
-	})
-	var out, errs strings.Builder
-	if code := run(dir, []string{"-time", "2s", "-floor", "50"}, &out, &errs); code != 1 {
-		t.Errorf("exit code %d", code)
-	}
-	for _, want := range []string{
-		"found it", "fuzzrun: failed: a FuzzFails\n", "fuzzrun: failed: c FuzzBuild\n",
-		"fuzzrun: warning: few executions: b FuzzSlow: ", "executions  d FuzzFine\n", "fuzzrun: 4 targets, 2 failed, ",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s%s", want, &out, &errs)
-		}
-	}
-	if kept, _ := filepath.Glob(filepath.Join(dir, "a/testdata/fuzz/FuzzFails/*")); len(kept) != 1 {
-		t.Errorf("inputs kept: %q", kept)
-	}
-	out.Reset()
-	if code := run(dir, []string{"-time", "1s", "-only", "^d Fuzz"}, &out, &errs); code != 0 || strings.Contains(out.String(), "FuzzSlow") {
-		t.Errorf("d alone: exit code %d\n%s%s", code, &out, &errs)
-	}
-	for _, args := range [][]string{{"-only", "nothing"}, {"-only", "("}, {"a"}, {"-what"}} {
-		if code := run(dir, args, &out, &errs); code != 1 {
-			t.Errorf("%q: exit code %d", args, code)
-		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,22 +12,64 @@ import (
 
 // target is one fuzz target.
 type target struct {
-	dir  string // from the module's root, with slashes
-	name string
+	dir    string // from the module's root, with slashes
+	name   string
+	floor  int    // executions in a second
+	reason string // of a floor that is not defaultFloor
 }
 
 func (t target) String() string { return t.dir + " " + t.name }
 
+// defaultFloor is the floor of a target that only decodes.
+const defaultFloor = 5000
+
 var (
-	declared = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
-	progress = regexp.MustCompile(`(?m)^fuzz: elapsed: .*, execs: (\d+) `)
+	declared  = regexp.MustCompile(`(?m)^((?://.*\n)*)func (Fuzz\w+)\(\w+ \*testing\.F\)`)
+	directive = regexp.MustCompile(`(?m)^//fuzz:floor\b(.*)$`)
 )
 
-// targets returns the fuzz targets of the module at root, in order of folders
-// and places. It leaves out testdata, hidden folders and further modules.
+// targets returns the fuzz targets of the module at root, in order of folders and places. It leaves
+// out testdata, hidden folders and further modules.
 func targets(root string) ([]target, error) {
 	var out []target
-	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+	err := sources(root, func(dir, name string, text []byte) error {
+		if !strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			t := target{dir: dir, name: string(m[2]), floor: defaultFloor}
+			if err := t.setFloor(m[1]); err != nil {
+				return fmt.Errorf("%s/%s: %s: %w", dir, name, t.name, err)
+			}
+			out = append(out, t)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// setFloor reads the directive in the comment above a target.
+func (t *target) setFloor(comment []byte) error {
+	all := directive.FindAllSubmatch(comment, -1)
+	if len(all) == 0 {
+		return nil
+	}
+	if len(all) > 1 {
+		return fmt.Errorf("found %d fuzz:floor directives, expected one", len(all))
+	}
+	number, reason, _ := strings.Cut(strings.TrimSpace(string(all[0][1])), " ")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || reason == "" {
+		return fmt.Errorf("found the directive %q, expected //fuzz:floor, a number above 0 and the reason", all[0][0])
+	}
+	t.floor, t.reason = n, reason
+	return nil
+}
+
+// sources passes each Go file of the module at root to f, but for those in testdata, hidden folders
+// and further modules.
+func sources(root string, f func(dir, name string, text []byte) error) error {
+	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -39,7 +82,7 @@ func targets(root string) ([]target, error) {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(path, "_test.go") {
+		if !strings.HasSuffix(path, ".go") {
 			return nil
 		}
 		text, err := os.ReadFile(path)
@@ -50,23 +93,6 @@ func targets(root string) ([]target, error) {
 		if err != nil {
 			return err
 		}
-		for _, m := range declared.FindAllSubmatch(text, -1) {
-			out = append(out, target{filepath.ToSlash(dir), string(m[1])})
-		}
-		return nil
+		return f(filepath.ToSlash(dir), e.Name(), text)
 	})
-	return out, err
-}
-
-// executions returns the last count of executions that go test -fuzz printed, or 0.
-func executions(out []byte) int {
-	all := progress.FindAllSubmatch(out, -1)
-	if len(all) == 0 {
-		return 0
-	}
-	n, err := strconv.Atoi(string(all[len(all)-1][1]))
-	if err != nil {
-		return 0
-	}
-	return n
 }
