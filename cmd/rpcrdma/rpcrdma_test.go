@@ -494,9 +494,17 @@ func TestPerfInterrupted(t *testing.T) {
 
 // An interrupt during the warm-up is not reported as a timeout of the server.
 func TestPerfInterruptedInWarmUp(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer time.AfterFunc(200*time.Millisecond, cancel).Stop() // the warm-up takes 1 s
-	code, _, stderr := try(ctx, "perf", "-provider", "mem", "-t", "10s")
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, errs buffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"perf", "-provider", "mem", "-t", "10s"}, environment{stdout: &out, stderr: &errs})
+	}()
+	for out.String() == "" && errs.String() == "" { // the warm-up begins, and takes 1 s
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	code, stderr := <-ended, errs.String()
 	if want := "rpcrdma: perf: interrupted before the first call was measured\n"; code != exitFailed || stderr != want {
 		t.Errorf("exit %d, %q, expected %q", code, stderr, want)
 	}
@@ -504,23 +512,30 @@ func TestPerfInterruptedInWarmUp(t *testing.T) {
 
 // A server that ends during the measurement is an error, not a result.
 func TestPerfLosesServer(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var out, errs buffer
-	done := make(chan int)
+	ctx, cancel := context.WithCancel(t.Context())
+	var served, serveErrs, out, errs buffer
+	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"serve", "-json", "127.0.0.1:0"}, environment{stdout: &out, stderr: &errs})
+		done <- run(ctx, []string{"serve", "-json", "127.0.0.1:0"}, environment{stdout: &served, stderr: &serveErrs})
 	}()
-	for !strings.Contains(out.String(), "ready") {
+	for !strings.Contains(served.String(), "ready") {
 		time.Sleep(time.Millisecond)
 	}
-	addr := objects(t, out.String())[0]["address"].(string)
-	time.AfterFunc(100*time.Millisecond, cancel)
-	code, _, stderr := try(context.Background(), "perf", "-t", "1h", addr)
+	addr := objects(t, served.String())[0]["address"].(string)
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(t.Context(), []string{"perf", "-t", "1h", "-i", "10ms", addr}, environment{stdout: &out, stderr: &errs})
+	}()
+	for strings.Count(out.String(), "\n") < 3 && errs.String() == "" { // calls have been measured
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	code, stderr := <-ended, errs.String()
 	if code != exitFailed || !strings.Contains(stderr, "call to "+addr) || !strings.Contains(stderr, "try: read the server's log") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if code := <-done; code != exitDone {
-		t.Errorf("serve: exit %d: %s", code, errs.String())
+		t.Errorf("serve: exit %d: %s", code, serveErrs.String())
 	}
 }
 

@@ -110,14 +110,15 @@ func TestPanic(t *testing.T) {
 					},
 				}
 				svc := rpc.NewService(faultyV1)
-				waits, release := make(chan bool), make(chan bool)
-				rpc.Handle(svc, 2, func(*rpc.Request, *void, *void) error { waits <- true; <-release; return nil })
+				waits := make(chan bool)
+				gate, release := context.WithCancel(t.Context())
+				rpc.Handle(svc, 2, func(*rpc.Request, *void, *void) error { waits <- true; <-gate.Done(); return nil })
 				serve(svc, cfg)
 				h := rpc.NewHandler(cfg, svc)
 				var conn oncrpc.Carrier
 				if carrier == "tcp" {
 					c := mem.New(h, &tcp.Config{Logger: logger})
-					defer c.Close()
+					t.Cleanup(func() { _ = c.Close() })
 					conn = c
 				} else {
 					w := newWorld(t, "mem")
@@ -141,7 +142,7 @@ func TestPanic(t *testing.T) {
 						t.Errorf("the caller got %v", err)
 					}
 				}
-				close(release)
+				release()
 				if err := <-innocent; err != nil {
 					t.Errorf("a call in progress failed: %v", err)
 				}

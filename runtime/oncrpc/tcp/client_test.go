@@ -430,11 +430,12 @@ func TestServerRestarts(t *testing.T) {
 // Shutdown waits for the answers to Calls in progress, which the clients get. Later Calls are not
 // executed.
 func TestShutdown(t *testing.T) {
-	gate, came := make(chan struct{}), make(chan struct{})
+	gate, open := context.WithCancel(t.Context())
+	came := make(chan struct{}, 1)
 	svc := rpc.NewService(program)
 	rpc.Handle(svc, 1, func(_ *rpc.Request, args, res *oncrpc.Uint32) error {
 		came <- struct{}{}
-		<-gate
+		<-gate.Done()
 		*res = 2 * *args
 		return nil
 	})
@@ -459,7 +460,7 @@ func TestShutdown(t *testing.T) {
 	go func() { done <- s.Shutdown(context.Background()) }()
 	_, err := c.Call(short, callOf(9, 0))
 	wantError(t, err, context.DeadlineExceeded, false)
-	close(gate)
+	open()
 	<-answered
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -69,10 +69,11 @@ func TestGarbage(t *testing.T) {
 // A Call that comes again while the first is in progress is ignored, and one that comes later gets
 // the reply of a cache. The handler runs once.
 func TestRepeated(t *testing.T) {
-	gate, runs := make(chan struct{}), make(chan struct{}, 10)
+	gate, open := context.WithCancel(t.Context())
+	runs := make(chan struct{}, 10)
 	h := oncrpc.HandlerFunc(func(r *oncrpc.Request) {
 		runs <- struct{}{}
-		<-gate
+		<-gate.Done()
 		r.Reply(oncrpc.Message{Inline: reply(t, xidOf(r.Message))}, nil)
 	})
 	s := listen(t, "127.0.0.1:0", replycache.New(h, nil), nil)
@@ -86,7 +87,7 @@ func TestRepeated(t *testing.T) {
 		send()
 	}
 	waitFor(t, func() bool { return s.Stats().Repeated == 4 })
-	close(gate)
+	open()
 	b := make([]byte, 100)
 	for range 4 {
 		n, err := sock.Read(b)
@@ -210,7 +211,7 @@ func TestServerClose(t *testing.T) {
 // MaxRequests bounds the handlers, and one source gets as many as remain. The Calls beyond are
 // answered when they are sent again.
 func TestMaxRequests(t *testing.T) {
-	gate := make(chan struct{})
+	gate, open := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	running, most := 0, 0
 	h := oncrpc.HandlerFunc(func(r *oncrpc.Request) {
@@ -218,7 +219,7 @@ func TestMaxRequests(t *testing.T) {
 		running++
 		most = max(most, running)
 		mu.Unlock()
-		<-gate
+		<-gate.Done()
 		mu.Lock()
 		running--
 		mu.Unlock()
@@ -235,7 +236,7 @@ func TestMaxRequests(t *testing.T) {
 		})
 	}
 	waitFor(t, func() bool { st := s.Stats(); return st.Calls == 4 && st.Excess >= 16 })
-	close(gate)
+	open()
 	calls.Wait()
 	mu.Lock()
 	defer mu.Unlock()
