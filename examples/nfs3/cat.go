@@ -10,7 +10,7 @@ import (
 
 // cat writes a file to stdout.
 func (p *program) cat(ctx context.Context) (err error) {
-	args, err := p.operands("HOST:/PATH")
+	args, err := p.operands(remotePath)
 	if err != nil {
 		return err
 	}

@@ -501,6 +501,10 @@ func TestUsage(t *testing.T) {
 	if out := f.done(t, "ls", target); out != "\"esc\\x1b[31m\"\n" {
 		t.Errorf("a name with an escape sequence is shown as %q", out)
 	}
+	unused, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	closed := port(unused.Addr().String())
+	check(t, unused.Close())
 	for _, test := range []struct {
 		args []string
 		code int
@@ -521,7 +525,16 @@ func TestUsage(t *testing.T) {
 		{[]string{"ls", "-timeout", "-1s", target}, 2, "found -timeout -1s"},
 		{[]string{"ls", "-transport", "rdma", "-provider", "rdmatcp", "-timeout", "2s", target}, 1, "with the provider rdmatcp at port " + port(f.nfs)},
 		{[]string{"get", "-h"}, 0, "usage: nfs3 get [-r]"},
-		{[]string{"ls", "127.0.0.1"}, 1, "expected HOST:/PATH"},
+		{[]string{"ls", "127.0.0.1"}, 2, "expected HOST:/PATH"},
+		{[]string{"cat", "127.0.0.1:export"}, 2, `found "127.0.0.1:export", expected HOST:/PATH: nfs3 cat -h`},
+		{[]string{"get", ":/export", f.base}, 2, "expected HOST:/PATH"},
+		{[]string{"get", "[]:/export", f.base}, 2, "expected HOST:/PATH"},
+		{[]string{"put", target, f.base}, 2, `"` + f.base + `", expected HOST:/PATH`},
+		{[]string{"put", f.base, "127.0.0.1"}, 2, "expected HOST:/PATH"},
+		{[]string{"ls", "-transport", "udp", target}, 2, `found -transport "udp", expected rdma or tcp: nfs3 ls -h`},
+		{[]string{"ls", "-transport", "rdma", "-provider", "siw", target}, 2, `found -provider "siw", expected iwarp or rdmatcp: nfs3 ls -h`},
+		{[]string{"ls", "-mountport", closed, target}, 1, "MOUNT over tcp at 127.0.0.1:" + closed + ": "},
+		{[]string{"ls", "-mountport", closed, target}, 1, "is this the port of MOUNT? 0 asks the server's rpcbind"},
 	} {
 		if out, errs, code := f.run(t.Context(), test.args[0], test.args[1:]...); code != test.code || !strings.Contains(out+errs, test.text) {
 			t.Errorf("%q: exit code %d, %q, expected %d and %q", test.args, code, errs, test.code, test.text)

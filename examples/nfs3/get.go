@@ -13,7 +13,7 @@ import (
 
 // get copies from the server.
 func (p *program) get(ctx context.Context) (err error) {
-	args, err := p.operands("HOST:/PATH", "LOCAL")
+	args, err := p.operands(remotePath, "LOCAL")
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ const maxDeep = 256
 
 // ls lists a directory, in the order of the server.
 func (p *program) ls(ctx context.Context) (err error) {
-	args, err := p.operands("HOST:/PATH")
+	args, err := p.operands(remotePath)
 	if err != nil {
 		return err
 	}

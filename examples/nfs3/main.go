@@ -83,8 +83,8 @@ func (p *program) run(ctx context.Context, args []string) error {
 	} else if err != nil {
 		return fmt.Errorf("%w: %s: %w: nfs3 %s -h lists the flags", errUsage, args[0], err, args[0])
 	}
-	if err := p.ranges(); err != nil {
-		return fmt.Errorf("%w: %s: %w", errUsage, args[0], err)
+	if err := p.values(); err != nil {
+		return fmt.Errorf("%w: %s: %w: nfs3 %s -h lists the flags", errUsage, args[0], err, args[0])
 	}
 	if p.uid >= 0 || p.gid >= 0 {
 		p.cfg.Cred = &oncrpc.AuthSysParms{MachineName: []byte("nfs3"), UID: number(p.uid, os.Getuid()), GID: number(p.gid, os.Getgid())}
@@ -110,9 +110,13 @@ func (p *program) help(command string) error {
 	return nil
 }
 
-// ranges checks the numbers of the flags.
-func (p *program) ranges() error {
+// values checks the values of the flags.
+func (p *program) values() error {
 	switch {
+	case p.cfg.Transport != "rdma" && p.cfg.Transport != "tcp":
+		return fmt.Errorf("found -transport %.64q, expected rdma or tcp", p.cfg.Transport)
+	case p.cfg.Provider != "iwarp" && p.cfg.Provider != "rdmatcp":
+		return fmt.Errorf("found -provider %.64q, expected iwarp or rdmatcp", p.cfg.Provider)
 	case p.flags.Lookup("window") != nil && p.cfg.Window < 1:
 		return fmt.Errorf("found -window %d, expected at least 1 byte", p.cfg.Window)
 	case p.cfg.Depth < 1:
@@ -159,10 +163,19 @@ func (p *program) define(command string) {
 	p.flags = f
 }
 
+// remotePath is the form of the operand that names a file of a server.
+const remotePath = "HOST:/PATH"
+
 // operands returns the arguments after the flags.
 func (p *program) operands(want ...string) ([]string, error) {
-	if got := p.flags.Args(); len(got) == len(want) {
-		return got, nil
+	command, got := p.flags.Name(), p.flags.Args()
+	if len(got) != len(want) {
+		return nil, fmt.Errorf("%w: %s: found %d arguments after the flags, expected %v", errUsage, command, len(got), want)
 	}
-	return nil, fmt.Errorf("%w: %s: found %d arguments after the flags, expected %v", errUsage, p.flags.Name(), p.flags.NArg(), want)
+	for i, arg := range got {
+		if _, _, err := client.SplitTarget(arg); err != nil && want[i] == remotePath {
+			return nil, fmt.Errorf("%w: %s: found %.64q, expected %s: nfs3 %s -h lists the arguments", errUsage, command, arg, remotePath, command)
+		}
+	}
+	return got, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // put copies to the server.
 func (p *program) put(ctx context.Context) (err error) {
-	args, err := p.operands("LOCAL", "HOST:/PATH")
+	args, err := p.operands("LOCAL", remotePath)
 	if err != nil {
 		return err
 	}

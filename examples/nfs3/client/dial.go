@@ -37,13 +37,13 @@ func Dial(ctx context.Context, target string, cfg *Config) (c *Client, name stri
 	if err != nil {
 		return nil, "", err
 	}
-	host, dir, ok := strings.Cut(target, ":/")
-	if host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"); !ok || host == "" {
-		return nil, "", fmt.Errorf("%w: found %.64q, expected HOST:/PATH", ErrName, target)
+	host, dir, err := SplitTarget(target)
+	if err != nil {
+		return nil, "", err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, full.DialTimeout, fmt.Errorf("no answer of %s within %v", host, full.DialTimeout))
 	defer cancel()
-	root, name, err := mount(ctx, host, path.Clean("/"+dir), full)
+	root, name, err := mount(ctx, host, dir, full)
 	if err != nil {
 		return nil, "", err
 	}
@@ -58,6 +58,15 @@ func Dial(ctx context.Context, target string, cfg *Config) (c *Client, name stri
 	}
 	c.close = end
 	return c, name, nil
+}
+
+// SplitTarget returns the host and the path of a target of Dial, HOST:/PATH.
+func SplitTarget(target string) (host, dir string, err error) {
+	host, dir, ok := strings.Cut(target, ":/")
+	if host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"); !ok || host == "" {
+		return "", "", fmt.Errorf("%w: found %.64q, expected HOST:/PATH", ErrName, target)
+	}
+	return host, path.Clean("/" + dir), nil
 }
 
 // explain adds to an error of the first call what to check, unless the server refused the call.
@@ -123,9 +132,10 @@ func mount(ctx context.Context, host, dir string, cfg Config) (root nfs3.Handle,
 		}
 		port = int(at.Port()) // the address may be any: only the port is used
 	}
-	conn, err := tcp.Dial(ctx, net.JoinHostPort(host, strconv.Itoa(port)), nil)
+	addr := net.JoinHostPort(host, strconv.Itoa(port))
+	conn, err := tcp.Dial(ctx, addr, nil)
 	if err != nil {
-		return root, "", err
+		return root, "", cfg.explainMount(addr, err)
 	}
 	defer conn.Close()
 	cred, err := cfg.Cred.Auth()
@@ -136,7 +146,7 @@ func mount(ctx context.Context, host, dir string, cfg Config) (root nfs3.Handle,
 	for at := exported(ctx, mounts, dir); ; at = path.Dir(at) {
 		res, err := mounts.Mount(ctx, mount3.DirPath(at))
 		if err != nil {
-			return root, "", err
+			return root, "", cfg.explainMount(addr, err)
 		}
 		if res.Status == mount3.StatusOK {
 			return nfs3.Handle{Data: res.OK.Handle}, below(at, dir), nil
@@ -145,6 +155,15 @@ func mount(ctx context.Context, host, dir string, cfg Config) (root nfs3.Handle,
 			return root, "", &MountError{Path: dir, Status: res.Status}
 		}
 	}
+}
+
+// explainMount adds to an error of MOUNT where it was asked, and what to check.
+func (cfg *Config) explainMount(addr string, err error) error {
+	check := "the server's rpcbind names this port: does MOUNT run there, and does a firewall let it through?"
+	if cfg.MountPort != 0 {
+		check = "is this the port of MOUNT? 0 asks the server's rpcbind"
+	}
+	return fmt.Errorf("MOUNT over tcp at %s: %w: %s", addr, err, check)
 }
 
 // exported returns the longest export that is a prefix of dir, or else dir itself.

@@ -52,16 +52,30 @@ func main() {
 	flag.BoolVar(&o.StrictCookies, "strict-cookies", false, "refuse to go on with the listing of a directory that has changed")
 	flag.Usage = usage
 	flag.Parse()
-	if o.Dir = flag.Arg(0); o.Dir == "" || flag.NArg() > 1 {
-		fmt.Fprintf(os.Stderr, "serve: found %d arguments after the flags, expected DIR\nserve -h lists the flags\n", flag.NArg())
+	if err := o.check(flag.Args()); err != nil {
+		fmt.Fprintf(os.Stderr, "serve: %v\nserve -h lists the flags\n", err)
 		os.Exit(2)
 	}
+	o.Dir = flag.Arg(0)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := serve(ctx, o, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)
 		os.Exit(1)
 	}
+}
+
+// check checks the values of the flags and the arguments after them.
+func (o *options) check(args []string) error {
+	switch {
+	case len(args) != 1 || args[0] == "":
+		return fmt.Errorf("found %d arguments after the flags, expected DIR", len(args))
+	case !slices.Contains([]string{"auto", "own", "system", "off"}, o.portmap):
+		return fmt.Errorf("found -portmap %.64q, expected auto, own, system or off", o.portmap)
+	case o.provider != "iwarp" && o.provider != "rdmatcp":
+		return fmt.Errorf("found -provider %.64q, expected iwarp or rdmatcp", o.provider)
+	}
+	return nil
 }
 
 // usage prints how the command is used, and its flags.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -49,8 +50,8 @@ func commands(t *testing.T) (out [][2]string) {
 	return out
 }
 
-// The commands of the page print what it says, with ports and a directory of the test's own. libnfs
-// is a client of another project.
+// The commands of the page print what it says, with ports and a directory of the test's own, and
+// succeed when they are run again. libnfs is a client of another project.
 func TestCommandsOfPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the commands")
@@ -62,6 +63,13 @@ func TestCommandsOfPage(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", dir, ".", "..").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprintf("again=%v", again), func(t *testing.T) { runPage(t, dir, again) })
+	}
+}
+
+// runPage runs the commands of the page. If they have run before, their output may differ.
+func runPage(t *testing.T, dir string, again bool) {
 	own := []string{
 		"/tmp/served", filepath.Join(dir, "served"),
 		"go run ./examples/nfs3/serve ", filepath.Join(dir, "serve") + " -tcp 127.0.0.1:0 -rdma 127.0.0.1:0 ",
@@ -89,7 +97,7 @@ func TestCommandsOfPage(t *testing.T) {
 			continue
 		}
 		out, err := cmd.Output()
-		if got := strings.TrimSuffix(string(out), "\n"); err != nil || got != c[1] {
+		if got := strings.TrimSuffix(string(out), "\n"); err != nil || got != c[1] && !again {
 			t.Errorf("%s printed %q, %v, the page says %q", c[0], got, err, c[1])
 		}
 	}
@@ -128,4 +136,26 @@ func begin(t *testing.T, cmd *exec.Cmd, stderr io.Writer) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSuffix(ready, "\n")
+}
+
+// Wrong values of flags are errors of usage.
+func TestUsage(t *testing.T) {
+	for _, tt := range []struct {
+		o    options
+		args []string
+		text string
+	}{
+		{options{portmap: "auto", provider: "iwarp"}, nil, "found 0 arguments"},
+		{options{portmap: "auto", provider: "iwarp"}, []string{""}, "expected DIR"},
+		{options{portmap: "auto", provider: "iwarp"}, []string{"a", "b"}, "found 2 arguments"},
+		{options{portmap: "on", provider: "iwarp"}, []string{"a"}, `found -portmap "on", expected auto, own, system or off`},
+		{options{portmap: "off", provider: "siw"}, []string{"a"}, `found -provider "siw", expected iwarp or rdmatcp`},
+	} {
+		if err := tt.o.check(tt.args); err == nil || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%+v: %v, expected %q", tt.o, err, tt.text)
+		}
+	}
+	if err := (&options{portmap: "system", provider: "rdmatcp"}).check([]string{"dir"}); err != nil {
+		t.Error(err)
+	}
 }

@@ -64,9 +64,6 @@ func portmap(ctx context.Context, o *options, addr string, all []service, warn i
 		return ownPortmapper(ctx, o, addr, all)
 	case "system":
 		return register(ctx, all, warn)
-	case "auto":
-	default:
-		return "", nil, fmt.Errorf("found -portmap %q, expected auto, own, system or off", o.portmap)
 	}
 	where, end, err = ownPortmapper(ctx, o, addr, all)
 	if errors.Is(err, syscall.EADDRINUSE) {
