@@ -12,6 +12,8 @@ import (
 type claim struct {
 	key  string // the name, with its type's in front where it is a field or method
 	name string // whose declaration is to blame
+
+	alias bool // a type, which is another name
 }
 
 // clashes finds Go names that the files declare twice. Names that this package makes (sites,
@@ -42,9 +44,9 @@ func claimed(f *ast.File) []claim {
 		case *ast.FuncDecl:
 			name := d.Name.Name
 			if recv := receiver(d); recv != "" {
-				out = append(out, claim{recv + "." + name, recv})
+				out = append(out, claim{key: recv + "." + name, name: recv})
 			} else {
-				out = append(out, claim{name, name})
+				out = append(out, claim{key: name, name: name})
 			}
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
@@ -60,15 +62,15 @@ func claimSpec(out []claim, s ast.Spec) []claim {
 	case *ast.ValueSpec:
 		for _, n := range s.Names {
 			if n.Name != "_" {
-				out = append(out, claim{n.Name, n.Name})
+				out = append(out, claim{key: n.Name, name: n.Name})
 			}
 		}
 	case *ast.TypeSpec:
-		out = append(out, claim{s.Name.Name, s.Name.Name})
+		out = append(out, claim{key: s.Name.Name, name: s.Name.Name, alias: s.Assign.IsValid()})
 		if t, ok := s.Type.(*ast.StructType); ok {
 			for _, f := range t.Fields.List {
 				for _, n := range f.Names {
-					out = append(out, claim{s.Name.Name + "." + n.Name, s.Name.Name})
+					out = append(out, claim{key: s.Name.Name + "." + n.Name, name: s.Name.Name})
 				}
 			}
 		}

@@ -1,11 +1,6 @@
 package gogen
 
 import (
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,44 +56,11 @@ func FuzzGenerate(f *testing.F) {
 		if (len(made) == 0) != (len(diags) > 0) {
 			t.Errorf("%d files, %d findings", len(made), len(diags))
 		}
-		check.files(t, made)
+		if err := check.check("u", made); err != nil {
+			t.Error(err)
+			for _, m := range made {
+				t.Logf("%s", m.Content)
+			}
+		}
 	})
-}
-
-// checker type-checks generated files. It reads the packages that they import
-// once.
-type checker struct {
-	fset    *token.FileSet
-	imports types.Importer
-}
-
-// newChecker reads the runtime right away: it takes seconds, and an execution of
-// a fuzz target may not take ten.
-func newChecker(f *testing.F) *checker {
-	fset := token.NewFileSet()
-	c := &checker{fset, importer.ForCompiler(fset, "source", nil)}
-	if _, err := c.imports.Import(xdrPath); err != nil {
-		f.Fatal(err)
-	}
-	return c
-}
-
-func (c *checker) files(t *testing.T, made []File) {
-	t.Helper()
-	var trees []*ast.File
-	for _, m := range made {
-		tree, err := parser.ParseFile(c.fset, m.Name, m.Content, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, m.Content)
-		}
-		if !strings.HasSuffix(m.Name, "_test.go") {
-			trees = append(trees, tree)
-		}
-	}
-	conf := types.Config{Importer: c.imports, Error: func(err error) { t.Errorf("%v", err) }}
-	if _, err := conf.Check("u", c.fset, trees, nil); err != nil && t.Failed() {
-		for _, m := range made {
-			t.Logf("%s", m.Content)
-		}
-	}
 }

@@ -74,6 +74,9 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 	if diags := g.clashes(g.codecs, g.views); len(diags) > 0 {
 		return nil, diags, nil
 	}
+	if err := g.incomplete(g.codecs, g.views); err != nil {
+		return nil, nil, err
+	}
 	return files, nil, nil
 }
 
@@ -137,12 +140,12 @@ func (g *gen) write(o Options) []*assembly {
 	g.bindings()
 	g.extension()
 	g.next()
-	g.codecs.pieces = append(g.types, g.codecs.pieces...)
 	made := []*assembly{g.codecs}
 	if g.wantViews {
 		g.scans()
 		made = append(made, g.views)
 	}
+	g.codecs.pieces = slices.Concat(g.types, g.codecs.pieces) // after the last piece of either
 	if o.Tests {
 		tests := file("_xdr_test.go")
 		tests.add(g.formatter, g.tests())

@@ -1,0 +1,81 @@
+package gogen
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
+)
+
+// incomplete returns an error if the files lack a type of the unit, or a method that every type has
+// with these options. It reads the declarations that were written, and not the decisions by which
+// they were.
+func (g *gen) incomplete(files ...*assembly) error {
+	written := map[string]claim{}
+	for _, f := range files {
+		for _, p := range f.pieces {
+			for _, c := range p.claims {
+				written[c.key] = c
+			}
+		}
+	}
+	lacks := func(d *ir.Decl, what string) error {
+		return fmt.Errorf("internal error: the package made of %s lacks %s, for %s in line %d; nothing is written. "+
+			"This is a fault of xdrgen: report it with the file", d.Pos.File.Name, what, d.Name, d.Pos.Position().Line)
+	}
+	methods := g.methodsOfAll()
+	for _, d := range g.unit.Decls {
+		if !declared(d) {
+			continue
+		}
+		name := g.names.decl[d]
+		switch c, ok := written[name]; {
+		case !ok:
+			return lacks(d, "type "+name)
+		case c.alias:
+			continue // of a type with methods, or of a pointer
+		}
+		for _, m := range methods {
+			if _, ok := written[name+"."+m]; !ok {
+				return lacks(d, "method "+m+" of "+name)
+			}
+		}
+		if _, ok := written[g.names.view[d]]; !ok && g.wantViews && plan.HasView(d) {
+			return lacks(d, "type "+g.names.view[d])
+		}
+	}
+	return nil
+}
+
+// declared reports whether Go has a type for d: not for a list of single values, which is a slice,
+// and not for a name of a built-in type.
+func declared(d *ir.Decl) bool {
+	switch d.Kind {
+	case ir.Const, ir.Program:
+		return false
+	}
+	return !plan.Transparent(d) && (d.List == nil || plan.HasView(d))
+}
+
+// methodsOfAll returns the methods that every type has, but for aliases.
+func (g *gen) methodsOfAll() []string {
+	all := []string{
+		"XDRSize", "EncodeXDR", "DecodeXDR", "MarshalBinary", "AppendBinary", "UnmarshalBinary",
+		"PutXDR", "GetXDR", "ResetXDR",
+	}
+	for _, m := range []struct {
+		wanted bool
+		names  []string
+	}{
+		{g.wantViews, []string{"CheckXDR", "SkipXDR"}},
+		{g.with.Clone, []string{"Clone"}},
+		{g.with.Equal, []string{"Equal"}},
+		{g.with.Stream, []string{"EncodeTo", "DecodeFrom"}},
+		{g.with.JSON, []string{"MarshalJSON", "UnmarshalJSON"}},
+	} {
+		if m.wanted {
+			all = append(all, m.names...)
+		}
+	}
+	return all
+}
