@@ -155,3 +155,26 @@ func ietf(t *testing.T) []string {
 	}
 	return names
 }
+
+// TestCorpusFileMarksAsTheDocumentsScript extracts the two files of the NFS_ACL draft, and compares
+// them with those of the script that the draft prints.
+func TestCorpusFileMarksAsTheDocumentsScript(t *testing.T) {
+	name := filepath.Join(corpus.Dir(t), "ietf/draft-ietf-nfsv4-nfs-acl.md")
+	doc := readFile(t, name)
+	_, script, _ := strings.Cut(doc, "~~~ sh\n#!/bin/sh\n")
+	script, _, found := strings.Cut(script, "~~~")
+	if !found {
+		t.Fatal("the draft has no script")
+	}
+	t.Chdir(t.TempDir())
+	runScript(t, script, doc)
+	out, errs := do(t, exitOK, "-doc", name, "-o", "out")
+	if out != "out/nfs_acl2.x\nout/nfs_acl3.x\n" || errs != "" {
+		t.Errorf("stdout %q, stderr %q", out, errs)
+	}
+	for _, file := range []string{"nfs_acl2.x", "nfs_acl3.x"} {
+		if diff := cmp.Diff(fileLines(readFile(t, file)), fileLines(readFile(t, "out/"+file))); diff != "" {
+			t.Errorf("%s (-script +ours):\n%s", file, diff)
+		}
+	}
+}

@@ -24,7 +24,7 @@
 //	file     NAME.x [SECTION...]
 //
 // Mode marked takes the lines that begin with three slashes. With one file in all, that file gets
-// every line; with more, they follow the FILE ENDS lines of the document, name by name. Mode
+// every line; with more, they follow the FILE ENDS or @@FILE lines of the document, name by name. Mode
 // sections takes the XDR definitions found under the sections listed with each file (a section
 // includes its subsections; table:NUMBER, see below). Mode none is for a document with no XDR: its
 // checksum is verified, nothing else.
@@ -33,7 +33,9 @@
 //
 // Marked: optional blanks, three slashes, at most one blank, then the text. A fourth slash belongs
 // to the text and is accepted where it opens a comment ("////*"). Lines that hold the marker
-// anywhere else (quoted scripts) are not taken.
+// anywhere else (quoted scripts) are not taken. A document may divide its XDR into files: by a
+// comment "FILE ENDS: name.x" at the end of each, or by a line "@@FILE name.x" before each. The
+// latter is dropped, and the lines before the first one are put at the front of every file.
 //
 // Sections: a definition is recognized by its form, not by its place. It begins with struct, union,
 // enum, typedef, const or program in the shape of a definition and runs to the semicolon that

@@ -76,6 +76,12 @@ func TestSplit(t *testing.T) {
 		{"path is no file name", "/// /* FILE ENDS: ../one.x; */", []string{" 1:/* FILE ENDS: ../one.x; */"}},
 		{"hidden file is no file name", "/// /* FILE ENDS: .x; */", []string{" 1:/* FILE ENDS: .x; */"}},
 		{"not a comment", "/// FILE ENDS: one.x;", []string{" 1:FILE ENDS: one.x;"}},
+		{
+			"files that begin", "/// a\n/// @@FILE one.x\n/// b\nprose\n/// @@FILE two.x\n/// c\n/// @@FILE one.x\n/// d",
+			[]string{"one.x 1:a|3:b|8:d", "two.x 1:a|6:c"},
+		},
+		{"nothing in common", "/// @@FILE one.x\n/// a\n/// /* FILE ENDS: one.x; */", []string{"one.x 2:a|3:/* FILE ENDS: one.x; */"}},
+		{"path begins no file", "/// @@FILE ../one.x\n/// a", []string{" 1:@@FILE ../one.x|2:a"}},
 		{"unmarked", "/* FILE ENDS: one.x; */\n/// a", []string{" 2:a"}},
 	}
 	for _, tt := range tests {
@@ -99,7 +105,7 @@ func TestAssign(t *testing.T) {
 	if got, err = assign(two(), []string{"one.x", "two.x"}); err != nil || len(got) != 2 {
 		t.Errorf("names agree: got %v, %v", showParts(got), err)
 	}
-	const want = `the manifest names the files ["two.x" "one.x"], the FILE ENDS marks of the document name ["one.x" "two.x"]; name exactly those in the manifest, in this order`
+	const want = `the manifest names the files ["two.x" "one.x"], the marks of the document name ["one.x" "two.x"]; name exactly those in the manifest, in this order`
 	if _, err = assign(two(), []string{"two.x", "one.x"}); err == nil || err.Error() != want {
 		t.Errorf("names differ: got %v, want %s", err, want)
 	}

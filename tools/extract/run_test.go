@@ -154,7 +154,7 @@ func TestBuildErrors(t *testing.T) {
 		{"document missing", "MANIFEST", "document rfc8167.txt", "document rfc8168.txt", "document rfc8168.txt of spec/MANIFEST:30: open spec/rfc8168.txt: no such file or directory"},
 		{"section missing", "MANIFEST", "rpcrdma1.x 4.3", "rpcrdma1.x 4.9", "spec/" + docV1 + ": file rpcrdma1.x: section 4.9: no such heading; the document has 1 2 3 3.1"},
 		{"section without XDR", "MANIFEST", "rpcrdma1.x 4.3", "rpcrdma1.x 4.1", "file rpcrdma1.x: section 4.1: holds no XDR definition"},
-		{"file not in the document", "MANIFEST", "file baseops.x", "file extra.x", `spec/` + docV2 + `: the manifest names the files ["common.x" "extra.x"], the FILE ENDS marks of the document name ["common.x" "baseops.x"]; name exactly those in the manifest, in this order`},
+		{"file not in the document", "MANIFEST", "file baseops.x", "file extra.x", `spec/` + docV2 + `: the manifest names the files ["common.x" "extra.x"], the marks of the document name ["common.x" "baseops.x"]; name exactly those in the manifest, in this order`},
 		{"erratum for another file", "errata/" + docXchar, "file    xchar.x", "file    char.x", `spec/errata/` + docXchar + `: line 5: erratum P5-undefined-uint32: the document yields no file "char.x"`},
 		{"erratum does not match", "errata/" + docV2, "-typedef rpcrdma2_propid uint32;", "-typedef rpcrdma2_propid  uint32;", "spec/errata/" + docV2 + `: line 42: erratum P4-reversed-typedef: the old text has no match, expected exactly one; nearest to "typedef rpcrdma2_propid  uint32;": document line 920: "typedef rpcrdma2_propid uint32;"`},
 		{"errata syntax", "errata/" + docV2, "section 7.3", "chapter 7.3", "spec/errata/" + docV2 + `:7: "chapter": unknown word, expected erratum, file, section, reason or a hunk`},
@@ -206,6 +206,17 @@ func TestFree(t *testing.T) {
 	}
 	if got := readFile(t, "out/baseops.x.origin"); got != "xdr-origin 1 "+docV2+"\n1-66 "+docV2+" 953\n" {
 		t.Errorf("origin map %q", got)
+	}
+	if err := os.WriteFile("marks.txt", []byte("/// /* both */\n/// @@FILE one.x\n/// const A = 1;\n/// @@FILE two.x\n/// const A = 2;\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs = do(t, exitOK, "-doc", "marks.txt"); out != "/* both */\nconst A = 1;\nconst A = 2;\n" ||
+		!strings.Contains(errs, "marks.txt: the document divides its XDR into the files one.x, two.x, which do not compile as one: use -o DIR") {
+		t.Errorf("files that begin: got %s, stderr %s", out, errs)
+	}
+	if do(t, exitOK, "-doc", "marks.txt", "-o", "out"); readFile(t, "out/two.x") != "/* both */\nconst A = 2;\n" ||
+		readFile(t, "out/two.x.origin") != "xdr-origin 1 marks.txt\n1 marks.txt 1\n2 marks.txt 5\n" {
+		t.Errorf("two.x: %q, %q", readFile(t, "out/two.x"), readFile(t, "out/two.x.origin"))
 	}
 	failures := []struct {
 		want string

@@ -22,11 +22,19 @@ func (o *options) single() int {
 		fmt.Fprintf(o.stderr, "extract: %s: %v\n", o.doc, err)
 		return exitFailed
 	}
+	if o.out == "-" && len(parts) > 1 && parts[0].alone {
+		var names []string
+		for _, p := range parts {
+			names = append(names, p.name)
+		}
+		fmt.Fprintf(o.stderr, "extract: %s: the document divides its XDR into the files %s, which do not compile as one: use -o DIR\n",
+			o.doc, strings.Join(names, ", "))
+	}
 	base := filepath.Base(o.doc)
 	rest := strings.TrimSuffix(base, filepath.Ext(base)) + ".x"
-	for _, p := range parts {
+	for i, p := range parts {
 		if o.out == "-" {
-			_, err = o.stdout.Write(text(p.lines))
+			_, err = o.stdout.Write(text(p.own(i)))
 		} else {
 			if p.name == "" {
 				p.name = rest
