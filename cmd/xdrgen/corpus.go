@@ -30,6 +30,7 @@ type corpusCmd struct {
 	Measure bool          `name:"measure"`
 	With    []string      `name:"with"`
 	Views   bool          `name:"views"`
+	RPC     bool          `name:"rpc"`
 	Dir     string        `arg:"" name:"dir"`
 }
 
@@ -181,9 +182,11 @@ func test(ctx context.Context, mod trial.Module, rows []corpusRow) error {
 	vetted, tested := trial.Faults(vet), trial.Faults(test)
 	for i := range rows {
 		r := &rows[i]
-		r.Vet = r.Accepted && vetted[r.dir] == ""
+		stubs := r.dir + "/" + r.dir + "rpc"
+		r.Vet = r.Accepted && vetted[r.dir] == "" && vetted[stubs] == ""
 		r.RoundTrip = r.Accepted && tested[r.dir] == "" && bytes.Contains(test, []byte("ok  \t"+trial.Path+"/"+r.dir+"\t"))
 		r.fault(tested[r.dir])
+		r.fault(vetted[stubs])
 		r.fault(vetted[r.dir])
 	}
 	return nil
@@ -198,7 +201,7 @@ func (r *corpusRow) fault(text string) {
 
 // compile compiles one file, writes its package, and records the result in row.
 func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
-	o := sema.Options{Files: []string{filepath.Join(c.Dir, filepath.FromSlash(row.File))}, Include: c.Include, ImportRoot: trial.Path}
+	o := sema.Options{Files: []string{filepath.Join(c.Dir, filepath.FromSlash(row.File))}, Include: c.Include, ImportRoot: trial.Path, Stubs: c.RPC}
 	if c.Bind != "" {
 		name := filepath.Join(c.Bind, filepath.FromSlash(strings.TrimSuffix(row.File, ".x")+".bind"))
 		if exists(name) {
@@ -212,7 +215,10 @@ func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
 	var files []gogen.File
 	if r.Unit != nil {
 		var more []diag.Diagnostic
-		o := gogen.Options{Package: row.dir, Tests: !c.Measure, Views: c.Views || r.Bind.Views, With: withMethods(r.Bind, c.With)}
+		o := gogen.Options{
+			Package: row.dir, ImportPath: trial.Path + "/" + row.dir, Tests: !c.Measure,
+			Views: c.Views || r.Bind.Views, With: withMethods(r.Bind, c.With), Stubs: c.RPC,
+		}
 		if files, more, err = gogen.Generate(r.Unit, r.Bind, o); err != nil {
 			return err
 		}

@@ -146,7 +146,7 @@ there are errors, it writes nothing.
 
 const helpCorpus = `Test the compiler on every .x file of a folder: check, generate, vet, build and round-trip.
 
-Usage: xdrgen corpus [-json] [-measure] [-with NAMES] [-views] [-bind DIR] [-I dir] [-root DIR] [-timeout 10m] DIR
+Usage: xdrgen corpus [-json] [-measure] [-with NAMES] [-views] [-rpc] [-bind DIR] [-I dir] [-root DIR] [-timeout 10m] DIR
 
 Examples:
   xdrgen corpus vendor/x
@@ -165,6 +165,7 @@ Otherwise the exit code is 3.
                      the processor time of building and vetting
   -with NAMES        optional methods of the Go types, as for gen
   -views             checks without decoding, views and scans, too
+  -rpc               a client and a server for each version of the programs, too
   -bind DIR          folder of sidecars: DIR/a/b.bind for the file a/b.x
   -root DIR          checkout of this project, whose runtime packages are used (default .)
   -timeout D         time limit for the go commands together
