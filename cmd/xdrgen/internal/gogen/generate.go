@@ -50,11 +50,6 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		return nil, diags, nil
 	}
 	g.plan = plan.Make(u, b)
-	if o.Stubs {
-		if diags := g.noStubs(); len(diags) > 0 {
-			return nil, diags, nil
-		}
-	}
 	g.nameImports(u.Imports)
 
 	var made []*assembly

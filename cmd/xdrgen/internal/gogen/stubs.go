@@ -5,7 +5,6 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
@@ -134,37 +133,6 @@ func procDoc(what string, p *ir.Proc) *jen.Statement {
 		}
 	}
 	return jen.Comment(commented(lines))
-}
-
-// noStubs finds the procedures for which Go has no stub: a typedef of a pointer to a type that
-// contains itself is a Go pointer, so it has no methods.
-func (g *gen) noStubs() (out []diag.Diagnostic) {
-	for _, d := range g.unit.Decls {
-		if d.Kind != ir.Program {
-			continue
-		}
-		for _, v := range d.Program.Versions {
-			for _, p := range v.Procs {
-				for _, t := range []*ir.Type{p.Call, p.Reply} {
-					if t != nil && t.Kind == ir.Ref && g.pointer(t) {
-						out = append(out, diag.New(diag.GoName, p.Pos, "procedure %s takes or returns %s, which is a pointer in Go and has no methods", p.Name, t.Ref.Name).
-							Helpf("declare a struct with one field of this type, and use that: the bytes on the wire are the same"))
-					}
-				}
-			}
-		}
-	}
-	return out
-}
-
-// pointer reports whether a type is a Go pointer.
-func (g *gen) pointer(t *ir.Type) bool {
-	for _, known := range g.plan.Types {
-		if known.Decl == t.Ref {
-			return known.PointerName && known.Alias
-		}
-	}
-	return false
 }
 
 // hasProgram reports whether the unit has a program.
