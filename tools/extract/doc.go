@@ -24,8 +24,8 @@
 //	file     NAME.x [SECTION...]
 //
 // Mode marked takes the lines that begin with three slashes. With one file in all, that file gets
-// every line; with more, they follow the FILE ENDS or @@FILE lines of the document, name by name. Mode
-// sections takes the XDR definitions found under the sections listed with each file (a section
+// every line; with more, they follow the FILE ENDS or @@FILE lines of the document, name by name.
+// Mode sections takes the XDR definitions found under the sections listed with each file (a section
 // includes its subsections; table:NUMBER, see below). Mode none is for a document with no XDR: its
 // checksum is verified, nothing else.
 //

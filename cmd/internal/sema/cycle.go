@@ -1,6 +1,7 @@
 package sema
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
@@ -188,12 +189,26 @@ func containsItself(circle []*ir.Decl) diag.Diagnostic {
 	if len(names) > 12 {
 		names = append(append(names[:6:6], "..."), names[len(names)-5:]...)
 	}
+	if !slices.ContainsFunc(circle, func(d *ir.Decl) bool { return d.Kind != ir.Typedef }) {
+		what := "a typedef cannot be its own type: write the type that %s stands for, such as typedef int %[1]s;"
+		if len(circle) > 1 {
+			what = "a typedef cannot be its own type: write in one of them the type that all stand for, such as typedef int %s;"
+		}
+		return ofCircle(circle, names).Helpf(what, first.Name)
+	}
+	r := ofCircle(circle, names)
+	if union != nil {
+		r = r.Note("no arm of union %s leads out of the circle", union.Name)
+	}
+	return r
+}
+
+// ofCircle is the finding for a circle of declarations, which names lists.
+func ofCircle(circle []*ir.Decl, names []string) diag.Diagnostic {
+	first := circle[0]
 	r := diag.New(diag.ContainsItself, first.Pos, "%s %s contains itself: %s", kindName(first.Kind), first.Name, strings.Join(names, " -> "))
 	for _, d := range circle[1:min(len(circle), 6)] {
 		r = r.With(d.Pos, "next in the circle")
-	}
-	if union != nil {
-		r = r.Note("no arm of union %s leads out of the circle", union.Name)
 	}
 	return r
 }

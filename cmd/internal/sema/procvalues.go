@@ -32,8 +32,8 @@ func procValues(u *unit) {
 }
 
 // procValue returns t if a stub can name it, or else a typedef of t. For a pointer to a type that
-// contains itself, which can have no methods in Go, it declares a struct with one field: the bytes on
-// the wire are the same.
+// contains itself, which can have no methods in Go, it declares a struct with one field: the bytes
+// on the wire are the same.
 func procValue(u *unit, p *ir.Proc, suffix string, t *ir.Type, doc string) *ir.Type {
 	if isPointer(t) {
 		d := u.made(p, ir.Struct, suffix, doc+" of procedure "+p.Name+".")

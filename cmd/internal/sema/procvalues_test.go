@@ -72,8 +72,8 @@ program P { version V {
 	}
 }
 
-// TestProcValueOfAPointerIsAStruct checks arguments and results whose Go type is a pointer: optional
-// data of a type that contains itself, under any name.
+// TestProcValueOfAPointerIsAStruct checks arguments and results whose Go type is a pointer:
+// optional data of a type that contains itself, under any name.
 func TestProcValueOfAPointerIsAStruct(t *testing.T) {
 	r := compileFiles(t, Options{Stubs: true}, map[string]string{
 		"u/u.x": "struct node { node *left; node *right; };\ntypedef node *tree;\ntypedef tree root;\ntypedef node pair[2];\n" +

@@ -7,18 +7,37 @@ import (
 
 // checkRedeclared reports names that an imported unit declares too. A typedef of the same type is
 // accepted, and the unit's own is used, since many files begin with "typedef unsigned int
-// uint32;".
+// uint32;". Of an enum that is declared again, only its name is reported.
 func (c *compiler) checkRedeclared(u *unit) {
-	for _, s := range u.syms {
-		for _, i := range u.imports {
-			other := i.scope[s.name]
-			if other == nil || s.decl.Anon || sameTypedef(s, other) {
+	again := map[*ir.Decl]bool{} // types that were reported; their members are not
+	for _, members := range []bool{false, true} {
+		for _, s := range u.syms {
+			if (s.member != nil) != members || again[s.decl] {
 				continue
 			}
-			c.report(diag.New(diag.DuplicateName, s.span, "%s is already declared by unit %s", s.name, i.name).With(other.span, "declared here"))
-			break
+			for _, i := range u.imports {
+				other := i.scope[s.name]
+				if other == nil || s.decl.Anon || sameTypedef(s, other) {
+					continue
+				}
+				again[s.decl] = !members
+				c.report(declaredByUnit(s, other, i.name))
+				break
+			}
 		}
 	}
+}
+
+// declaredByUnit is the finding for a name that unit declares too. Documents that extend a protocol
+// declare its enums and unions again, with more members and arms.
+func declaredByUnit(s, other *symbol, unit string) diag.Diagnostic {
+	d := diag.New(diag.DuplicateName, s.span, "%s is already declared by unit %s", s.name, unit).With(other.span, "declared here")
+	kind := s.decl.Kind
+	if s.member != nil || other.member != nil || kind != other.decl.Kind || kind != ir.Enum && kind != ir.Union && kind != ir.Struct {
+		return d
+	}
+	return d.Helpf("rename one of the two; a type of an included unit cannot be replaced: to extend it, as RFC 9754 does, "+
+		"change it in a copy of %s and leave out the #include; xdrgen compat reports what differs from the original", other.span.File.Name)
 }
 
 func sameTypedef(a, b *symbol) bool {

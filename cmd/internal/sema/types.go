@@ -240,9 +240,15 @@ func (c *compiler) named(u *unit, t *syntax.Type) *ir.Type {
 		return nil
 	}
 	if t.Tag != 0 && s.def != nil && !s.broken && s.decl.Kind != ir.Typedef && declKind(t.Tag) != s.decl.Kind {
-		c.report(diag.New(diag.TagKind, t.Span, "%s %s is declared as %s", t.Tag, t.Name, kindName(s.decl.Kind)).
+		rule, ofUnion := diag.TagKind, t.Tag == syntax.Struct && s.decl.Kind == ir.Union
+		if ofUnion {
+			rule = diag.StructOfUnion
+		}
+		c.report(diag.New(rule, t.Span, "%s %s is declared as %s", t.Tag, t.Name, kindName(s.decl.Kind)).
 			With(s.span, "declared here").Replace(t.Span, t.Name))
-		return nil
+		if !ofUnion {
+			return nil
+		}
 	}
 	return &ir.Type{Kind: ir.Ref, Ref: s.decl, Pos: t.Span}
 }

@@ -70,6 +70,13 @@ func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagno
 		return d.Helpf("write the type before %s, or void if there is no result", last.text)
 	case expected == "a name" && t.is("{") && last.is("version"):
 		return d.Helpf("give the version a name: version NAME { ... } = NUMBER;")
+	case expected == "a name" && (t.is("{") || t.is("switch")) && declared(toks) != "":
+		word, name, body := toks[0].text, declared(toks), "{ ... }"
+		if t.is("switch") {
+			body = "switch (TYPE NAME) { ... }"
+		}
+		return d.Helpf("this form of RFC 4506 §4 declares %s inside another type; a definition of its own has the name in front, %s %s %s; or is a typedef, typedef %s %s %s;",
+			name, word, name, body, word, body, name)
 	case expected == "a name" && (t.is("{") || t.is("switch")):
 		return d.Helpf("give the %s a name: %s NAME", toks[0].text, toks[0].text)
 	case expected == "a name" && t.kind == tNumber:
@@ -92,12 +99,28 @@ func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagno
 	return d
 }
 
+// declared returns the name of a declaration that ends "} NAME;", or "".
+func declared(toks []token) string {
+	n := len(toks)
+	if n > 0 && toks[n-1].is(";") {
+		n--
+	}
+	if n > 2 && toks[n-1].kind == tIdent && toks[n-2].is("}") {
+		return toks[n-1].text
+	}
+	return ""
+}
+
 // adviseJunk adds help on text that does not begin a definition.
 func (p *splitter) adviseJunk(d diag.Diagnostic) diag.Diagnostic {
 	t, next, after := p.toks[p.i], p.at(p.i+1), p.at(p.i+2)
 	switch {
 	case t.is("case"), t.is("default"):
-		return d.Helpf("move it into a union, or remove an extra } above")
+		return d.Helpf("move it into a union, or remove an extra } above; if the document extends a protocol and prints only the new arms, " +
+			"as RFC 8276 does, add them to the union in a copy of that protocol's file")
+	case t.kind == tIdent && next.is("=") && (after.kind == tNumber || after.kind == tIdent):
+		return d.Helpf("declare a constant, const %s = %s;, or move it into an enum; if the document extends a protocol and prints only the new members, "+
+			"as RFC 8276 does, add them to the enum in a copy of that protocol's file", t.text, after.text)
 	case t.kind == tIdent && next.is("("):
 		return d.Helpf("macros with arguments are not expanded: write what %s stands for, or begin the line with %% to leave it to C", t.text)
 	case t.is("}"):

@@ -156,11 +156,17 @@ func (n *names) addFields(r *renamer, d *ir.Decl) {
 	for _, a := range d.Arms {
 		add(a.Field)
 	}
-	used := map[string]source.Span{}
+	used, given := map[string]source.Span{}, map[string]bool{}
+	for _, f := range fields {
+		given[r.rename(d.Name+"."+f.Name)] = true
+	}
 	for i, g := range r.fields(d, fields) {
 		f := fields[i]
 		if methods[g] && r.rename(d.Name+"."+f.Name) == "" {
 			g += "_"
+			for used[g].Valid() || given[g] { // string_ beside String
+				g += "_"
+			}
 		}
 		if methods[g] {
 			r.clash(f.Name, d.Name+"."+f.Name, g, source.Span{}, f.Pos)
@@ -170,7 +176,7 @@ func (n *names) addFields(r *renamer, d *ir.Decl) {
 		}
 		used[g] = f.Pos
 		n.field[f] = g
-		n.explain(f, r.rename(d.Name+"."+f.Name) != "", methods[strings.TrimSuffix(g, "_")])
+		n.explain(f, r.rename(d.Name+"."+f.Name) != "", methods[strings.TrimRight(g, "_")])
 	}
 }
 

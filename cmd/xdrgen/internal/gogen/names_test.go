@@ -356,3 +356,26 @@ func TestPartsMeet(t *testing.T) {
 		})
 	}
 }
+
+// TestFieldsWithTheNameOfAMethodDiffer checks that fields which would have the name of one method
+// are told apart, by underscores, and from a name that the sidecar gives.
+func TestFieldsWithTheNameOfAMethodDiffer(t *testing.T) {
+	for bind, want := range map[string]string{
+		"":                               "String_ String__ String___ Clone_ N",
+		"rename names.n String_\n":       "String__ String___ String____ Clone_ String_",
+		"rename names.string_ String_\n": "String_ String__ String___ Clone_ N",
+	} {
+		u, b := unitOf(t, "struct names { int string_; int String; int STRING; int clone; int n; };", bind)
+		n := newNames()
+		if diags := n.add(u.Decls, b, true); len(diags) > 0 {
+			t.Errorf("%q: %s", bind, diags[0].Message)
+		}
+		var got []string
+		for _, f := range u.Decls[0].Fields {
+			got = append(got, n.field[f])
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %s, want %s", bind, got, want)
+		}
+	}
+}
