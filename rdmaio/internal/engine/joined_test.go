@@ -137,6 +137,101 @@ func TestReplyBreaksOff(t *testing.T) {
 		if s.reserved != 0 {
 			t.Errorf("%s: %d bytes are not given back", name, s.reserved)
 		}
+		if name == "T88: MORE with chunks" && s.e.Stats().DroppedMessages != 0 {
+			t.Errorf("%s: %d messages are dropped: the Call has ended twice", name, s.e.Stats().DroppedMessages)
+		}
+	}
+}
+
+// A continued message that breaks off ends a Call only if it is the Reply to it: not a Call of the
+// peer, nor properties, with the same XID.
+func TestOthersBreakOff(t *testing.T) {
+	props := peer2.Props(1, peer2.Property{ID: 500})
+	props.Flags = peer2.Response | peer2.More
+	for name, first := range map[string]peer2.Message{
+		"a Call":                          peer2.Call(1, rpcCall2(1)).Split(8)[0],
+		"properties with a RESPONSE flag": props,
+	} {
+		s := newTalking(t, 0, 4, 4, nil)
+		mine := s.call(1, nil)
+		s.get(first, peer2.Reply(9, rpcReply2(9)))
+		if len(s.done) != 0 || s.fail != nil || s.reserved != 0 {
+			t.Errorf("%s: %d Calls end, %v, %d bytes", name, len(s.done), s.fail, s.reserved)
+		}
+		s.get(peer2.Reply(1, rpcReply2(1)))
+		if len(s.done) != 1 || mine.Err != nil {
+			t.Errorf("%s: the Call: %v", name, mine.Err)
+		}
+	}
+}
+
+// R193, A8: the end that dialed answers no message of an extension, also if that breaks off a
+// Reply. An ERROR never breaks off a message, also if it is invalid.
+func TestBreaksOffWithoutAnswer(t *testing.T) {
+	s := newTalking(t, 0, 4, 4, extended)
+	mine := s.call(1, nil)
+	s.parsed()
+	s.get(peer2.Reply(1, rpcReply2(1)).Split(8)[0], peer2.Message{XID: 1, Type: 77})
+	if list := s.parsed(); len(list) != 0 || len(s.done) != 1 || mine.Err == nil || len(s.others) != 0 {
+		t.Errorf("sent %+v, the Call: %v, %d passed on", list, mine.Err, len(s.others))
+	}
+
+	for _, bad := range []peer2.Message{
+		{XID: 7, Type: peer2.Error, Flags: peer2.Response | peer2.More, Code: peer2.ErrSystem},
+		{XID: 7, Type: peer2.Error, Flags: peer2.Response | 8, Code: peer2.ErrSystem},
+	} {
+		s = newTalking(t, 1, 0, 4, nil)
+		parts := peer2.Call(5, rpcCall2(5, pattern(20)...)).Split(8)
+		s.get(parts[0], bad, parts[1])
+		if len(s.reqs) != 1 || !bytes.Equal(s.reqs[0].Message, rpcCall2(5, pattern(20)...)) || s.e.Stats().FaultyMessages != 1 {
+			t.Errorf("flags %#x: %d Calls, %d faults", bad.Flags, len(s.reqs), s.e.Stats().FaultyMessages)
+		}
+	}
+}
+
+// T20: a Call of the peer is not put together in the memory for the Reply to one of our Calls, even
+// if both have one XID.
+func TestReplyToIsForReplies(t *testing.T) {
+	s := newTalking(t, 0, 4, 4, nil)
+	c := s.replyTo(1000)
+	memory := c.ReplyTo[:1000]
+	s.get(peer2.Call(5, rpcCall2(5, pattern(100)...)).Split(50)...)
+	if len(s.reqs) != 1 || !bytes.Equal(s.reqs[0].Message, rpcCall2(5, pattern(100)...)) || !bytes.Equal(memory, make([]byte, 1000)) {
+		t.Errorf("%d Calls; the memory for the Reply begins % x", len(s.reqs), memory[:16])
+	}
+	s.answer(nil)
+	s.get(peer2.Reply(5, rpcReply2(5)))
+	if c.Err != nil || len(s.done) != 1 {
+		t.Errorf("the Call: %v", c.Err)
+	}
+}
+
+// R162: the memory of a message is at most Config.MaxContinued. When a part had no memory, later
+// parts ask for none.
+func TestContinuedMemoryIsBounded(t *testing.T) {
+	for _, size := range []int{8192, 8193, 9000, 10000} {
+		s := newTalking(t, 1, 0, 2, func(_ int, c *engine.Config) { c.MaxContinued = 10000 })
+		s.get(peer2.Call(5, pattern(size)).Split(3000, 6000, size-1)[:3]...)
+		if s.reserved > 10000 || s.reserved < size-1 {
+			t.Errorf("%d bytes: %d are reserved, at most 10000 are to be", size, s.reserved)
+		}
+	}
+	asks := 0
+	s := newTalking(t, 1, 0, 2, func(_ int, c *engine.Config) {
+		reserve := c.Reserve
+		c.Reserve = func(n int) bool {
+			asks++
+			return asks > 1 && reserve(n)
+		}
+	})
+	parts := peer2.Call(5, pattern(3000)).Split(1000, 2000)
+	s.get(parts[0], parts[1])
+	if asks != 1 {
+		t.Errorf("memory is asked for %d times, for a message that is passed over", asks)
+	}
+	s.get(parts[2])
+	if m := s.only(); m.Code != peer2.ErrSystem || s.reserved != 0 {
+		t.Errorf("%+v, %d bytes are reserved", m, s.reserved)
 	}
 }
 
@@ -170,7 +265,15 @@ func TestEndless(t *testing.T) {
 
 	s = newTalking(t, 1, 0, 2, nil)
 	part.Payload = nil
-	for range 1<<16 + 1 {
+	for range 1<<16 - 1 {
+		s.get(part)
+	}
+	s.get(peer2.Call(5, rpcCall2(5))) // the last that it may have
+	if len(s.reqs) != 1 || s.e.Stats().FaultyMessages != 0 {
+		t.Errorf("a message of as many parts as are allowed: %d Calls, %+v", len(s.reqs), s.parsed())
+	}
+	s = newTalking(t, 1, 0, 2, nil)
+	for range 1 << 16 {
 		s.get(part)
 	}
 	s.get(peer2.Call(5, rpcCall2(5)))

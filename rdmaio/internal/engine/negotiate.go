@@ -199,7 +199,6 @@ func (n *negotiation) changed(b []byte, f *header.Fault) bool {
 	if len(n.cfg.Versions) == 1 && n.version.Properties() == nil {
 		return false
 	}
-	n.fault(f)
 	if n.cfg.Role == Requester {
 		n.end(f) // R188
 		return true

@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // versionsOf sets the versions of the end.
@@ -66,6 +67,9 @@ func TestOffer(t *testing.T) {
 			s.settle()
 			if (s.fail != nil) != c.fails {
 				t.Fatalf("ended with %v", s.fail)
+			}
+			if n := s.e.Stats().ErrorMessages; (n > 0) != (c.fails || c.want == 1) {
+				t.Errorf("%d ERRORs are counted", n)
 			}
 			if c.fails {
 				if !errors.Is(s.fail, engine.ErrNoVersion) || !errors.Is(first.Err, engine.ErrNoVersion) || first.Sent {
@@ -157,6 +161,9 @@ func TestServerVersions(t *testing.T) {
 			if len(s.sent) != 0 || s.version != 0 || s.fail != nil {
 				t.Fatalf("%s: %d messages, version %d, %v", name, len(s.sent), s.version, s.fail)
 			}
+			if st := s.e.Stats(); st.FaultyMessages != 5 || st.DroppedMessages != 1 {
+				t.Errorf("%s: %d faulty, %d dropped, want 5 of other versions and a short one", name, st.FaultyMessages, st.DroppedMessages)
+			}
 			s.counting, s.granted = then == 2, 1
 			s.received, s.used, s.allowed = 0, 0, 0
 			if then == 1 {
@@ -185,10 +192,11 @@ func TestVersionFlood(t *testing.T) {
 	s := newSolo(t, 1, 0, 2, nil)
 	s.counting = false
 	bad := peer2.Message{Vers: 7}.Bytes()
-	for range 10000 { // nothing completes
+	// Nothing completes: four ERRORs are in send buffers, and one more than Receives waits.
+	for range 10000 {
 		s.receive(bad, 0)
 	}
-	if st := s.e.Stats(); s.fail != nil || len(s.sent) != 4 || st.ErrorMessages > 10 || st.DroppedMessages < 9990 {
+	if st := s.e.Stats(); s.fail != nil || len(s.sent) != 4 || st.ErrorMessages != 9 || st.DroppedMessages != 9991 {
 		t.Errorf("%v, %d sent, %+v", s.fail, len(s.sent), st)
 	}
 	s = newSolo(t, 1, 0, 2, func(_ int, c *engine.Config) { c.MaxErrors = 5 })
@@ -245,5 +253,102 @@ func TestFlip(t *testing.T) {
 		if f := new(header.Fault); !errors.As(s.fail, &f) || f.Code != header.FaultVersion || c.Err == nil {
 			t.Errorf("client of version %d: ended with %v", fixed, s.fail)
 		}
+	}
+}
+
+// R188, T101: so it is at an end that has version 2 alone. The message is counted as one fault.
+func TestFlipOfOneVersion(t *testing.T) {
+	for i := range 2 {
+		s := newTalking(t, i, 2*(1-i), 2*i, versionsOf(2))
+		s.counting = false
+		s.receive(version1(3, 2, 0, rpcCall2(3)), 0)
+		s.settle()
+		if f := new(header.Fault); !errors.As(s.fail, &f) || f.Code != header.FaultVersion || s.e.Stats().FaultyMessages != 1 {
+			t.Errorf("end %d: ended with %v, %d faults", i, s.fail, s.e.Stats().FaultyMessages)
+		}
+	}
+}
+
+// A client that prefers version 1, or has no other, offers nothing: its Calls go at once.
+func TestNoOffer(t *testing.T) {
+	for _, numbers := range [][]int{{1}, {1, 2}} {
+		s := newSolo(t, 0, 1, 0, versionsOf(numbers...))
+		s.counting = false
+		if len(s.sent) != 0 || s.version != 1 || s.want != 0 {
+			t.Errorf("versions %v: %d messages, version %d, deadline %v", numbers, len(s.sent), s.version, s.want)
+		}
+		s.call(3, nil)
+		if len(s.sent) != 1 || binary.BigEndian.Uint32(s.sent[0][4:]) != 1 {
+			t.Errorf("versions %v: %d messages", numbers, len(s.sent))
+		}
+	}
+}
+
+// What waits to be sent in the version that was refused is not sent in another.
+func TestFallBackForgets(t *testing.T) {
+	s := newSolo(t, 0, 1, 0, nil)
+	s.settle()
+	s.sent = nil
+	s.control(engine.EventProperties, engine.Control{Props: []header.Property{{ID: 500}}})
+	s.receive(errVers(s.cfg.OfferXID, 2, 1, 1, false), 0)
+	s.settle()
+	if len(s.sent) != 0 || s.version != 1 || s.fail != nil {
+		t.Errorf("version %d: %d messages, %v", s.version, len(s.sent), s.fail)
+	}
+}
+
+// R171, R172: messages that come before the version is known are no Receives that can be granted:
+// each Call after them keeps its Receive, or is copied, as without them.
+func TestReceivesBeforeTheVersion(t *testing.T) {
+	var want []int
+	for _, before := range []int{0, 1, 7} {
+		s := newSolo(t, 1, 0, 1, nil)
+		s.counting = false
+		for range before {
+			s.receive([]byte("short"), 0)
+		}
+		s.received, s.used, s.allowed, s.granted = 0, 0, 0, 1
+		s.counting = true
+		s.get(peer2.Props(1))
+		var posts []int
+		for xid := uint32(1); xid < 4; xid++ {
+			s.get(peer2.Call(xid, rpcCall2(xid)))
+			posts = append(posts, len(s.posts))
+			s.answer(nil)
+			s.settle()
+		}
+		if want == nil {
+			want = posts
+		}
+		if diff := cmp.Diff(want, posts); diff != "" || s.fail != nil {
+			t.Errorf("after %d short messages: Receives that are posted while a Call is served: %s; %v", before, diff, s.fail)
+		}
+
+		c := newSolo(t, 0, 1, 0, nil)
+		c.settle()
+		for range before {
+			c.receive([]byte("short"), 0)
+		}
+		c.get(peer2.Props(c.cfg.OfferXID))
+		if n := c.e.Stats().PostedRecvs; n != len(c.cfg.Recv) || len(c.posts) != n {
+			t.Errorf("after %d short messages the client has %d Receives", before, n)
+		}
+	}
+}
+
+// A connection is lost for the provider's reason, not for the flushed request before it.
+func TestFlushedIsNoReason(t *testing.T) {
+	why := errors.New("the reason")
+	s := newTalking(t, 0, 1, 0, nil)
+	s.call(5, nil)
+	wc := s.completed[0]
+	wc.Status = verbs.StatusFlushed
+	s.step(completion(wc))
+	if s.fail != nil {
+		t.Fatalf("ended with %v", s.fail)
+	}
+	s.step(engine.Event{Kind: engine.EventBroken, Err: why})
+	if !errors.Is(s.fail, why) {
+		t.Errorf("ended with %v", s.fail)
 	}
 }

@@ -54,6 +54,16 @@ type side struct {
 	completed []verbs.WC    // of the send queue
 	auth      [][]byte      // Effects.Auth
 	props     [][]header.Property
+	others    []engine.Other
+	posted    map[uint64]int // sizes of the Receives that are posted
+	resized   []int          // Effects.Resized
+	settledOf []any          // Effects.Settled
+	told      int            // of terms, times
+	unsent    int            // Effects.OthersSent
+	wanted    int            // Effects.WantBuffers
+	grants    uint64         // sent alone
+	await     bool
+	memory    *ledger // of continued messages
 }
 
 // flight is a message on its way, with the key that it invalidates.
@@ -97,7 +107,7 @@ func newPair(t *testing.T, calls, serves [2]int, change setup) *pair {
 
 // newSide makes end i of a pair.
 func (p *pair) newSide(i, calls, serves int, change setup) *side {
-	s := &side{p: p, i: i, counting: true}
+	s := &side{p: p, i: i, counting: true, posted: make(map[uint64]int), memory: &ledger{t: p.t, out: make(map[*byte]bool)}}
 	s.cfg = engine.Config{
 		Role: engine.Role(i), Versions: speaks(i, 2, 1), Calls: calls, Serves: serves, SendWRs: 32, ReverseChunks: true,
 		Limits:       chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
@@ -108,14 +118,17 @@ func (p *pair) newSide(i, calls, serves int, change setup) *side {
 			s.asks++
 			return true
 		},
-		Memory: poison{},
+		Memory: s.memory,
 	}
 	if change != nil {
 		change(i, &s.cfg)
 	}
+	own := len(s.cfg.Send) == 0
 	for range calls + serves + 2 {
 		m := &engineMemory{b: make([]byte, 4096)}
-		s.cfg.Send = append(s.cfg.Send, engine.Buffer{MR: m, Bytes: m.b})
+		if own {
+			s.cfg.Send = append(s.cfg.Send, engine.Buffer{MR: m, Bytes: m.b})
+		}
 		m = &engineMemory{b: make([]byte, 4096)}
 		s.cfg.Recv = append(s.cfg.Recv, engine.Buffer{MR: m, Bytes: m.b})
 	}
@@ -134,6 +147,7 @@ func (s *side) step(events ...engine.Event) {
 	f := s.e.Step(s.p.now, events)
 	for _, wr := range f.Recvs {
 		s.posts = append(s.posts, wr.WRID)
+		s.posted[wr.WRID] = wr.SGL[0].Length
 	}
 	for _, wr := range f.Sends {
 		s.post(wr)
@@ -148,6 +162,21 @@ func (s *side) step(events ...engine.Event) {
 			s.version = f.Version.Number()
 		}
 	}
+	if f.Terms != nil {
+		s.told++
+	}
+	s.others = append(s.others, f.Others...)
+	s.settledOf = append(s.settledOf, f.Settled...)
+	if f.Resized != 0 {
+		s.resized = append(s.resized, f.Resized)
+	}
+	for _, r := range f.Deliver { // T20
+		if cap(r.Message) != len(r.Message) {
+			s.p.t.Errorf("end %d: a Call of %d bytes has the %d behind it, too", s.i, len(r.Message), cap(r.Message)-len(r.Message))
+		}
+	}
+	s.await, s.wanted = f.Await, f.WantBuffers
+	s.unsent += f.OthersSent
 	s.want = f.Deadline
 	s.auth = append(s.auth, f.Auth...)
 	if f.Props != nil {
@@ -205,6 +234,9 @@ func (s *side) count(b []byte) {
 	}
 	grant := word(3) == 1 && len(b) == 36 && word(0) == 0
 	failed := word(3) == 4
+	if grant {
+		s.grants++
+	}
 	if !grant {
 		if s.used++; s.used > s.allowed {
 			s.p.t.Errorf("end %d sends %d messages, the peer has granted %d credits", s.i, s.used, s.allowed)
@@ -347,6 +379,13 @@ func (p *pair) settled() {
 		st := s.e.Stats()
 		if s.reserved != 0 || st.SendQueueFilled != 0 || st.Waiting != 0 || st.InFlight != 0 || st.Reverse.InFlight != 0 || st.Abandoned != 0 {
 			p.t.Errorf("end %d: %d bytes reserved, %+v", i, s.reserved, st)
+		}
+		if s.counting && st.GrantMessages != s.grants {
+			p.t.Errorf("end %d counts %d grants, and sent %d", i, st.GrantMessages, s.grants)
+		}
+		s.step() // the memory of released Requests is given back
+		if n := len(s.memory.out); n != 0 {
+			p.t.Errorf("end %d has memory of %d continued messages", i, n)
 		}
 		if s.fail == nil && (st.PostedRecvs != len(s.posts) || len(s.posts) != len(s.cfg.Recv)) {
 			p.t.Errorf("end %d: %d Receives are posted, it counts %d of %d", i, len(s.posts), st.PostedRecvs, len(s.cfg.Recv))

@@ -8,14 +8,29 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 )
 
-// poison is Memory that is filled when it is given back, so that a later use is found.
-type poison struct{}
+// ledger is Memory that records which buffers are taken. It fills them when they are given back, so
+// that a later use is found.
+type ledger struct {
+	t   *testing.T
+	out map[*byte]bool
+}
 
-func (poison) Take(n int) []byte { return bytes.Repeat([]byte{0xa5}, n) }
+func (l *ledger) Take(n int) []byte {
+	b := bytes.Repeat([]byte{0xa5}, n)
+	l.out[&b[0]] = true
+	return b
+}
 
-func (poison) Give(b []byte) {
-	for b = b[:cap(b)]; len(b) > 0; b = b[1:] {
-		b[0] = 0xdb
+func (l *ledger) Give(b []byte) {
+	l.t.Helper()
+	b = b[:cap(b)]
+	if !l.out[&b[0]] {
+		l.t.Errorf("%d bytes are given back that were not taken", len(b))
+		return
+	}
+	delete(l.out, &b[0])
+	for i := range b {
+		b[i] = 0xdb
 	}
 }
 
