@@ -117,7 +117,7 @@ func explainTCP(stage, addr string, err error) *failure {
 	case errors.Is(err, tcp.ErrNoTLS):
 		f.code, f.help = exitPeer, "-tls wanted or off, which anyone on the path can read, or switch TLS on at the server"
 	case errors.Is(err, tcp.ErrTLS):
-		f.help = "-cert, -key, -ca, -tls-name and -no-alpn that suit the server (rpcrdma help call); its log has the reason"
+		f.help = "-cert, -key, -ca, -tls-name and -no-alpn that suit the server (rpcrdma help call); its log may have the reason"
 	case errors.As(err, &name):
 		f.stage, f.help = "name of "+addr, "check the name, or use an IP address"
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -71,25 +72,39 @@ func (c *Conn) untrusted(err *tls.CertificateVerificationError) string {
 	return ""
 }
 
-// alert says what an alert of the peer means, or "" for another error. The texts are those of
-// crypto/tls, which does not export the numbers.
+// alert says what an alert of the peer means, or "" for another error.
 func (c *Conn) alert(err error) string {
 	remote, ok := alertOf(err)
 	if !ok {
 		return ""
 	}
-	switch remote.Err.Error() {
-	case "tls: no application protocol":
+	switch text := remote.Err.Error(); {
+	case text == "tls: no application protocol":
 		return fmt.Sprintf("the peer speaks none of the application protocols %q: its port serves another protocol", c.config.NextProtos)
-	case "tls: certificate required":
+	case text == alertRequired:
 		return "set " + c.settings.ConfigField + ".Certificates: the peer requires a certificate, of an authority that it accepts"
-	case "tls: bad certificate", "tls: unknown certificate authority", "tls: unknown certificate", "tls: unsupported certificate",
-		"tls: revoked certificate", "tls: expired certificate":
-		return "the peer does not accept the certificate of this side; its log has the reason"
-	case "tls: protocol version not supported":
+	case slices.Contains(certificateAlerts, text):
+		return "the peer does not accept the certificate of this side; its log may have the reason"
+	case text == "tls: protocol version not supported":
 		return fmt.Sprintf("the peer does not have %s, the least version of this side (%s.MinVersion)", tls.VersionName(c.config.MinVersion), c.settings.ConfigField)
 	}
-	return "the peer has sent this alert; its log has the reason"
+	return "the peer has sent this alert; its log may have the reason"
+}
+
+// RefusesCertificate reports whether an error is an alert of a server that does not accept the
+// client's certificate, or wants one. It sends that during the handshake, before it reads data.
+func RefusesCertificate(err error) bool {
+	remote, ok := alertOf(err)
+	return ok && (remote.Err.Error() == alertRequired || slices.Contains(certificateAlerts, remote.Err.Error()))
+}
+
+// Texts of crypto/tls for alerts, whose numbers it does not export (RFC 8446 §6.2).
+const alertRequired = "tls: certificate required"
+
+// certificateAlerts says that a certificate is not accepted.
+var certificateAlerts = []string{
+	"tls: bad certificate", "tls: unknown certificate authority", "tls: unknown certificate", "tls: unsupported certificate",
+	"tls: revoked certificate", "tls: expired certificate",
 }
 
 // IsAlert reports whether an error is an alert of the peer.

@@ -143,7 +143,8 @@ type CallError struct {
 	XID uint32
 
 	// MayHaveRun reports that the message was sent at least in part, so that the peer may have
-	// executed the procedure, once. If it is false, the peer has not received the Call.
+	// executed the procedure, once. If it is false, the peer has not received the Call, or has said
+	// that it serves none on the connection.
 	MayHaveRun bool
 
 	// Err is the reason.
@@ -152,7 +153,7 @@ type CallError struct {
 
 // Error returns the XID, whether the peer may have executed the Call, and the reason.
 func (e *CallError) Error() string {
-	what := "not sent"
+	what := "not executed"
 	if e.MayHaveRun {
 		what = "sent; the peer may have executed it"
 	}

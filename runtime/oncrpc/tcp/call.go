@@ -118,7 +118,7 @@ func (c *Conn) end(p *pending, why error) {
 	case queued:
 		c.queue.remove(&p.out)
 	case writing, sent:
-		p.sent = true
+		p.sent = !hasNotRun(why)
 	}
 	delete(c.calls, p.call.XID())
 	p.over, p.err = true, why

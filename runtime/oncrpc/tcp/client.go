@@ -124,6 +124,7 @@ type Client struct {
 	used    time.Time     // when users became 0
 	waiting int           // Calls that wait for a connection
 	running bool          // run is running
+	served  bool          // a connection to an RPC server was made, and has ended
 	changed chan struct{} // closed and replaced when something changes for waiting Calls
 	failed  error         // of the last attempt to connect
 	next    time.Time     // of the next attempt, after a failure

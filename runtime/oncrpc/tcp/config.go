@@ -97,7 +97,8 @@ type Config struct {
 	PeerTimeout time.Duration
 
 	// MaxConns is the largest number of connections of a server. If zero, the default is 10,000. If
-	// negative, there is no limit. Further connections are closed at once.
+	// negative, there is no limit. Further connections are closed at once; a client of this package
+	// then has ErrFull.
 	MaxConns int
 
 	// AcceptRate is the largest number of connections that a server accepts in a second, and the

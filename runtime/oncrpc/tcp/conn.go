@@ -188,6 +188,9 @@ func (c *Conn) read() {
 			err = c.dispatch(rec)
 		}
 		if err != nil {
+			if errors.Is(err, io.EOF) && c.accepted {
+				c.awaitAnswers()
+			}
 			c.fail(c.readError(err))
 			break
 		}
@@ -196,8 +199,34 @@ func (c *Conn) read() {
 	c.reserved = 0
 }
 
+// awaitAnswers waits until the Requests of a client are answered that has closed its direction of
+// the stream: it may still read. A client that has closed both cannot be distinguished before the
+// first answer, so the wait is short.
+func (c *Conn) awaitAnswers() {
+	expired := false
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := time.AfterFunc(halfClosedTime, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		expired = true
+		c.wake.Broadcast()
+	})
+	defer t.Stop()
+	for c.err == nil && !expired && (c.requests > 0 || c.writes) {
+		c.wake.Wait()
+	}
+}
+
+// halfClosedTime is the longest time for the answers to a client that has closed its direction. It
+// is shorter than replycache.Config.Grace, in which a server must notice that a client has gone.
+const halfClosedTime = 100 * time.Millisecond
+
 // dispatch passes a record to the Call that it answers, or to the handler.
 func (c *Conn) dispatch(rec []byte) error {
+	if len(rec) == 0 && !c.accepted && !c.began {
+		return errRejected
+	}
 	xid, typ, ok := oncrpc.Peek(rec)
 	if !ok {
 		return fmt.Errorf("%w: %d bytes, which begin with %x (RFC 5531 §9)", ErrMessage, len(rec), rec[:min(len(rec), 8)])
@@ -251,7 +280,11 @@ func (c *Conn) readError(err error) error {
 		return c.set.vanished(err)
 	case c.out.tls != nil && tlsstream.IsAlert(err): // nil over a *tls.Conn of the caller, too
 		// A server refuses a client's certificate after the client's handshake.
-		return c.out.tls.Explain(err)
+		unwelcome := !c.accepted && !c.in.begun && tlsstream.RefusesCertificate(err)
+		if err = c.out.tls.Explain(err); unwelcome {
+			err = fmt.Errorf("%w: %w", errUnwelcome, err)
+		}
+		return err
 	}
 	return err
 }

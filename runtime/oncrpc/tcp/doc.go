@@ -29,6 +29,11 @@
 // With Config.MaxRequests unanswered, a connection takes no more until one is answered. It still
 // notices that the client has gone, and ends Request.Context: on Linux at once, elsewhere unless
 // the client sent more than 16 KiB ahead.
+//
+// A client may close its direction of the stream behind its last Call and go on reading. Replies
+// that are made within 100 ms are sent. Then the connection and Request.Context end, because the
+// server cannot distinguish such a client from one that has gone.
+//
 // A handler may call the client on Request.Conn after AllowReverse. While such Calls are in
 // progress, the connection must go on reading, and is closed if the client exceeds its limits.
 //

@@ -24,11 +24,12 @@ func appendMark(b []byte, n int) []byte {
 
 // Sizes of the memory of a record. The first is for records shorter than that.
 const (
-	firstSize  = 64 << 10
-	growth     = 32       // a longer record has at most as many times the bytes that have come
-	longest    = 4 << 20  // the longest memory that is kept
-	progress   = 64 << 10 // bytes that must come in each Config.RecordTimeout
-	readBuffer = 16 << 10
+	firstSize   = 64 << 10
+	growth      = 32       // a longer record has at most as many times the bytes that have come
+	longest     = 4 << 20  // the longest memory that is kept
+	progress    = 64 << 10 // bytes that must come in each Config.RecordTimeout
+	readBuffer  = 16 << 10
+	firstQuoted = 32 // the most bytes of a peer that an error quotes
 )
 
 // records reads records from a stream.
@@ -44,6 +45,7 @@ type records struct {
 	// grow is called before the memory of a record grows by n bytes. An error ends the record.
 	grow func(n int) error
 
+	begun bool // a record has been read
 	armed bool // a deadline is set
 	due   int  // bytes that must come until then, marks included
 }
@@ -64,9 +66,15 @@ func (rd *records) next(buf []byte) ([]byte, error) {
 			return buf, fmt.Errorf("record mark: %w", err)
 		}
 		word := binary.BigEndian.Uint32(mark)
-		_, _ = rd.r.Discard(markSize) // it is buffered
-		rd.due -= markSize
 		n := int(word &^ lastFragment)
+		if n > rd.maxSize && !rd.begun {
+			first, _ := rd.r.Peek(min(rd.r.Buffered(), firstQuoted)) // they are buffered
+			if err := speaksRPC(first); err != nil {
+				return buf, err
+			}
+		}
+		_, _ = rd.r.Discard(markSize)
+		rd.due -= markSize
 		switch {
 		case n > rd.maxSize-len(buf):
 			return buf, fmt.Errorf("%w: more than %d bytes: %d, and %d in the next fragment (RFC 5531 §11)", ErrRecord, rd.maxSize, len(buf), n)
@@ -77,6 +85,7 @@ func (rd *records) next(buf []byte) ([]byte, error) {
 			return buf, err
 		}
 		if word&lastFragment != 0 {
+			rd.begun = true
 			return buf, nil
 		}
 	}

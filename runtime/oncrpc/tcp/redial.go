@@ -67,7 +67,7 @@ func (c *Client) allowedFailures() uint64 {
 // isProbing reports whether a failure to connect may mean that the address is wrong. c.mu must be
 // held.
 func (c *Client) isProbing() bool {
-	return c.stats.Connects == 0 && c.cfg.DialFailures == 0 && !c.cfg.WaitForServer
+	return !c.served && c.cfg.DialFailures == 0 && !c.cfg.WaitForServer
 }
 
 // release implements source.
@@ -97,15 +97,16 @@ func (c *Client) run() {
 		}
 		conn, err := c.dial()
 		if err != nil {
-			pause := c.backOff(err, 1)
-			if c.failing++; c.ctx.Err() == nil {
-				c.log.Warn("tcp: an attempt to connect failed", "failures", c.failing, "reason", err, "pause", pause)
-			}
+			c.dialFailed(err)
+			continue
+		}
+		start := time.Now()
+		useful := c.watch(conn)
+		if err := conn.Err(); hasNotRun(err) {
+			c.dialFailed(err)
 			continue
 		}
 		c.failing = 0
-		start := time.Now()
-		useful := c.watch(conn)
 		switch d := time.Since(start); {
 		case !useful:
 			c.backOff(fmt.Errorf("tcp: the connection before this one ended without a reply: %w", conn.Err()), 0)
@@ -114,6 +115,14 @@ func (c *Client) run() {
 		default:
 			c.pause = 0
 		}
+	}
+}
+
+// dialFailed begins a pause after an attempt that made no connection to an RPC server.
+func (c *Client) dialFailed(err error) {
+	pause := c.backOff(err, 1)
+	if c.failing++; c.ctx.Err() == nil {
+		c.log.Warn("tcp: an attempt to connect failed", "failures", c.failing, "reason", err, "pause", pause)
 	}
 }
 
@@ -208,6 +217,7 @@ func (c *Client) watch(conn *Conn) (useful bool) {
 		}
 	}
 	c.mu.Lock()
+	c.served = c.served || !hasNotRun(conn.Err())
 	if c.conn == conn { // else closeIdle has removed it
 		c.conn = nil
 		if c.ctx.Err() == nil {

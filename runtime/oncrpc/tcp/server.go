@@ -127,14 +127,15 @@ func (s *Server) open(nc net.Conn) {
 	source, local := sourceOf(nc.RemoteAddr())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	why := s.refusal(source, local)
-	if why == nil {
-		why = context.Cause(s.ctx)
+	if s.ctx.Err() != nil { // the server is closing
+		_ = nc.Close()
+		return
 	}
+	why := s.refusal(source, local)
 	if why != nil {
 		s.stats.Rejected++
 		s.log.Warn("tcp: a connection was rejected", "peer", nc.RemoteAddr().String(), "reason", why)
-		_ = nc.Close()
+		reject(nc)
 		return
 	}
 	c := newConn(nc, s.set, true, s.handler, s.shared)
@@ -143,6 +144,17 @@ func (s *Server) open(nc net.Conn) {
 	s.sources[source]++
 	s.wg.Add(1)
 	go s.attend(c, source)
+}
+
+// reject says that a connection is not served, and closes it. The buffer of a new socket has room
+// for that. Another stream is closed without a word, because its peer might have to read first.
+func reject(nc net.Conn) {
+	switch nc.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = nc.Write(rejection)
+	}
+	_ = nc.Close()
 }
 
 // refusal returns why there can be no further connection of a source, or nil. mu is locked.

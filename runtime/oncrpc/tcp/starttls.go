@@ -105,6 +105,9 @@ func (t *tlsSettings) probe(nc net.Conn) (refusal, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("reply to the AUTH_TLS probe: %w; a server without TLS must refuse it (RFC 5531 §9)", err)
 	}
+	if len(rec) == 0 {
+		return nil, errRejected
+	}
 	refusal, err = offer(rec, xid)
 	if n := in.r.Buffered(); err == nil && n > 0 {
 		// RFC 9289 §5.1.1: what an attacker appends to the reply must not seem to have come in TLS.

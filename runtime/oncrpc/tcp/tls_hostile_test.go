@@ -209,7 +209,7 @@ func TestTLSAnswersToProbe(t *testing.T) {
 		"a part of a mark":         {func(uint32) []byte { return []byte{0x80, 0} }, false, "unexpected EOF"},
 		"2 GiB":                    {func(uint32) []byte { return []byte{0xff, 0xff, 0xff, 0xff} }, false, "record refused"},
 		"empty fragments":          {func(uint32) []byte { return make([]byte, 8<<10) }, false, "record refused"},
-		"an alert of TLS":          {func(uint32) []byte { return []byte{21, 3, 3, 0, 2, 2, 10} }, false, "record refused"},
+		"an alert of TLS":          {func(uint32) []byte { return []byte{21, 3, 3, 0, 2, 2, 10} }, false, "TLS from the first byte on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			addr := scripted(t, func(c net.Conn) {

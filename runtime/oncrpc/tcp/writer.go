@@ -70,10 +70,27 @@ func (c *Conn) write() {
 			c.mu.Lock()
 			c.broken = true
 			c.mu.Unlock()
+			if tlsstream.Closed(err) {
+				c.awaitReason()
+			}
 			c.fail(c.sendError(err))
 		}
 	}
 }
+
+// awaitReason waits until the goroutine that reads has found out why the peer closed the
+// connection, which the last bytes of the peer may say.
+func (c *Conn) awaitReason() {
+	t := time.NewTimer(reasonTime)
+	defer t.Stop()
+	select {
+	case <-c.ctx.Done():
+	case <-t.C: // the goroutine waits for something else
+	}
+}
+
+// reasonTime is the longest time to wait for the reason why a write failed.
+const reasonTime = time.Second
 
 // sendError returns the reason why a connection is lost on which a write failed.
 func (c *Conn) sendError(err error) error {

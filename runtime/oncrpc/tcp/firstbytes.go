@@ -1,0 +1,55 @@
+package tcp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// Errors of the first record of a connection, for errors.Is. A Call that fails with one of them has
+// not been executed.
+var (
+	// ErrNotRPC reports that the peer does not speak RPC over TCP: its first bytes, which the error
+	// quotes, cannot begin an RPC message. The connection is lost.
+	ErrNotRPC = errors.New("tcp: the peer speaks something else")
+	// ErrFull reports that the server rejected the connection because of its limits:
+	// Config.MaxConns or MaxPerSource. Only servers of this package say so; others close the
+	// connection.
+	ErrFull = errors.New("tcp: the server is full")
+)
+
+// rejection is an empty record, which a server sends before it closes a connection that it does not
+// serve. No RPC message is empty, and other clients wait for the next record and find the end
+// (ADR 0095).
+var rejection = appendMark(nil, 0)
+
+// errRejected is the error of a client whose first record is a rejection.
+var errRejected = fmt.Errorf("%w: it has as many connections as its limits allow, in all or from this address (Config.MaxConns, MaxPerSource)", ErrFull)
+
+// speaksRPC returns an error if the first bytes of a peer cannot begin an RPC message. The mark of
+// its first record is too long for Config.MaxRecord.
+func speaksRPC(first []byte) error {
+	const header = markSize + 8 // up to the type of the message
+	switch {
+	case binary.BigEndian.Uint32(first)&lastFragment == 0: // of 500 MiB and more, if it is text
+	case len(first) < header, binary.BigEndian.Uint32(first[header-4:]) <= uint32(oncrpc.MsgReply):
+		return nil
+	}
+	if tlsstream.IsRecord(first) {
+		return fmt.Errorf("%w: TLS from the first byte on, where RPC-with-TLS begins with a Call in plaintext (RFC 9289 §4.1), beginning with %q", ErrNotRPC, first)
+	}
+	return fmt.Errorf("%w, beginning with %q, where a record mark and an RPC message were expected (RFC 5531 §9, §11): check the port", ErrNotRPC, first)
+}
+
+// hasNotRun reports whether the reason why a connection ended means that the peer has executed
+// none of its Calls.
+func hasNotRun(why error) bool {
+	return errors.Is(why, ErrNotRPC) || errors.Is(why, ErrFull) || errors.Is(why, errUnwelcome)
+}
+
+// errUnwelcome marks the refusal of a TLS client that had already sent Calls: in TLS 1.3 the server
+// looks at the client's certificate after the client's last message of the handshake.
+var errUnwelcome = errors.New("the server has ended the TLS handshake")

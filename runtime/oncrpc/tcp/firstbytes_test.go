@@ -1,0 +1,235 @@
+package tcp_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/tlstest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+)
+
+// A peer that speaks something else is named by its first bytes, has executed nothing, and gets the
+// Call once.
+func TestPeerSpeaksSomethingElse(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first string
+		want  error
+		text  string
+	}{
+		"HTTP":          {"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\r\n400 Bad Request", tcp.ErrNotRPC, `beginning with "HTTP/1.1 400 Bad Request\r\nConten", where`},
+		"SSH":           {"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", tcp.ErrNotRPC, `beginning with "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"`},
+		"TLS alert":     {"\x15\x03\x01\x00\x02\x02\x46", tcp.ErrNotRPC, `TLS from the first byte on`},
+		"binary":        {"\xff\xff\xff\xff\x00\x00\x00\x01\x00\x00\x00\x02", tcp.ErrNotRPC, `beginning with "\xff\xff\xff\xff`},
+		"long reply":    {"\xff\xff\xff\xff\x00\x00\x00\x01\x00\x00\x00\x01", tcp.ErrRecord, "more than"},
+		"long fragment": {"\xff\xff\xff\xff", tcp.ErrRecord, "more than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := scripted(t, func(c net.Conn) {
+				if _, err := io.ReadFull(c, make([]byte, len(goodCall(1)))); err == nil {
+					_, _ = c.Write([]byte(tt.first))
+				}
+			})
+			conn := dial(t, addr, &tcp.Config{Logger: quiet})
+			_, err := conn.Call(context.Background(), callOf(1, 4))
+			wantError(t, err, tt.want, !errors.Is(tt.want, tcp.ErrNotRPC))
+			if !strings.Contains(fmt.Sprint(err), tt.text) {
+				t.Errorf("found %v, want %q in it", err, tt.text)
+			}
+			if tt.want != tcp.ErrNotRPC {
+				return
+			}
+			client, err := tcp.NewClient(addr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			_, err = client.Call(context.Background(), callOf(1, 4))
+			wantError(t, err, tcp.ErrNotRPC, false)
+			if st := client.Stats(); st.Retransmissions != 0 || st.DialFailures == 0 {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
+
+// After a record of RPC, a mark that is too long is an error of the record.
+func TestLongRecordAfterReply(t *testing.T) {
+	addr := scripted(t, func(c net.Conn) {
+		if _, err := io.ReadFull(c, make([]byte, len(goodCall(1)))); err == nil {
+			_, _ = c.Write(append(goodReply(1), "HTTP"...))
+		}
+	})
+	conn := dial(t, addr, &tcp.Config{Logger: quiet})
+	if _, err := conn.Call(context.Background(), callOf(1, 4)); err != nil {
+		t.Fatal(err)
+	}
+	<-conn.Done()
+	if err := conn.Err(); !errors.Is(err, tcp.ErrRecord) {
+		t.Error(err)
+	}
+}
+
+// A client of a full server finds that out, also with TLS, and has not been served. Before its
+// first connection a Client reports it; later it waits for a free place.
+func TestFullServer(t *testing.T) {
+	for name, cfg := range map[string]*tcp.Config{
+		"Plain": {Logger: quiet}, "TLS": secured(tlstest.NewAuthority(t), tcp.TLSRequired),
+	} {
+		for limit, set := range map[string]func(*tcp.Config){
+			"MaxConns": func(c *tcp.Config) { c.MaxConns = 1 }, "MaxPerSource": func(c *tcp.Config) { c.MaxPerSource = 1 },
+		} {
+			t.Run(name+limit, func(t *testing.T) {
+				full := *cfg
+				set(&full)
+				s := listen(t, newService(), &full)
+				first := dial(t, s.Addr(), cfg)
+				double(t, first)
+				client, err := tcp.NewClient(s.Addr(), &tcp.ClientConfig{Conn: cfg, MinBackoff: time.Millisecond})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer client.Close()
+				_, err = client.Call(context.Background(), callOf(1, 4))
+				wantError(t, err, tcp.ErrFull, false)
+				_ = first.Close()
+				waitFor(t, func() bool { return s.Stats().Conns == 0 })
+				double(t, client)
+				for _, c := range s.Conns() {
+					_ = c.Close()
+				}
+				waitFor(t, func() bool { return s.Stats().Conns == 0 })
+				second := dial(t, s.Addr(), cfg)
+				double(t, second)
+				rejected := s.Stats().Rejected
+				go func() {
+					for s.Stats().Rejected < rejected+3 {
+						time.Sleep(time.Millisecond)
+					}
+					_ = second.Close()
+				}()
+				double(t, client)
+				if s.Stats().Rejected < rejected+3 {
+					t.Error("the Call did not wait for a place")
+				}
+			})
+		}
+	}
+}
+
+// An empty record after another message is no rejection, and a server takes none from a client.
+func TestEmptyRecordIsNoRejection(t *testing.T) {
+	addr := scripted(t, func(c net.Conn) {
+		if _, err := io.ReadFull(c, make([]byte, len(goodCall(1)))); err == nil {
+			_, _ = c.Write(append(goodReply(1), record()...))
+		}
+	})
+	conn := dial(t, addr, &tcp.Config{Logger: quiet})
+	if _, err := conn.Call(context.Background(), callOf(1, 4)); err != nil {
+		t.Fatal(err)
+	}
+	<-conn.Done()
+	if err := conn.Err(); !errors.Is(err, tcp.ErrMessage) {
+		t.Error(err)
+	}
+	server := make(chan oncrpc.Conn, 1)
+	s := listen(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		server <- r.Conn()
+		r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+	}), nil)
+	c := raw(t, s.Addr())
+	_, _ = c.Write(record())
+	if rest, err := io.ReadAll(c); len(rest) > 0 {
+		t.Errorf("%x, %v", rest, err)
+	}
+}
+
+// halfClosable is a client's end over pipes whose direction to the server can be closed alone.
+type halfClosable struct {
+	net.Conn // to write to
+	from     *io.PipeReader
+}
+
+func (h halfClosable) Read(b []byte) (int, error)      { return h.from.Read(b) }
+func (h halfClosable) SetReadDeadline(time.Time) error { return nil }
+
+// A client that closes its direction behind its Calls gets the replies that are made soon.
+// Request.Context ends for a handler that answers later.
+func TestHalfClosedClient(t *testing.T) {
+	for _, tt := range []struct {
+		n     uint32
+		after time.Duration
+		want  int
+	}{{1, 0, 1}, {1, 80 * time.Millisecond, 1}, {20, 80 * time.Millisecond, 20}, {1, time.Minute, 0}, {0, 0, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			from, to := io.Pipe()
+			start := time.Now()
+			s := tcp.ServeConn(halfClosable{theirs, from}, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+				select {
+				case <-time.After(tt.after):
+				case <-r.Context().Done():
+				}
+				r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+			}), &tcp.Config{Logger: quiet})
+			go func() {
+				_, _ = to.Write(calls(tt.n))
+				_ = to.Close()
+			}()
+			got, err := io.ReadAll(ours)
+			if n := len(got) / len(goodReply(7)); err != nil || n != tt.want || len(got)%len(goodReply(7)) != 0 {
+				t.Errorf("%d replies, want %d: %x, %v", n, tt.want, got, err)
+			}
+			if d := time.Since(start); d != min(tt.after, 100*time.Millisecond) || !errors.Is(s.Err(), tcp.ErrPeerClosed) {
+				t.Errorf("the connection ended after %v, %v", d, s.Err())
+			}
+			_ = s.Close()
+		})
+	}
+}
+
+// The same over TCP, with a real half-closed connection.
+func TestHalfClosedClientTCP(t *testing.T) {
+	c := raw(t, listen(t, newService(), nil).Addr())
+	if _, err := c.Write(goodCall(7)); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.(*net.TCPConn).CloseWrite()
+	if got, err := io.ReadAll(c); !bytes.Equal(got, goodReply(7)) {
+		t.Errorf("%x, %v", got, err)
+	}
+}
+
+// A Call that is sent before the server refuses the client's certificate is not executed, and its
+// error says so.
+func TestTLSRefusedClientHasNotRun(t *testing.T) {
+	a, other := tlstest.NewAuthority(t), tlstest.NewAuthority(t)
+	s := listen(t, newService(), secured(a, tcp.TLSRequired))
+	for name, certificates := range map[string][]tls.Certificate{"none": nil, "of another authority": {other.Issue(nil)}} {
+		cfg := secured(a, tcp.TLSRequired)
+		cfg.TLS.Config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			if len(certificates) == 0 {
+				return new(tls.Certificate), nil
+			}
+			return &certificates[0], nil
+		}
+		client, err := tcp.NewClient(s.Addr(), &tcp.ClientConfig{Conn: cfg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.Call(context.Background(), callOf(1, 4))
+		if _ = client.Close(); !errors.Is(err, tcp.ErrTLS) {
+			t.Errorf("certificate %s: %v", name, err)
+		}
+		wantError(t, err, oncrpc.ErrAuth, false)
+	}
+}
