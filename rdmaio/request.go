@@ -97,7 +97,7 @@ func (r *request) Report(err error) {
 	with := []any{"peer", c.RemoteAddr(), "xid", fmt.Sprintf("0x%08x", binary.BigEndian.Uint32(r.Message)), "reason", err}
 	var panicked *oncrpc.PanicError
 	if errors.As(err, &panicked) {
-		with = append(with, "stack", string(panicked.Stack))
+		with = append(with, "stack", panicked.Frames())
 	}
 	c.shared.faults.Warn("rdmaio: a handler failed", with...)
 	if r.end != nil {
@@ -266,7 +266,7 @@ func (c *Conn) handle(r *request, h Handler) {
 		}
 		err, program := oncrpc.Panicked(v), &oncrpc.Program{Number: prog, Version: vers}
 		c.set.faults.Error("rdmaio: a handler panicked, its connection is closed",
-			"peer", c.RemoteAddr(), "queue_pair", c.qp.Num(), "call", program.Describe(proc), "panic", err.Value, "stack", string(err.Stack))
+			"peer", c.RemoteAddr(), "queue_pair", c.qp.Num(), "call", program.Describe(proc), "panic", err.Value, "stack", err.Frames())
 		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
 		r.Request.Drop(nil) // by way of all Responders
 	}()

@@ -3,7 +3,9 @@ package oncrpc
 import (
 	"errors"
 	"fmt"
+	"path"
 	"runtime/debug"
+	"strings"
 )
 
 // ErrPanic reports that a Handler panicked or ended its goroutine. Unless package rpc has recovered
@@ -34,3 +36,35 @@ func (e *PanicError) Error() string { return fmt.Sprintf("%v: %v", ErrPanic, e.V
 
 // Unwrap returns ErrPanic.
 func (*PanicError) Unwrap() error { return ErrPanic }
+
+// maxFrames is the largest number of functions that Frames returns.
+const maxFrames = 8
+
+// Frames returns the innermost functions of the stack on one line, for a log: the one that panicked
+// first, each with its file and line. Stack has all of them.
+func (e *PanicError) Frames() string {
+	lines := strings.Split(string(e.Stack), "\n")
+	first := 1 // behind "goroutine 7 [running]:"
+	for i, line := range lines {
+		// The functions before are the deferred ones, which have recovered the panic.
+		if strings.HasPrefix(line, "panic(") || strings.HasPrefix(line, "runtime.Goexit(") {
+			first = i + 2
+		}
+	}
+	var frames []string
+	for i := first; i+1 < len(lines) && len(frames) < maxFrames; i += 2 {
+		name, file := lines[i], strings.TrimSpace(lines[i+1])
+		if strings.HasPrefix(name, "created by ") {
+			break
+		}
+		if strings.HasPrefix(name, "runtime.") {
+			continue
+		}
+		if end := strings.LastIndexByte(name, '('); end > 0 { // the arguments
+			name = name[:end]
+		}
+		file, _, _ = strings.Cut(file, " +0x")
+		frames = append(frames, path.Base(name)+" "+path.Base(file))
+	}
+	return strings.Join(frames, " < ")
+}

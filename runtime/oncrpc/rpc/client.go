@@ -257,7 +257,7 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 		return true, fmt.Errorf("header of the reply: %w", err)
 	}
 	if err := oncrpc.CheckReply(&p.head, xid); err != nil {
-		return errors.Is(err, oncrpc.ErrSystem), explain(err, cred)
+		return errors.Is(err, oncrpc.ErrSystem), c.explain(err, cred, xid)
 	}
 	if err := c.cfg.CheckVerf(cred, &p.head.Body.Reply.Accepted.Verf); err != nil {
 		return true, err
@@ -266,20 +266,38 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 	if results != nil {
 		err = results.DecodeXDR(dec)
 	}
-	if err = errors.Join(err, dec.Done()); err != nil {
+	if err == nil {
+		err = dec.Done()
+	}
+	if err != nil {
 		return true, fmt.Errorf("results: %w", err)
 	}
 	return true, nil
 }
 
-// explain adds to the refusal of a call without a credential where to set one. A carrier of package
-// gss may have added its own.
-func explain(err error, cred *oncrpc.OpaqueAuth) error {
+// explain adds what a caller needs to know about a refusal: the XID of a call whose reason is in
+// the server's log, and what to set for a server that wants more security. A carrier of package gss
+// may have added its own.
+func (c *Client) explain(err error, cred *oncrpc.OpaqueAuth, xid uint32) error {
 	var e *oncrpc.ReplyError
-	if cred.Flavor == oncrpc.AuthNone && errors.As(err, &e) && errors.Is(e, oncrpc.ErrAuth) && e.Auth == oncrpc.AuthStatTooWeak {
-		return fmt.Errorf("%w: ClientConfig.Cred is AUTH_NONE: set it, or use package gss with the protection that the server requires", err)
+	switch {
+	case errors.Is(err, oncrpc.ErrSystem):
+		return fmt.Errorf("call 0x%08x: %w", xid, err)
+	case !errors.As(err, &e) || !errors.Is(e, oncrpc.ErrAuth) || e.Auth != oncrpc.AuthStatTooWeak:
+		return err
 	}
-	return err
+	conn, known := c.carrier.(interface{ Peer() oncrpc.Peer })
+	hint := "use package gss with the protection that the server requires"
+	if cred.Flavor == oncrpc.AuthNone {
+		hint = "ClientConfig.Cred is AUTH_NONE: set it, or " + hint
+	}
+	switch {
+	case !known:
+		hint = "the server may require TLS (Config.TLS of the connection); with TLS, " + hint
+	case conn.Peer().TLS == nil:
+		hint = "the connection has no TLS, which the server may require (Config.TLS); with TLS, " + hint
+	}
+	return fmt.Errorf("%w: %s", err, hint)
 }
 
 // largestHead is the size of the largest header of a reply, whose verifier has the longest body

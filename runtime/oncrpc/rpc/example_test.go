@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"strings"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
@@ -112,7 +113,8 @@ func ExampleRequest_AuthSys() {
 		var e *rpc.Error
 		switch {
 		case errors.Is(err, oncrpc.ErrAuth):
-			fmt.Println("refused:", err)
+			text, _, _ := strings.Cut(err.Error(), ": the connection has no TLS") // and what to do
+			fmt.Println("refused:", text)
 		case errors.As(err, &e):
 			fmt.Println("failed; it may have run:", e.MayHaveRun)
 		default:

@@ -91,6 +91,8 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	case err != nil: // RFC 8166 §4.5.2: the transport header was valid (R328)
 		p.finish(garbage(err), nil)
 		return
+	case oncrpc.CheckCred(&call.Cred) != nil:
+		refusal = oncrpc.CheckCred(&call.Cred)
 	case len(services) == 0:
 		refusal = &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}
 	default:

@@ -47,6 +47,9 @@ func TestRefusals(t *testing.T) {
 		{name: "procedure", proc: 99, want: &oncrpc.ReplyError{Accept: oncrpc.ProcUnavail}, is: oncrpc.ErrProcUnavail},
 		{name: "short arguments", args: new(oncrpc.Void), want: &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, is: oncrpc.ErrGarbageArgs},
 		{name: "arguments of another type", args: &store.WriteArgs{Data: []byte("much too much")}, want: &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, is: oncrpc.ErrGarbageArgs},
+		{name: "malformed AUTH_SYS", cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.AuthSys, Body: []byte("zzzz")}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatBadCred}, is: oncrpc.ErrAuth},
+		{name: "AUTH_NONE with a body", cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.AuthNone, Body: []byte("zzzz")}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatBadCred}, is: oncrpc.ErrAuth},
+		{name: "malformed AUTH_SYS, no such program", prog: &oncrpc.Program{Number: 7, Version: 1}, cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.AuthSys}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatBadCred}, is: oncrpc.ErrAuth},
 		{name: "flavour", cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.RPCSecGSS}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatTooWeak}, is: oncrpc.ErrAuth},
 	}
 	for _, tt := range outcomes {

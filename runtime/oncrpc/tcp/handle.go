@@ -48,7 +48,7 @@ func (c *Conn) handle(r *request, h oncrpc.Handler) {
 		}
 		err, program := oncrpc.Panicked(v), &oncrpc.Program{Number: prog, Version: vers}
 		c.set.faults.Error("tcp: a handler panicked, its connection is closed",
-			"peer", c.RemoteAddr(), "call", program.Describe(proc), "panic", err.Value, "stack", string(err.Stack))
+			"peer", c.RemoteAddr(), "call", program.Describe(proc), "panic", err.Value, "stack", err.Frames())
 		c.fail(err)
 		r.drop()
 	}()

@@ -160,7 +160,7 @@ func (r *request) Report(err error) {
 	with := []any{"peer", r.conn.RemoteAddr(), "xid", fmt.Sprintf("0x%08x", r.xid), "reason", err}
 	var panicked *oncrpc.PanicError
 	if errors.As(err, &panicked) {
-		with = append(with, "stack", string(panicked.Stack))
+		with = append(with, "stack", panicked.Frames())
 	}
 	r.conn.set.faults.Warn("tcp: a handler failed", with...)
 }

@@ -107,7 +107,7 @@ func (r *request) Report(err error) {
 	with := []any{"peer", r.peer.remote, "xid", fmt.Sprintf("0x%08x", r.xid), "reason", err}
 	var panicked *oncrpc.PanicError
 	if errors.As(err, &panicked) {
-		with = append(with, "stack", string(panicked.Stack))
+		with = append(with, "stack", panicked.Frames())
 	}
 	r.server.set.faults.Warn("udp: a handler failed", with...)
 }
@@ -128,7 +128,7 @@ func (r *request) Serve(h oncrpc.Handler) {
 			}
 			err, program := oncrpc.Panicked(v), &oncrpc.Program{Number: prog, Version: vers}
 			r.server.set.faults.Error("udp: a handler panicked", "peer", r.peer.remote,
-				"call", program.Describe(proc), "panic", err.Value, "stack", string(err.Stack))
+				"call", program.Describe(proc), "panic", err.Value, "stack", err.Frames())
 			r.server.abandon(r, err)
 			r.Request.Drop(nil) // by way of all Responders
 		}()
