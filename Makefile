@@ -109,8 +109,14 @@ stalled = ./runtime/oncrpc/udp ./runtime/oncrpc/gss ./runtime/oncrpc/rpc ./rdmai
 test-stall: ## stop the test process for a second at random, as a loaded machine does (STALLED=packages, SEED=n)
 	$(GO) run ./internal/testrun -stall 1s $(if $(SEED),-seed $(SEED)) -short -count 1 -vet=off $(TESTFLAGS) $(or $(STALLED),$(stalled))
 
-corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DIR, and print a table
-	@$(xdrgen) corpus $(CORPUSFLAGS) -bind cmd/xdrgen/testdata/corpus $(or $(CORPUS),../shared/corpus)
+corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DIR, plainly and with every option
+	@set -e; for options in '' '-views -rpc -with json,clone,equal,stream'; do \
+		$(xdrgen) corpus $$options $(CORPUSFLAGS) -bind cmd/xdrgen/testdata/corpus $(or $(CORPUS),../shared/corpus); \
+	done
+
+.PHONY: test-options
+test-options: ## generate spec/x and the test units of xdrgen with every option, and round-trip them
+	$(GO) test -count 1 -run '^TestEveryOption' ./cmd/xdrgen/internal/gogen
 
 test-bench: ## vet and test the benchmark module
 	cd bench && $(GO) vet ./... && $(GO) run $(module)/internal/testrun -short ./...
