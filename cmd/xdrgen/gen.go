@@ -108,6 +108,7 @@ func (g *genFlags) generate(env environment) ([]gogen.File, int) {
 		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
 			Package: g.Package, ImportPath: path, HasDoc: exists(filepath.Join(g.Out, "doc.go")), Tests: g.Tests,
 			Views: g.Views || r.Bind.Views, With: withMethods(r.Bind, g.With), Stubs: stubs,
+			Command: g.regenerate(),
 		})
 		if err != nil {
 			return nil, failed(env, err)

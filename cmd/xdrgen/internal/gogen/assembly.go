@@ -102,23 +102,41 @@ func (g *gen) newHead(pkg string) *jen.File {
 	return file
 }
 
-// packageDoc is the comment of a package without a doc.go written by hand.
-func (g *gen) packageDoc() []string {
-	var files []string
-	for _, f := range g.unit.Files {
-		files = append(files, f.Name)
+// packageDoc is the comment of a package without a doc.go written by hand. command makes the
+// package again.
+func (g *gen) packageDoc(command []string) []string {
+	if command == nil {
+		command = []string{"xdrgen", "gen", "-o", ".", "-package", g.pkg}
+		for _, f := range g.unit.Files {
+			command = append(command, f.Name)
+		}
 	}
-	return []string{
+	doc := []string{
 		"Package " + g.pkg + " is the XDR of " + g.sourceNames() + " in Go. The documentation of",
 		"[" + xdrPath + "] describes the methods of its types and who owns",
 		"the memory.",
 		"//",
 		"Do not edit: after a change of the source, run",
 		"//",
-		"//	xdrgen gen -o . -package " + g.pkg + " " + strings.Join(files, " "),
-		"//",
-		"Before that, xdrgen compat shows what the change breaks.",
 	}
+	doc = append(doc, commandLines(command)...)
+	return append(doc, "//", "Before that, xdrgen compat shows what the change breaks.")
+}
+
+// commandLines writes a command as code in a comment, in lines of about lineWidth columns that a
+// shell joins.
+func commandLines(words []string) []string {
+	lines := []string{"//\t" + words[0]}
+	for _, w := range words[1:] {
+		last := &lines[len(lines)-1]
+		if len(*last)+len(w) > lineWidth {
+			*last += " \\"
+			lines = append(lines, "//\t\t"+w)
+			continue
+		}
+		*last += " " + w
+	}
+	return lines
 }
 
 // standardImports are the packages that generated code may import besides other units.

@@ -28,6 +28,7 @@ type Options struct {
 	Stubs      bool       // write clients and servers, too, in folder <package>rpc
 	Views      bool       // write check-only readers, views and scans
 	With       ir.Methods // optional methods
+	Command    []string   // that makes the package again in its folder; nil is one without flags
 }
 
 // File is one generated file.
@@ -111,7 +112,7 @@ func (g *gen) write(o Options) []*assembly {
 	}
 	g.codecs, g.views = file("_xdr.go"), file("_view_xdr.go")
 	if !o.HasDoc {
-		for _, line := range g.packageDoc() {
+		for _, line := range g.packageDoc(o.Command) {
 			g.codecs.head.PackageComment(line)
 		}
 	}
