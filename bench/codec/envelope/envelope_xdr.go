@@ -7,7 +7,7 @@
 //
 // Do not edit: after a change of the source, run
 //
-//	xdrgen gen -o . -package envelope envelope.x
+//	xdrgen gen -o . -package envelope -views ../envelope.x
 //
 // Before that, xdrgen compat shows what the change breaks.
 package envelope

@@ -44,7 +44,7 @@
 //
 // Do not edit: after a change of the source, run
 //
-//	xdrgen gen -o . -package nfs4 nfs4.x
+//	xdrgen gen -o . -package nfs4 -views ../nfs4.x
 //
 // Before that, xdrgen compat shows what the change breaks.
 package nfs4

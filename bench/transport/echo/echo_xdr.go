@@ -7,7 +7,7 @@
 //
 // Do not edit: after a change of the source, run
 //
-//	xdrgen gen -o . -package echo echo.x
+//	xdrgen gen -o . -package echo ../echo.x
 //
 // Before that, xdrgen compat shows what the change breaks.
 package echo

@@ -7,7 +7,7 @@
 //
 // Do not edit: after a change of the source, run
 //
-//	xdrgen gen -o . -package store store.x
+//	xdrgen gen -o . -package store ../store.x
 //
 // Before that, xdrgen compat shows what the change breaks.
 package store

@@ -7,7 +7,7 @@
 //
 // Do not edit: after a change of the source, run
 //
-//	xdrgen gen -o . -package notes notes.x
+//	xdrgen gen -o . -package notes ../notes.x
 //
 // Before that, xdrgen compat shows what the change breaks.
 package notes
