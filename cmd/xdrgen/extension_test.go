@@ -82,6 +82,9 @@ func TestExtension(t *testing.T) {
 // extension, runs make generate, builds and uses the package, and runs the program of the page,
 // which must print the lines of the page. It edits no other file (D5, R322, R323).
 func TestExtensionExample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("generates all packages, in a copy of the module")
+	}
 	witness.Program(t, "make")
 	page, err := os.ReadFile(extensionDoc)
 	if err != nil {

@@ -25,12 +25,12 @@ func TestLinear(t *testing.T) {
 		run  func(n int) int
 		grow string // the cost that is refused
 	}{
-		{"linear time", 1 << 24, func(n int) int { return spin(4 * n) }, ""},
+		{"linear time", 1 << 23, func(n int) int { return spin(4 * n) }, ""},
 		{"linear memory", 1 << 20, func(n int) int { sink = make([]byte, 4*n); return 0 }, ""},
 		{"linear output", 1 << 20, func(n int) int { return n }, ""},
 		{"no cost", 1, func(n int) int { return 0 }, ""},
 		{"small", 4, func(n int) int { return n * n }, ""},
-		{"quadratic time", 1 << 13, func(n int) int { return spin(n * n) }, "processor time"},
+		{"quadratic time", 6000, func(n int) int { return spin(n * n) }, "processor time"},
 		{"quadratic memory", 1 << 10, func(n int) int { sink = make([]byte, n*n); return 0 }, "allocated memory"},
 		{"quadratic output", 1 << 10, func(n int) int { return n * n }, "output"},
 		{"exponential output", 6, func(n int) int { return 1 << n }, "output"},

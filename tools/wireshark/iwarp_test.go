@@ -113,6 +113,9 @@ func TestRPCInIWARP(t *testing.T) {
 		{"peer to peer, short FPDUs", iwarp.Config{PeerToPeer: true, MULPDU: 300}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if testing.Short() && tt.cfg != (iwarp.Config{}) {
+				t.Skip("starts Wireshark five times")
+			}
 			var all sends
 			name := conversation(t, openIWARP(t, &tt.cfg), rdmaio.Config{SegmentSize: tt.segment}, &all)
 			whole := pieces(t, name)[0]
