@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -29,11 +32,15 @@ type summary struct {
 	passed  int
 	fails   int
 	pkgs    int
-	untried int // packages without tests
+	untried int              // packages without tests
+	took    map[test]float64 // tests that took more than slowSeconds
 }
 
+// slowSeconds is the time of a test above which it should do less with -short.
+const slowSeconds = 5
+
 func newSummary(w io.Writer) *summary {
-	return &summary{w: w, output: make(map[test][]string), skipped: make(map[string][]test)}
+	return &summary{w: w, output: make(map[test][]string), skipped: make(map[string][]test), took: make(map[test]float64)}
 }
 
 // read reads events until the stream ends.
@@ -69,6 +76,9 @@ func (s *summary) add(e event) {
 }
 
 func (s *summary) endTest(t test, e event) {
+	if e.Elapsed > slowSeconds && !strings.Contains(t.name, "/") {
+		s.took[t] = e.Elapsed
+	}
 	switch e.Action {
 	case "pass":
 		s.passed++
@@ -163,6 +173,9 @@ func (s *summary) finish(args []string) {
 		reasons = append(reasons, reason)
 	}
 	sort.Strings(reasons)
+	if slices.Contains(args, "-short") {
+		s.slow()
+	}
 	for _, reason := range reasons {
 		tests := s.skipped[reason]
 		fmt.Fprintf(s.w, "skipped: %s\n", reason)
@@ -173,5 +186,19 @@ func (s *summary) finish(args []string) {
 			}
 			fmt.Fprintf(s.w, "    %s %s\n", t.pkg, t.name)
 		}
+	}
+}
+
+// slow lists the tests that took long although they should be short, the longest first. It is
+// information only: a busy machine makes any test long.
+func (s *summary) slow() {
+	tests := slices.SortedFunc(maps.Keys(s.took), func(a, b test) int {
+		return cmp.Or(cmp.Compare(s.took[b], s.took[a]), strings.Compare(a.pkg+" "+a.name, b.pkg+" "+b.name))
+	})
+	if len(tests) > 0 {
+		fmt.Fprintf(s.w, "more than %d s with -short: these tests should look at testing.Short, unless the machine was busy\n", slowSeconds)
+	}
+	for _, t := range tests {
+		fmt.Fprintf(s.w, "    %5.1fs %s %s\n", s.took[t], t.pkg, t.name)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,30 @@ func TestSummary(t *testing.T) {
 				t.Errorf("failed() = %t, want %t", s.failed(), tt.failed)
 			}
 		})
+	}
+}
+
+// Tests of more than five seconds are listed in a run with -short, and only there.
+func TestSummaryListsSlowTests(t *testing.T) {
+	events := []event{
+		{Action: "pass", Package: "m/a", Test: "TestQuick", Elapsed: 5},
+		{Action: "pass", Package: "m/a", Test: "TestSlow", Elapsed: 5.1},
+		{Action: "pass", Package: "m/b", Test: "TestSlow", Elapsed: 12.34},
+		{Action: "pass", Package: "m/b", Test: "TestSlow/part", Elapsed: 12.3},
+	}
+	const want = "more than 5 s with -short: these tests should look at testing.Short, unless the machine was busy\n" +
+		"     12.3s m/b TestSlow\n      5.1s m/a TestSlow\n"
+	for _, args := range [][]string{{"-race", "-short", "./..."}, {"./..."}} {
+		var out bytes.Buffer
+		s := newSummary(&out)
+		for _, e := range events {
+			s.add(e)
+		}
+		s.finish(args)
+		_, listed, _ := strings.Cut(out.String(), "have no tests)\n")
+		if slices.Contains(args, "-short") != (listed == want) || !slices.Contains(args, "-short") && listed != "" {
+			t.Errorf("%v: listed %q", args, listed)
+		}
 	}
 }
 
