@@ -21,9 +21,12 @@ type demandPD struct {
 	verbs.ProtectionDomain
 	memory []func() ([]byte, error)
 	fail   error // of registrations on demand
+	tried  int   // registrations on demand
+	made   int   // regions
 }
 
 func (p *demandPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
+	p.made++
 	mr, err := p.ProtectionDomain.RegisterMemory(buf, access)
 	return demandRegion{mr, p}, err
 }
@@ -34,7 +37,7 @@ type demandRegion struct {
 }
 
 func (r demandRegion) ReregisterOnDemand(size int, access verbs.Access, memory func() ([]byte, error)) error {
-	if r.pd.fail != nil {
+	if r.pd.tried++; r.pd.fail != nil {
 		return r.pd.fail
 	}
 	r.pd.memory = append(r.pd.memory, memory)
@@ -163,6 +166,16 @@ func TestRegisterOwnWithMemory(t *testing.T) {
 	}
 	own(p, writeOnly)
 	own(p, writeOnly)
+	if st := p.Stats(); demands.tried != 1 || st.Regions != 1 {
+		t.Errorf("a device without regions on demand was asked for them %d times, want once; %+v", demands.tried, st)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	p = mrpool.New(demands, mrpool.Config{KeepIdle: 4, KeepBytes: 4 << 20})
+	if own(p, writeOnly); demands.tried != 1 {
+		t.Error("without Config.Heap, a region on demand")
+	}
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
@@ -177,7 +190,118 @@ func TestRegisterOwnWithMemory(t *testing.T) {
 	if _, err := p.RegisterOwn(100, writeOnly); !errors.Is(err, broken) {
 		t.Errorf("%v, want %v", err, broken)
 	}
+	demands.fail = nil // the device can do it after all
+	r, err := p.RegisterOwn(100, writeOnly)
+	if err != nil || r.Bytes() != nil {
+		t.Errorf("after a failure: %d bytes of memory, %v, want a region on demand", len(r.Bytes()), err)
+	}
+	if err := errors.Join(p.Release(&r), p.Drop(&r)); err != nil {
+		t.Error(err)
+	}
 	if err := p.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// plainPD is a protection domain without regions on demand that counts registrations.
+type plainPD struct {
+	withMemoryPD
+	made int
+}
+
+func (p *plainPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
+	p.made++
+	return p.withMemoryPD.RegisterMemory(buf, access)
+}
+
+// A Pool asks a device once whether its regions can be on demand, and keeps nothing that it needed
+// to ask.
+func TestDeviceWithoutDemandIsAskedOnce(t *testing.T) {
+	_, dev, pd := newPool(t, mrpool.Config{})
+	plain := &plainPD{withMemoryPD: withMemoryPD{pd}}
+	p := mrpool.New(plain, mrpool.Config{Heap: true})
+	for i := range 3 {
+		r, err := p.RegisterOwn(100, writeOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Its buffer and its region, and at first the one to ask with.
+		if want := 2*(i+1) + 1; plain.made != want {
+			t.Errorf("%d registrations after %d regions, want %d", plain.made, i+1, want)
+		}
+		if err := p.Release(&r); err != nil {
+			t.Error(err)
+		}
+		if _, err := p.Collect(&r, nil, 0); err != nil {
+			t.Error(err)
+		}
+		if res := dev.Resources(); res.MRs != 0 || res.AllocatedBytes != 0 {
+			t.Errorf("left: %+v", res)
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A region that cannot be invalidated before its first use is deregistered.
+func TestDemandThatCannotBeInvalidated(t *testing.T) {
+	_, dev, pd := newPool(t, mrpool.Config{})
+	p := mrpool.New(&brokenPD{ProtectionDomain: pd, invalidate: errBroken}, mrpool.Config{Heap: true})
+	if _, err := p.RegisterOwn(100, writeOnly); !errors.Is(err, errBroken) {
+		t.Errorf("%v, want %v", err, errBroken)
+	}
+	if err := p.Close(); err != nil || dev.Resources().MRs != 0 {
+		t.Errorf("%v, left: %+v", err, dev.Resources())
+	}
+}
+
+// Regions on demand are kept up to KeepIdle, count as in use when they are used again, and begin
+// without the memory of their last use.
+func TestKeptDemands(t *testing.T) {
+	_, dev, pd := newPool(t, mrpool.Config{})
+	demands := &demandPD{ProtectionDomain: pd}
+	p := mrpool.New(demands, mrpool.Config{Heap: true, KeepIdle: 2, KeepBytes: 4 << 20})
+	take := func() mrpool.Region {
+		t.Helper()
+		r, err := p.RegisterOwn(100, writeOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	give := func(r mrpool.Region, want string) {
+		t.Helper()
+		if err := p.Release(&r); err != nil {
+			t.Error(err)
+		}
+		if got, err := p.Collect(&r, nil, 4); err != nil || string(got) != want {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+	all := []mrpool.Region{take(), take(), take()}
+	for i, r := range all {
+		b, err := demands.memory[i]()
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(b, "here")
+		give(r, "here")
+	}
+	if st := p.Stats(); st.Regions != 2 || st.Staged != 3*4 || dev.Resources().MRs != 2+st.Buffers {
+		t.Errorf("%+v, %+v, want 2 regions on demand kept", st, dev.Resources())
+	}
+	before := demands.made
+	again, other := take(), take()
+	if demands.made != before {
+		t.Error("kept regions are not used again")
+	}
+	if err := p.Close(); !errors.Is(err, mrpool.ErrInUse) {
+		t.Errorf("with regions in use: %v, want %v", err, mrpool.ErrInUse)
+	}
+	give(again, "\x00\x00\x00\x00")
+	give(other, "\x00\x00\x00\x00")
+	if err := p.Close(); err != nil || dev.Resources().MRs != 0 {
+		t.Errorf("%v, left: %+v", err, dev.Resources())
 	}
 }
