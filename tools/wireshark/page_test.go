@@ -58,6 +58,9 @@ func TestPage(t *testing.T) {
 
 // The preferences have their effects.
 func TestPreferences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts Wireshark eight times")
+	}
 	whole := base(t)
 	damaged := slices.Clone(whole[2].data)
 	damaged[len(damaged)-1] ^= 1

@@ -15,6 +15,9 @@ import (
 // Connections of the acceptance suite, which the provider made, are for the dissector as they are
 // for package segment: all messages in all sizes, and connections that end by errors.
 func TestAcceptance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compares more than 100 connections")
+	}
 	name := recordAll(t, func(wrap func(streams) verbs.Device) {
 		verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 			server, err := rdmatcp.Open(nil)
