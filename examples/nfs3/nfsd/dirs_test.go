@@ -18,7 +18,7 @@ import (
 func TestLargeDirectory(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
-		n = 5_000
+		n = 2_500
 	}
 	e := newExport(t, nfsd.Config{Async: true})
 	for i := range n {
@@ -71,8 +71,12 @@ func TestListingMemory(t *testing.T) {
 			}
 		})
 	}
-	if small, large := page(500), page(10_000); large > small*1.2 {
-		t.Errorf("a page of 10,000 entries has %v allocations, one of 500 has %v", large, small)
+	n := 10_000
+	if testing.Short() {
+		n = 3_000
+	}
+	if small, large := page(500), page(n); large > small*1.2 {
+		t.Errorf("a page of %d entries has %v allocations, one of 500 has %v", n, large, small)
 	}
 }
 

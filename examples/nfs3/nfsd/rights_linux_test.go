@@ -18,12 +18,11 @@ type user struct {
 	shift int // of the bits of the mode that count; -1: all are allowed
 }
 
-// usersOf returns callers of each kind, for an export that lets root be root or maps it.
+// usersOf returns callers of each kind for an export that maps root, or root for one that does not.
 func usersOf(t *testing.T, allowRoot bool) []user {
 	t.Helper()
-	root := user{"root, mapped", auth(t, 0, 0, 0), 0}
 	if allowRoot {
-		root = user{"root", auth(t, 0, 0), -1}
+		return []user{{"root", auth(t, 0, 0), -1}}
 	}
 	return []user{
 		{"owner", auth(t, 1000, 1000), 6},
@@ -32,7 +31,7 @@ func usersOf(t *testing.T, allowRoot bool) []user {
 		{"supplementary group", auth(t, 2000, 2000, 5, 1000, 6), 3},
 		{"other", auth(t, 3000, 3000), 0},
 		{"AUTH_NONE", oncrpc.OpaqueAuth{}, 0},
-		root,
+		{"root, mapped", auth(t, 0, 0, 0), 0},
 	}
 }
 
