@@ -66,4 +66,9 @@ var iwarpMutants = []mutant{
 	{"a Terminate names no Read Request", rdmapTerminateFile, "	if t.HasRead {\n		buf[2] |= bitRead\n", "	if t.HasRead {\n		buf[2] |= 0\n", strangerTests},
 	{"a missing right is a bound", iwarpTerminateFile, "tagged, read := ddp.InvalidSTag, rdmap.Access", "tagged, read := ddp.Bounds, rdmap.Bounds", strangerTests},
 	{"an invalid region of a Read is one to invalidate", iwarpTerminateFile, "		if !why.AtHand {", "		if false {", strangerTests},
+
+	// The request that a Terminate blames.
+	{"a Terminate blames any Write to its STag", "rdmaio/providers/iwarp/terminate.go", "h.Tagged && h.STag == r.RKey && h.TO-r.Addr < uint64(r.Total)", "h.Tagged && h.STag == r.RKey", []string{"rdmaio/providers/iwarp"}},
+	{"a Terminate blames the Write before", "rdmaio/providers/iwarp/terminate.go", "h.TO-r.Addr < uint64(r.Total)", "h.TO-r.Addr <= uint64(r.Total)", []string{"rdmaio/providers/iwarp"}},
+	{"a Terminate blames a Send for a Read", "rdmaio/providers/iwarp/terminate.go", "return !h.Tagged && h.QN == rdmap.QueueSend && h.MSN == r.Number\n	}\n}", "return !h.Tagged && h.MSN == r.Number\n }\n }", []string{"rdmaio/providers/iwarp"}},
 }

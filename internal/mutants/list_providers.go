@@ -88,4 +88,21 @@ var providerMutants = []mutant{
 	{"memory on demand is never given back", "rdmaio/internal/mrpool/ondemand.go", "	return p.Put(b)\n", "	_ = b\n	return nil\n", mrpoolTests},
 	{"a redirected key has other bytes", "rdmaio/internal/mrpool/pool.go", "	if r.Access()&verbs.AccessRemoteRead != 0 {\n", "	if false {\n", append(mrpoolTests, ioTests...)},
 	{"a malformed address is tried again", "rdmaio/providers/internal/stream/dial.go", "errors.As(err, &malformed) {", "errors.As(err, &malformed) && false {", ioTests},
+
+	// Elements, order, completion queues, and the limits of regions.
+	{"a Send goes on in the wrong element after a redirect", "rdmaio/providers/internal/stream/place.go", "i = 0\n					continue", "continue", rdmatcpTests},
+	{"a redirect places the payload again", "rdmaio/providers/internal/stream/place.go", "if err = q.pinTarget(c, f, done); err == nil {", "if err = q.pinTarget(c, f, 0); err == nil {", rdmatcpTests},
+	{"a Send overtakes the only Read before it", "rdmaio/providers/internal/stream/commit.go", "for i := q.resp.tail; i > q.resp.head; i-- {", "for i := q.resp.tail; i > q.resp.head+1; i-- {", rdmatcpTests},
+	{"completions of a closed queue pair have no entries", "rdmaio/providers/internal/soft/cq.go", "left := cq.size - cq.reserved - cq.orphans; n > left", "left := cq.size - cq.reserved; n > left", memTests},
+	{"a completion queue forgets what wraps", "rdmaio/providers/internal/soft/cq.go", "copy(ring[n:], cq.ring[:cq.head])", "_ = n", memTests},
+	{"any completion is solicited", "rdmaio/providers/internal/soft/cq.go", "(solicited || e.wc.Status != verbs.StatusSuccess)", "true", memTests},
+	{"a later wish narrows", "rdmaio/providers/internal/soft/cq.go", "case cq.armed == disarmed:", "default:", memTests},
+	{"a polled completion keeps its loan", "rdmaio/providers/internal/soft/cq.go", "e.qp, e.wc.Loan = nil, nil", "e.qp = nil", memTests},
+	{"an element may end behind its region", "rdmaio/providers/internal/soft/element.go", "e.Off > size || e.Len > size-e.Off:", "e.Off > size || e.Len > size:", memTests},
+	{"a message may be longer in several elements", "rdmaio/providers/internal/soft/element.go", "if e.Length > longest-total {", "if e.Length > longest {", memTests},
+	{"an old key invalidates", "rdmaio/providers/internal/soft/mr.go", "if mr.state != verbs.MRValid || mr.key != key {\n		return false\n	}", "if mr.state != verbs.MRValid { return false }", memTests},
+	{"a key of another domain invalidates", "rdmaio/providers/internal/soft/mr.go", "if mr == nil || mr.pd != pd {\n		return false\n	}\n	mr.mu.Lock()", "if mr == nil { return false }\n mr.mu.Lock()", memTests},
+	{"memory is freed under its second half", "rdmaio/providers/internal/soft/pd.go", "address(other) < start+uintptr(size) &&", "address(other) < start+1 &&", memTests},
+	{"a loan is returned twice", "rdmaio/providers/internal/soft/loan.go", "if l.n < 0 {\n		return\n	}", "", memTests},
+	{"a depth is larger than its limit", "rdmaio/providers/internal/soft/params.go", "return min(wish, limit)\n}", "return wish\n }", memTests},
 }

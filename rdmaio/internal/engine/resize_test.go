@@ -28,6 +28,9 @@ func (s *side) sizes() (list []int) {
 // when no smaller one is posted. A smaller one holds for the terms at once. Each change is reported
 // one time.
 func TestReceiveSize(t *testing.T) {
+	if diff := cmp.Diff([]int{4096, 4096, 4096, 4096}, newTalking(t, 1, 0, 2, nil).sizes()); diff != "" {
+		t.Errorf("without Config.ReceiveSize: %s", diff)
+	}
 	s := newTalking(t, 1, 0, 2, func(_ int, c *engine.Config) { c.ReceiveSize = 2000 })
 	if diff := cmp.Diff([]int{2000, 2000, 2000, 2000}, s.sizes()); diff != "" || s.terms.Recv != 2000 {
 		t.Fatalf("%s; the terms say %d", diff, s.terms.Recv)

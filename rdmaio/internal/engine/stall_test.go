@@ -50,6 +50,7 @@ func TestStall(t *testing.T) {
 			s.answer(nil)
 		},
 		"a continued answer":       func(s *side) { s.answer(pattern(12000)) },
+		"the parts of an answer":   func(s *side) { s.get(granting(1)); s.answer(pattern(12000)) },
 		"messages of an extension": func(s *side) { s.other(engine.Other{XID: 1, Type: 77}); s.other(engine.Other{XID: 2, Type: 77}) },
 		"ERRORs": func(s *side) {
 			for range 2 {

@@ -191,6 +191,39 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// §3.4 Order: so it is behind exactly one Read, whatever other Reads were served before it: the
+// Send waits for this Read and completes after it.
+func TestOrderBehindOneRead(t *testing.T) {
+	const long = 24 << 20 // more than the sockets buffer
+	for before := range 3 {
+		p, v := attack(t, device(t, rawConfig()), true)
+		source, err := v.pd.RegisterMemory(make([]byte, long), verbs.AccessRemoteRead)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			v.qp.Close()
+			source.Deregister()
+		})
+		v.recv(t, 8, 2)
+		for range before { // these are served
+			p.put(segment.Header{Type: segment.ReadRequest, BufferID: source.RKey(), RDMALength: 4}, nil, nil)
+			p.get()
+		}
+		p.put(segment.Header{Type: segment.ReadRequest, BufferID: source.RKey(), RDMALength: long}, nil, nil)
+		p.put(segment.Header{}, nil, []byte("x"))
+		p.put(segment.Header{Order: segment.NoOrder}, nil, []byte("yz"))
+		time.Sleep(50 * time.Millisecond)
+		v.none()
+		go io.Copy(io.Discard, p.conn)
+		for n := range uint32(2) {
+			if wc := v.next(); wc.Err() != nil || wc.ByteLen != n+1 {
+				t.Fatalf("behind %d Reads that were served, completion %d: %+v: %v", before, n, wc, v.qp.Err())
+			}
+		}
+	}
+}
+
 // A Write that must not overtake a Read and overlaps its source waits: the Read returns the old
 // bytes. A Write that does not overlap does not wait.
 func TestWriteAfterRead(t *testing.T) {
