@@ -108,7 +108,9 @@ func FuzzCache(f *testing.F) {
 	f.Add(true, []byte{0x00, 1, 0x80, 0, 0x01, 1, 0x80, 1, 0x02, 1, 0xc0, 0, 0x02, 1})
 	f.Add(true, []byte{0x00, 1, 0x00, 1, 0x40, 200, 0x00, 1})
 	f.Add(true, []byte{0x00, 1, 0x01, 1, 0x02, 1, 0x00, 2, 0x40, 1, 0x40, 1, 0x40, 1})
-	f.Add(false, []byte{0x00, 1, 0x40, 9, 0x00, 2, 0x40, 9, 0x00, 3, 0x40, 9, 0x00, 4, 0x40, 9, 0x02, 1, 0x40, 90, 0x04, 1, 0x40, 90, 0x06, 9, 0x40, 90, 0x00, 1})
+	f.Add(false, []byte{0x00, 1, 0x40, 9, 0x00, 2, 0x40, 9, 0x00, 3, 0x40, 9, 0x00, 4, 0x40, 9, 0x04, 1, 0x40, 90, 0x06, 1, 0x40, 90, 0x04, 9, 0x40, 90, 0x00, 1})
+	f.Add(true, []byte{0x00, 1, 0x40, 0, 0x80, 0, 0x01, 1, 0x02, 1, 0x40, 0, 0x01, 1, 0x02, 1}) // a new owner
+	f.Add(true, []byte{0x00, 1, 0x01, 1, 0xc0, 0, 0x01, 1, 0x00, 1, 0x00, 9, 0x00, 17})         // dropped
 	f.Add(true, append([]byte{0x20, 30}, bytes.Repeat([]byte{7}, 30)...))
 	f.Add(true, []byte{0x28, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0x28, 8, 0, 0, 0, 1, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, exact bool, b []byte) {
@@ -124,7 +126,7 @@ func FuzzCache(f *testing.F) {
 				r.passed = append(r.passed, q)
 			}), cfg)
 			for i := range 8 {
-				c := &fuzzConn{host: []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"}[i/2]}
+				c := &fuzzConn{host: []string{"192.0.2.1", "192.0.2.1", "192.0.2.2", "[2001:db8::1]"}[i/2]}
 				c.ctx, c.lost = context.WithCancel(context.Background())
 				r.conns = append(r.conns, c)
 			}
@@ -139,7 +141,7 @@ func (r *fuzzCache) run(b []byte) {
 		b = b[2:]
 		switch op >> 6 {
 		case 0:
-			message, _ := oncrpc.NewCall(uint32(n%8), 400002, 1, uint32(n)&3, oncrpc.None()).AppendBinary(nil)
+			message, _ := oncrpc.NewCall(uint32(n%8), 400002, 1, uint32(n>>3)&3, oncrpc.None()).AppendBinary(nil)
 			if op&0x20 != 0 { // any bytes
 				message = b[:min(n, len(b))]
 				b = b[len(message):]
