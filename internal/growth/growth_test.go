@@ -60,3 +60,21 @@ func TestLinearPrepares(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Within notices one large object, and no small ones of earlier work.
+func TestWithin(t *testing.T) {
+	var kept []byte
+	if err := Within(64<<10, func() { kept = make([]byte, 1<<20) }); err == nil || len(kept) == 0 {
+		t.Error("1 MiB is within 64 KiB")
+	}
+	for range 10_000 {
+		kept = append([]byte(nil), make([]byte, 100)...)
+	}
+	runs := 0
+	if err := Within(64<<10, func() { runs++; kept = make([]byte, 1000) }); err != nil {
+		t.Error(err)
+	}
+	if runs < 1 || runs > 5 {
+		t.Errorf("%d runs", runs)
+	}
+}

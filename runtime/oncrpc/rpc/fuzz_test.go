@@ -6,31 +6,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime/metrics"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
+	"github.com/rpcrdma/rpcrdma/internal/growth"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// allocates returns an error if f allocates more than a message of n bytes justifies. Small objects
-// of earlier executions are counted late, so f must do so several times.
-func allocates(n int, f func()) error {
-	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	took, most := uint64(0), 64<<10+16*uint64(n)
-	for range 5 {
-		metrics.Read(s)
-		before := s[0].Value.Uint64()
-		f()
-		metrics.Read(s)
-		if took = s[0].Value.Uint64() - before; took <= most {
-			return nil
-		}
-	}
-	return fmt.Errorf("a message of %d bytes allocates %d, at most %d are justified", n, took, most)
-}
+// justified is the memory that a message of n bytes may take, in bytes.
+func justified(n int) uint64 { return 64<<10 + 16*uint64(n) }
 
 // answers is the Responder of a Call that a fuzz target makes up, and the Conn of its client.
 type answers struct {
@@ -123,7 +109,7 @@ func FuzzHandler(f *testing.F) {
 			r.Placed = []xdr.Item{{Position: uint64(at), Data: in[at : at+size]}}
 		}
 		var a *answers
-		if err := allocates(len(b), func() {
+		if err := growth.Within(justified(len(b)), func() {
 			ran, a = nil, new(answers)
 			r.Message, r.Responder = in, responder{a}
 			h.ServeRPC(r)
@@ -236,7 +222,7 @@ func FuzzClient(f *testing.F) {
 		client := rpc.NewClient(c, storeV1, nil)
 		var res store.ReadRes
 		var err error
-		if err := allocates(len(b), func() {
+		if err := growth.Within(justified(len(b)), func() {
 			err = client.Call(context.Background(), store.ProcRead, &store.ReadArgs{}, &res, opt)
 		}); err != nil {
 			t.Fatal(err)

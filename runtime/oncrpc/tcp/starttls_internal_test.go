@@ -3,9 +3,9 @@ package tcp
 import (
 	"bytes"
 	"encoding/binary"
-	"runtime"
 	"testing"
 
+	memory "github.com/rpcrdma/rpcrdma/internal/growth"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -43,12 +43,9 @@ func FuzzOffer(f *testing.F) {
 	f.Add(mismatch, uint32(5))
 	f.Fuzz(func(t *testing.T, b []byte, xid uint32) {
 		b = b[:min(len(b), probeReply)]
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		refusal, err := offer(b, xid)
-		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; n > 16<<10+8*uint64(len(b)) {
-			t.Errorf("%d bytes of memory for %d bytes", n, len(b))
+		var refusal, err error
+		if err := memory.Within(64<<10+8*uint64(len(b)), func() { refusal, err = offer(b, xid) }); err != nil {
+			t.Error(err)
 		}
 		offers := len(b) >= 28 && bytes.HasPrefix(b, offerReply(xid)[:24])
 		if (refusal == nil && err == nil) && !offers || refusal != nil && err != nil {

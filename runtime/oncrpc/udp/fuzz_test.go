@@ -100,6 +100,7 @@ type fuzzRun struct {
 	t     *testing.T
 	s     *fuzzServer
 	held  []held
+	conns []oncrpc.Conn // of the Requests so far
 	want  ServerStats
 	began time.Time
 	sent  map[string]int // bytes of replies above those of their Calls, by network
@@ -202,10 +203,11 @@ func (r *fuzzRun) receive(b, control []byte, from netip.AddrPort, panics bool) {
 		return
 	}
 	got := <-s.served
+	r.held = append(r.held, held{got, from, xid, text(local), len(b)})
+	r.conns = append(r.conns, got.Conn())
 	if string(got.Message) != string(b) || got.Conn().RemoteAddr() != text(from) || got.Responder.(*request).peer.local != text(local) {
 		r.t.Fatalf("the handler got %x of %v to %v, want %x of %v to %v", got.Message, got.Conn().RemoteAddr(), got.Responder.(*request).peer.local, b, from, local)
 	}
-	r.held = append(r.held, held{got, from, xid, text(local), len(b)})
 }
 
 // answer answers one of the Requests that are held: 0 to 3 are faulty answers, others add to the
@@ -268,10 +270,13 @@ func (r *fuzzRun) abandon() {
 	for _, h := range r.held {
 		h.request.Drop(nil)
 	}
-	select {
-	case h := <-r.s.served:
-		h.Drop(nil)
-	default:
+	for r.s.unanswered() > 0 {
+		select {
+		case h := <-r.s.served: // that should not be there
+			h.Drop(nil)
+		default:
+			runtime.Gosched()
+		}
 	}
 }
 
@@ -285,6 +290,11 @@ func (r *fuzzRun) empty() {
 	}
 	if s.requests != 0 || len(s.peers) != 0 || len(s.sources) > len(fuzzPeers) {
 		r.t.Errorf("%d Requests, %d peers, %d sources are left", s.requests, len(s.peers), len(s.sources))
+	}
+	for _, c := range r.conns {
+		if c.Err() == nil {
+			r.t.Errorf("the Conn of %v is up, and has no Call in progress", c.RemoteAddr())
+		}
 	}
 	for at, src := range s.sources {
 		if src.requests != 0 {

@@ -109,3 +109,32 @@ func TestWithheld(t *testing.T) {
 		}
 	}
 }
+
+// A Call that was read when the server was closed does not get to the handler.
+func TestNoCallAfterClose(t *testing.T) {
+	s := newServer(t, nothing, nil)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, _ := oncrpc.NewCall(1, 1, 1, 1, oncrpc.None()).AppendBinary(nil)
+	if s.admit(1, b, netip.MustParseAddrPort("192.0.2.1:9"), s.local, nil) != nil || s.Stats() != (ServerStats{}) {
+		t.Errorf("the Call was admitted, %+v", s.Stats())
+	}
+}
+
+// Calls with one XID that a client sends to two addresses of the server are two Calls.
+func TestCallToAnotherAddressIsAnother(t *testing.T) {
+	s := newServer(t, nothing, nil)
+	b, _ := oncrpc.NewCall(1, 1, 1, 1, oncrpc.None()).AppendBinary(nil)
+	from := netip.MustParseAddrPort("192.0.2.1:9")
+	for _, to := range []string{"192.0.2.2:111", "192.0.2.3:111", "192.0.2.2:112"} {
+		r := s.admit(1, b, from, netip.MustParseAddrPort(to), nil)
+		if r == nil {
+			t.Fatalf("the Call to %s is taken for a repeated one", to)
+		}
+		defer r.Drop(nil)
+	}
+	if s.admit(1, b, from, netip.MustParseAddrPort("192.0.2.3:111"), nil) != nil || s.Stats().Repeated != 1 {
+		t.Error("a repeated Call was admitted")
+	}
+}
