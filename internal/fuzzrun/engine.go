@@ -79,9 +79,11 @@ func (b *builder) fuzzing(ctx context.Context, dir string) *binary {
 type result struct {
 	out        []byte
 	executions int
-	kept       string // the corpus that was kept, for people
+	cpu        time.Duration // of the engine and the target
+	kept       string        // the corpus that was kept, for people
 }
 
+// rate returns the executions in each second of a time.
 func (r *result) rate(d time.Duration) int {
 	if d <= 0 {
 		return 0
@@ -100,7 +102,7 @@ func (b *builder) fuzz(ctx context.Context, t target, s settings) (r result, err
 		return result{}, nil
 	}
 	cache := filepath.Dir(b.cached(t))
-	r.out, err = b.engine(ctx, t, cache, nil, "-test.fuzztime="+s.time.String(), "-test.fuzzminimizetime="+s.minimize, "-test.parallel="+strconv.Itoa(s.parallel))
+	r.out, r.cpu, err = b.engine(ctx, t, cache, nil, "-test.fuzztime="+s.time.String(), "-test.fuzzminimizetime="+s.minimize, "-test.parallel="+strconv.Itoa(s.parallel))
 	if timeOver.Match(r.out) {
 		err = nil
 	}
@@ -116,11 +118,12 @@ var timeOver = regexp.MustCompile(`(?m)^--- FAIL: Fuzz\w+ \([0-9.]+s\)\n    cont
 // endWait is the time that an interrupted target has to end.
 const endWait = 10 * time.Second
 
-// engine runs the engine on a target, with the cache of inputs in a folder, and returns its output.
-func (b *builder) engine(ctx context.Context, t target, cache string, env []string, args ...string) ([]byte, error) {
+// engine runs the engine on a target, with the cache of inputs in a folder, and returns its output
+// and the processor time that it took.
+func (b *builder) engine(ctx context.Context, t target, cache string, env []string, args ...string) ([]byte, time.Duration, error) {
 	bin := b.fuzzing(ctx, t.dir)
 	if bin.err != nil {
-		return bin.out, bin.err
+		return bin.out, 0, bin.err
 	}
 	cmd := exec.CommandContext(ctx, bin.path, append([]string{
 		"-test.run=^$", "-test.fuzz=^" + t.name + "$", "-test.fuzzcachedir=" + cache,
@@ -133,7 +136,11 @@ func (b *builder) engine(ctx context.Context, t target, cache string, env []stri
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(out) == 0 {
 		err = fmt.Errorf("%w, without output", err)
 	}
-	return out, err
+	cpu := time.Duration(0)
+	if cmd.ProcessState != nil {
+		cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	return out, cpu, err
 }
 
 var progress = regexp.MustCompile(`(?m)^fuzz: elapsed: .*, execs: (\d+) `)

@@ -244,5 +244,6 @@ func (b *builder) initial(ctx context.Context, t target, all []input, executions
 			return nil, err
 		}
 	}
-	return b.engine(ctx, t, cache, []string{"GODEBUG=fuzzdebug=1"}, "-test.fuzztime="+strconv.Itoa(executions)+"x", "-test.parallel=1")
+	out, _, err := b.engine(ctx, t, cache, []string{"GODEBUG=fuzzdebug=1"}, "-test.fuzztime="+strconv.Itoa(executions)+"x", "-test.parallel=1")
+	return out, err
 }

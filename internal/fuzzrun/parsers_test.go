@@ -73,8 +73,8 @@ func TestCorporaAreSmall(t *testing.T) {
 	for _, target := range all {
 		n, bytes := target.corpus("../..")
 		files, size = files+n, size+bytes
-		if n > 32 || bytes > 32*4096 {
-			t.Errorf("%s has %d kept inputs of %d bytes, at most 32 of 4096 are expected", target, n, bytes)
+		if n > 24 || bytes > 24*4096 {
+			t.Errorf("%s has %d kept inputs of %d bytes, at most 24 of 4096 are expected", target, n, bytes)
 		}
 	}
 	if size > most {
