@@ -26,8 +26,8 @@
 //
 //	//fuzz:floor 200 each execution dials a connection
 //
-// A floor is about a quarter of what one quiet core reaches. On a machine with other work the number
-// for each second of processor time says whether it was the target.
+// A floor is about a quarter of what one quiet core reaches. On a machine with other work the
+// number for each second of processor time says whether it was the target.
 //
 // # Exit codes
 //

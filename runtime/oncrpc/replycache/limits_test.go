@@ -289,7 +289,7 @@ func TestClientIsNamed(t *testing.T) {
 	if waiting.answers != 1 || waiting.reply == nil {
 		t.Errorf("the Call that waited has %d answers", waiting.answers)
 	}
-	if s := d.cache.Stats(); s.Sources != 2 || s.Entries != 2 || s.Delayed != 0 { // each client keeps one
+	if s := d.cache.Stats(); s.Sources != 2 || s.Entries != 2 || s.Delayed != 0 {
 		t.Errorf("%+v", s)
 	}
 }
