@@ -1,0 +1,263 @@
+package nfsd_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
+	"github.com/rpcrdma/rpcrdma/gen/mount3"
+	"github.com/rpcrdma/rpcrdma/gen/mount3/mount3rpc"
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+)
+
+// UNCHECKED CREATE of a file that exists sets its size and nothing else, and returns the new
+// attributes (RFC 1813 §3.3.8).
+func TestCreateOfExistingFile(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, _ := c.create(t, c.root, "file")
+	c.write(t, file, 0, []byte("data"), nfs3.StableHowUnstable)
+	set := setTimes(7)
+	set.Mode, set.Size = nfs3.SetMode{SetIt: true, Mode: 0o777}, nfs3.SetSize{SetIt: true, Size: 1}
+	res, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(c.root, "file"), How: nfs3.CreateHow{ObjAttributes: set}})
+	check(t, err)
+	want(t, "CREATE", res.Status, nfs3.StatusOK)
+	a := res.OK.ObjAttributes.Attributes
+	if a.Size != 1 || a.Mode != 0o644 || a.Mtime.Seconds == 7 {
+		t.Errorf("CREATE: %d bytes, mode %04o, time %v", a.Size, a.Mode, a.Mtime)
+	}
+	if now, _ := c.attr(t, file); now != a || string(res.OK.Obj.Handle.Data) != string(file.Data) {
+		t.Errorf("CREATE returned %v, GETATTR %v", a, now)
+	}
+	for _, name := range []string{"pipe", "link", "dir"} {
+		switch name {
+		case "link":
+			_, _ = c.symlink(t, c.root, name, "file")
+		case "dir":
+			_, _ = c.mkdir(t, c.root, name)
+		case "pipe":
+			node, err := c.MkNod(t.Context(), &nfs3.MkNodArgs{Where: c.at(c.root, name), What: nfs3.MkNodData{Type: nfs3.FileTypeFifo}})
+			check(t, err)
+			if node.Status == nfs3.StatusNotsupp {
+				continue // not on this system
+			}
+		}
+		for mode := nfs3.CreateModeUnchecked; mode <= nfs3.CreateModeExclusive; mode++ {
+			res, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(c.root, name), How: nfs3.CreateHow{Mode: mode}})
+			check(t, err)
+			want(t, fmt.Sprintf("CREATE %v of a %s", mode, name), res.Status, nfs3.StatusExist)
+		}
+	}
+}
+
+// An exclusive CREATE takes a file with its own verifier only: all eight bytes count but the two
+// highest bits, which no file system keeps.
+func TestExclusiveVerifier(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	create := func(verf nfs3.CreateVerf) nfs3.Status {
+		res, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(c.root, "file"), How: nfs3.CreateHow{Mode: nfs3.CreateModeExclusive, Verf: verf}})
+		check(t, err)
+		return res.Status
+	}
+	verf := nfs3.CreateVerf{1, 2, 3, 4, 5, 6, 7, 8}
+	want(t, "CREATE", create(verf), nfs3.StatusOK)
+	want(t, "the same CREATE again", create(verf), nfs3.StatusOK)
+	for i := range verf {
+		other := verf
+		other[i] ^= 1
+		want(t, fmt.Sprintf("CREATE with another byte %d", i), create(other), nfs3.StatusExist)
+	}
+}
+
+// A listing has the attributes and the handle of each entry but "..", stays below its limits, and
+// shows nothing above the export.
+func TestListingLimits(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	sub, _ := c.mkdir(t, c.root, "sub")
+	for _, dir := range []nfs3.Handle{c.root, sub} {
+		res, err := c.ReadDirPlus(t.Context(), &nfs3.ReadDirPlusArgs{Dir: dir, DirCount: 8192, MaxCount: 8192})
+		check(t, err)
+		self, _ := c.attr(t, dir)
+		root, _ := c.attr(t, c.root)
+		for _, entry := range res.OK.Reply.Entries {
+			up := string(entry.Name) == ".."
+			if entry.NameHandle.HandleFollows == up || entry.NameAttributes.AttributesFollow == up {
+				t.Errorf("%s: handle %v, attributes %v", entry.Name, entry.NameHandle.HandleFollows, entry.NameAttributes.AttributesFollow)
+			}
+			if up && entry.FileID != root.FileID || string(entry.Name) == "." && entry.FileID != self.FileID {
+				t.Errorf("%s has number %d", entry.Name, entry.FileID)
+			}
+		}
+	}
+	for i := range 200 {
+		name := strings.Repeat("x", i%7) + fmt.Sprint(i)
+		check(t, os.WriteFile(filepath.Join(e.dir, "sub", name), nil, 0o644))
+	}
+	for count := nfs3.Count(400); count < 3000; count += 37 {
+		plus, err := c.ReadDirPlus(t.Context(), &nfs3.ReadDirPlusArgs{Dir: sub, DirCount: count, MaxCount: count})
+		check(t, err)
+		plain, err := c.ReadDir(t.Context(), &nfs3.ReadDirArgs{Dir: sub, Count: count})
+		check(t, err)
+		// The counts are for the results without the status (RFC 1813 §3.3.16, §3.3.17).
+		if n := plus.OK.XDRSize(); n > int(count) || len(plus.OK.Reply.Entries) == 0 {
+			t.Errorf("READDIRPLUS of %d bytes: %d", count, n)
+		}
+		if n := plain.OK.XDRSize(); n > int(count) || n < int(count)-64 {
+			t.Errorf("READDIR of %d bytes: %d", count, n)
+		}
+	}
+}
+
+// A READ returns 1 MiB at most, the rest of the file at its end, and says that it is the end only
+// there (RFC 1813 §3.3.6).
+func TestReadLimits(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	data := pattern(3, 1<<20+5000)
+	check(t, os.WriteFile(filepath.Join(e.dir, "file"), data, 0o644))
+	file, _ := c.lookup(t, c.root, "file")
+	size := uint64(len(data))
+	for _, tt := range []struct {
+		offset uint64
+		count  uint32
+		n      int
+		eof    bool
+	}{
+		{0, 1<<32 - 1, 1 << 20, false},
+		{0, 10, 10, false},
+		{5000, 1 << 20, 1 << 20, true},
+		{4999, 1 << 20, 1 << 20, false},
+		{size - 10, 9, 9, false},
+		{size - 10, 10, 10, true},
+		{size - 10, 11, 10, true},
+		{size, 1, 0, true},
+		{size + 1, 1, 0, true},
+		{1<<64 - 1, 1, 0, true},
+		{0, 0, 0, false},
+	} {
+		res := c.read(t, file, tt.offset, tt.count)
+		if res.Status != nfs3.StatusOK || len(res.OK.Data) != tt.n || int(res.OK.Count) != tt.n || res.OK.EOF != tt.eof {
+			t.Errorf("READ of %d at %d: %v, %d bytes, end %v, expected %d and %v", tt.count, tt.offset, res.Status, len(res.OK.Data), res.OK.EOF, tt.n, tt.eof)
+		} else if tt.n > 0 && string(res.OK.Data) != string(data[tt.offset:][:tt.n]) {
+			t.Errorf("READ of %d at %d: other data", tt.count, tt.offset)
+		}
+	}
+}
+
+// The guard of SETATTR is the whole time of the last change, with its nanoseconds (RFC 1813
+// §3.3.2).
+func TestGuardIsExact(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, _ := c.create(t, c.root, "file")
+	a, _ := c.attr(t, file)
+	for _, off := range []struct {
+		sec, nsec uint32
+		code      nfs3.Status
+	}{{0, 1, nfs3.StatusNotSync}, {1, 0, nfs3.StatusNotSync}, {0, 0, nfs3.StatusOK}} {
+		guard := nfs3.Time{Seconds: a.Ctime.Seconds + off.sec, Nseconds: a.Ctime.Nseconds ^ off.nsec}
+		res, err := c.SetAttr(t.Context(), &nfs3.SetAttrArgs{Object: file, NewAttributes: setTimes(9), Guard: nfs3.SetAttrGuard{Check: true, ObjCtime: guard}})
+		check(t, err)
+		want(t, fmt.Sprintf("SETATTR with a guard that is off by %+v", off), res.Status, off.code)
+	}
+}
+
+// The list of mounts has each directory of a host once, and no more than 1,024: the oldest goes
+// first. A host removes its own alone (RFC 1813 §5.2.3, §5.2.4).
+func TestListOfMounts(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	server, err := tcp.Listen(t.Context(), "127.0.0.1:0", e.server.Handler(), nil)
+	check(t, err)
+	t.Cleanup(func() { check(t, server.Close()) })
+	from := func(host string) *mount3rpc.Client {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(host)}}
+		nc, err := d.DialContext(t.Context(), "tcp", server.Addr())
+		if err != nil {
+			t.Skipf("an address of this host: %v", err) // not every system has all of 127.0.0.0/8
+		}
+		conn := tcp.NewConn(nc, nil)
+		t.Cleanup(func() { check(t, conn.Close()) })
+		return mount3rpc.NewClient(conn, nil)
+	}
+	one, two := from("127.0.0.1"), from("127.0.0.2")
+	mount := func(c *mount3rpc.Client, dir string) {
+		res, err := c.Mount(t.Context(), mount3.DirPath(dir))
+		check(t, err)
+		if res.Status != mount3.StatusOK {
+			t.Fatalf("MNT of %s: %v", dir, res.Status)
+		}
+	}
+	list := func() (all []string) {
+		mounts, err := two.Dump(t.Context())
+		check(t, err)
+		for _, m := range mounts {
+			all = append(all, string(m.HostName)+" "+string(m.Directory))
+		}
+		return all
+	}
+	same := func(want ...string) {
+		t.Helper()
+		if got := list(); !slices.Equal(got, want) {
+			t.Errorf("DUMP: %q, expected %q", got, want)
+		}
+	}
+	check(t, os.Mkdir(filepath.Join(e.dir, "a"), 0o755))
+	mount(one, "/export")
+	mount(two, "/export")
+	mount(one, "/export/a")
+	mount(one, "/export/")
+	same("127.0.0.2 /export", "127.0.0.1 /export/a", "127.0.0.1 /export")
+	check(t, one.Unmount(t.Context(), mount3.DirPath("/export")))
+	same("127.0.0.2 /export", "127.0.0.1 /export/a")
+	mount(one, "/export")
+	check(t, two.UnmountAll(t.Context()))
+	same("127.0.0.1 /export/a", "127.0.0.1 /export")
+	for i := range 1025 {
+		dir := fmt.Sprint("dir", i)
+		check(t, os.Mkdir(filepath.Join(e.dir, dir), 0o755))
+		mount(two, "/export/"+dir)
+	}
+	if all := list(); len(all) != 1024 || all[0] != "127.0.0.2 /export/dir1" {
+		t.Errorf("%d mounts, the oldest is %s", len(all), all[0])
+	}
+}
+
+// A path of 1,024 bytes may become longer when a client leaves out its first slash.
+func TestLongestMountPath(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	res, err := c.mount.Mount(t.Context(), mount3.DirPath(strings.Repeat("x", mount3.PathSize)))
+	check(t, err)
+	if res.Status != mount3.StatusNametoolong {
+		t.Errorf("MNT: %v", res.Status)
+	}
+}
+
+// LINK returns the attributes after it, and each name of the file has its handle.
+func TestLinkResult(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, _ := c.create(t, c.root, "file")
+	res, err := c.Link(t.Context(), &nfs3.LinkArgs{File: file, Link: c.at(c.root, "link")})
+	check(t, err)
+	now, _ := c.attr(t, file)
+	if want(t, "LINK", res.Status, nfs3.StatusOK); !res.OK.FileAttributes.AttributesFollow || res.OK.FileAttributes.Attributes != now || now.Nlink != 2 {
+		t.Errorf("LINK returned %+v, GETATTR %+v", res.OK.FileAttributes, now)
+	}
+	want(t, "REMOVE", c.remove(t, c.root, "file"), nfs3.StatusOK)
+	if _, code := c.attr(t, file); code != nfs3.StatusOK {
+		t.Errorf("GETATTR by the handle of the name that is left: %v", code)
+	}
+	dir, _ := c.mkdir(t, c.root, "dir")
+	res, err = c.Link(t.Context(), &nfs3.LinkArgs{File: dir, Link: c.at(c.root, "other")})
+	check(t, err)
+	want(t, "LINK of a directory", res.Status, nfs3.StatusIsdir)
+}
