@@ -174,6 +174,44 @@ func TestClosedQueue(t *testing.T) {
 	}
 }
 
+// An error of the send queue's completion queue ends the connection, though the other can be armed.
+func TestClosedSendQueue(t *testing.T) {
+	r := newRig(t)
+	r.d.sends.cq = closedCQ{}
+	r.step = func(events []engine.Event, f *engine.Effects) { f.Await = with(events, engine.EventStart) }
+	r.effects = func(*engine.Effects) { r.d.recvs.armed = false } // as if it had notified
+	r.d.Start(fakeEngine{r})
+	want := [][]engine.EventKind{{engine.EventStart}, {engine.EventBroken}}
+	if diff := cmp.Diff(want, r.kinds()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// All completions are served after one notification, also if they are more than one batch.
+func TestMoreCompletionsThanABatch(t *testing.T) {
+	r := newRig(t)
+	r.d.Start(fakeEngine{r})
+	r.recvs.wcs = make([]verbs.WC, 2*polled+1)
+	r.recvs.notify()
+	if n := len(r.events(engine.EventCompletion)); n != 2*polled+1 {
+		t.Errorf("%d completions were served, want %d", n, 2*polled+1)
+	}
+}
+
+// A completion queue that is armed and has not notified is not armed again.
+func TestArmedOnce(t *testing.T) {
+	r := newRig(t)
+	r.step = func(_ []engine.Event, f *engine.Effects) { f.Await = true }
+	r.d.Start(fakeEngine{r})
+	for range 5 {
+		r.recvs.notify()
+	}
+	if n := r.count("arm sends"); n != 1 {
+		t.Errorf("the completion queue of the send queue was armed %d times, want once", n)
+	}
+}
+
 type closedCQ struct{ verbs.CompletionQueue }
 
-func (closedCQ) Arm(bool) error { return verbs.ErrClosed }
+func (closedCQ) Arm(bool) error               { return verbs.ErrClosed }
+func (closedCQ) Poll([]verbs.WC) (int, error) { return 0, nil }

@@ -223,8 +223,8 @@ type fakePD struct {
 }
 
 func (p fakePD) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
-	if cfg.RecvCQ != p.r.recvs || cfg.SendCQ != p.r.sends || cfg.MaxRecvWR != 8 || cfg.MaxSendWR != 16 {
-		p.r.t.Errorf("the queue pair has %d and %d entries, or other queues", cfg.MaxRecvWR, cfg.MaxSendWR)
+	if cfg.RecvCQ != p.r.recvs || cfg.SendCQ != p.r.sends || cfg.MaxRecvWR != 8 || cfg.MaxSendWR != 16 || cfg.MaxSendSGE != 1 || cfg.MaxRecvSGE != 1 {
+		p.r.t.Errorf("the queue pair has %d and %d entries of %d and %d elements, or other queues", cfg.MaxRecvWR, cfg.MaxSendWR, cfg.MaxRecvSGE, cfg.MaxSendSGE)
 	}
 	if err := p.r.object("create queue pair"); err != nil {
 		return nil, err

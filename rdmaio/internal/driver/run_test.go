@@ -274,6 +274,9 @@ func TestStop(t *testing.T) {
 		if !stopped {
 			t.Fatal("Stop waits although there is no runner")
 		}
+		if r.d.timer.Stop() {
+			t.Error("the timer runs after Stop")
+		}
 		before := len(r.steps)
 		r.d.Post(engine.Event{})
 		r.d.PostTogether(engine.Event{})
@@ -281,6 +284,7 @@ func TestStop(t *testing.T) {
 		r.sends.notify()
 		r.d.lost()
 		r.d.fired() // a timer that fired just before
+		r.d.Queue(engine.Event{})
 		time.Sleep(time.Hour)
 		if n := len(r.steps) - before; n != 0 {
 			t.Errorf("%d steps after Stop", n)
