@@ -63,5 +63,5 @@ func Example() {
 	// Output:
 	// of alice
 	// of bob
-	// rpc: STORE_V1 STORE_READ (536870980 v1 proc 2): oncrpc: credential refused: AUTH_TOOWEAK (RFC 5531 §9): ClientConfig.Cred is AUTH_NONE: set it, or use package gss with the protection that the server requires
+	// rpc: STORE_V1 STORE_READ (536870980 v1 proc 2): oncrpc: credential refused: AUTH_TOOWEAK (RFC 5531 §9): the connection has no TLS, which the server may require (Config.TLS); with TLS, ClientConfig.Cred is AUTH_NONE: set it, or use package gss with the protection that the server requires
 }
