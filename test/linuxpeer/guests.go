@@ -65,7 +65,7 @@ func (s *guests) start(ctx context.Context) (*guest.Guest, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(s.state); err == nil && !s.h.boot {
-		cfg.State, cfg.Start = s.state, time.Minute
+		cfg.State, cfg.Start = s.state, 3*time.Minute
 		g, err := guest.Start(ctx, cfg)
 		if err == nil || ctx.Err() != nil {
 			return g, err

@@ -41,7 +41,8 @@ type Config struct {
 	// Memory is in MiB. If zero, the default is 1024: with 512 the server refuses chunks of 128
 	// KiB.
 	Memory int
-	// Start limits the time until the agent answers. If zero, the default is three minutes.
+	// Start limits the time until the agent answers. If zero, the default is ten minutes: a busy
+	// machine was seen to need more than three.
 	Start time.Duration
 }
 
@@ -50,7 +51,7 @@ func (cfg Config) defaults() Config {
 		cfg.Memory = 1024
 	}
 	if cfg.Start == 0 {
-		cfg.Start = 3 * time.Minute
+		cfg.Start = 10 * time.Minute
 	}
 	return cfg
 }
