@@ -138,7 +138,7 @@ func TestPassesAfterAChange(t *testing.T) {
 	code, out := quick(t.Context(), dir, "-budget", "10m")
 	for _, want := range []string{
 		"1 changed file against HEAD: 1 package a\n", "gofmt                    1 file\n", "vet                      1 package\n",
-		"touched packages         1 package passed\n", "importers at distance 1  2 packages passed", "importers at distance 2  1 package passed",
+		"touched packages         1 package passed", "importers at distance 1  2 packages passed", "importers at distance 2  1 package passed",
 		"left out: tests that -short skips", "quick: passed, ",
 	} {
 		if !strings.Contains(out, want) {
@@ -231,7 +231,7 @@ func TestImporterInProgressIsCutNotFailed(t *testing.T) {
 	write(t, dir, "b/b_test.go", waits(started))
 	code, out := quick(cutAt(t, started), dir, "-budget", "10m", "a")
 	for _, want := range []string{
-		"touched packages         1 package passed\n", " CUT\n", "left out: importers at distance 1 (", "in progress: b",
+		"touched packages         1 package passed", " CUT\n", "left out: importers at distance 1 (", "in progress: b",
 		"left out: importers at distance 2 (1): context canceled: c\n", "quick: passed, CUT: not every importer was tested, ",
 	} {
 		if !strings.Contains(out, want) {
@@ -265,6 +265,24 @@ func TestFailureBeforeCutIsReported(t *testing.T) {
 	code := command(ctx, dir, []string{"-budget", "10m", "b"}, out, out)
 	if code != codeFailed || ctx.Err() == nil || !strings.Contains(out.String(), "quick: FAILED, ") {
 		t.Errorf("exit code %d, want 1 with the failure:\n%s", code, out)
+	}
+}
+
+// The tests of internal/archtest run for every change, and their failure fails the run.
+func TestArchtestRunsAlways(t *testing.T) {
+	for _, tt := range []struct {
+		body string
+		code int
+		want string
+	}{
+		{"", codePassed, "archtest, beside these   1 package passed"},
+		{"t.Error(`a rule is broken`)", codeFailed, "a rule is broken"},
+	} {
+		dir := module(t)
+		write(t, dir, "internal/archtest/a_test.go", "package archtest\n\nimport \"testing\"\n\nfunc TestRules(t *testing.T) { "+tt.body+" }\n")
+		if code, out := quick(t.Context(), dir, "-budget", "10m", "f"); code != tt.code || !strings.Contains(out, tt.want) {
+			t.Errorf("exit code %d, want %d with %q:\n%s", code, tt.code, tt.want, out)
+		}
 	}
 }
 

@@ -34,15 +34,14 @@ func (r *runner) run(ctx context.Context) int {
 	if len(sc.files) > 0 {
 		r.gofmt(ctx)
 	}
-	if r.tree.units[archtest] != nil {
-		r.test(ctx, "archtest", []string{archtest}, "-vet=off")
-	}
+	join := r.beside(ctx)
 	near, touched := true, true
 	if names := without(sc.touched, archtest); len(names) > 0 {
 		near = r.vet(ctx, names)
 		touched = r.test(ctx, "touched packages", names, "-vet=off")
 		near = near && touched
 	}
+	join()
 	for i, level := range sc.importers {
 		names := without(level, archtest)
 		switch step := fmt.Sprintf("importers at distance %d", i+1); {
@@ -69,6 +68,27 @@ func (r *runner) run(ctx context.Context) int {
 	}
 	fmt.Fprintf(r.out, "quick: %s, %.1f s\n", verdict, time.Since(r.start).Seconds())
 	return code
+}
+
+// beside starts the tests of archtest, which use one processor, beside the steps that follow. The
+// function that it returns waits for them and prints their result.
+func (r *runner) beside(ctx context.Context) (join func()) {
+	if r.tree.units[archtest] == nil {
+		return func() {}
+	}
+	var out bytes.Buffer
+	side := &runner{tree: r.tree, scope: r.scope, start: r.start, out: &out}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		side.test(ctx, "archtest, beside these", []string{archtest}, "-vet=off")
+	}()
+	return func() {
+		<-done
+		_, _ = out.WriteTo(r.out)
+		r.failed = r.failed || side.failed
+		r.left = append(r.left, side.left...)
+	}
 }
 
 // line prints the seconds and the result of a step.
