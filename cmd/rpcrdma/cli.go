@@ -79,7 +79,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 		if !known {
 			return usage(env, "", fmt.Errorf("no help topic %q", topic))
 		}
-		fmt.Fprint(env.stdout, text)
+		fmt.Fprint(env.stdout, cli.Fold(text, cli.Width(env.stdout)))
 		return exitDone
 	}
 	if len(args) == 1 && strings.TrimLeft(args[0], "-") == "version" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -54,6 +55,21 @@ func TestHelpJSON(t *testing.T) {
 				if !slices.Contains(strings.FieldsFunc(helpJSON, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), field) {
 					t.Errorf("%s: the help does not name field %s of %s", args, field, o["type"])
 				}
+			}
+		}
+	}
+}
+
+// TestHelpFitsIn80Columns prints each help text without a terminal.
+func TestHelpFitsIn80Columns(t *testing.T) {
+	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve", "errors", "exit-codes", "json", "completion"} {
+		code, stdout, _ := try(t.Context(), strings.Fields("help "+topic)...)
+		if code != exitDone || len(stdout) < 50 {
+			t.Errorf("help %s: exit code %d, %q", topic, code, stdout)
+		}
+		for line := range strings.Lines(stdout) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("help %s: %d columns: %s", topic, n, line)
 			}
 		}
 	}

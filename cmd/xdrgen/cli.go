@@ -49,7 +49,7 @@ func run(args []string, env environment) int {
 		if !known {
 			return usage(env, unknownTopic(topic))
 		}
-		fmt.Fprint(env.stdout, text)
+		fmt.Fprint(env.stdout, cli.Fold(text, cli.Width(env.stdout)))
 		return exitClean
 	}
 	if args[0] == "-version" || args[0] == "--version" {

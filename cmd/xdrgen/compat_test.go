@@ -227,7 +227,7 @@ func TestCompatGit(t *testing.T) {
 func TestHelpCompatRules(t *testing.T) {
 	text, _, code := runCommand(t, "help", "compat-rules")
 	for _, r := range compat.Rules() {
-		if code != exitClean || !strings.Contains(text, r.Code+"  "+r.Name) || !strings.Contains(text, r.Reason) {
+		if code != exitClean || !strings.Contains(text, r.Code+"  "+r.Name) || !strings.Contains(strings.Join(strings.Fields(text), " "), r.Reason) {
 			t.Errorf("the help does not mention %s", r.Name)
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -40,6 +41,24 @@ func TestHelpExamples(t *testing.T) {
 		}
 		if !ok || n < 2 {
 			t.Errorf("help %s has %d examples", c.Name, n)
+		}
+	}
+}
+
+// TestHelpFitsIn80Columns prints each help text without a terminal.
+func TestHelpFitsIn80Columns(t *testing.T) {
+	for _, topic := range append(topics(), "") {
+		stdout, _, code := runCommand(t, "help", topic)
+		if topic == "" {
+			stdout, _, code = runCommand(t, "help")
+		}
+		if code != exitClean || len(stdout) < 50 {
+			t.Errorf("help %s: exit code %d, %q", topic, code, stdout)
+		}
+		for line := range strings.Lines(stdout) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("help %s: %d columns: %s", topic, n, line)
+			}
 		}
 	}
 }

@@ -94,7 +94,7 @@ func TestLintSpec(t *testing.T) {
 func TestHelpLintRules(t *testing.T) {
 	text, _, code := runCommand(t, "help", "lint-rules")
 	for _, r := range lint.Rules() {
-		if code != exitClean || !strings.Contains(text, r.Code+" "+r.Name+" ("+r.Level.String()+")") || !strings.Contains(text, r.Reason) {
+		if code != exitClean || !strings.Contains(text, r.Code+" "+r.Name+" ("+r.Level.String()+")") || !strings.Contains(strings.Join(strings.Fields(text), " "), r.Reason) {
 			t.Errorf("the help does not mention %s", r.Name)
 		}
 	}

@@ -3,3 +3,5 @@
 package cli
 
 func isTerminal(uintptr) bool { return false }
+
+func terminalWidth(uintptr) int { return 0 }

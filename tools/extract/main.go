@@ -20,19 +20,25 @@ const (
 
 const help = `extract writes the XDR of protocol documents to .x files with origin maps.
 
-  go run ./tools/extract                                  write spec/x from spec/MANIFEST, print what changed
-  go run ./tools/extract -check                           write nothing; exit 3 if spec/x is not current
-  go run ./tools/extract -report                          show the extracted lines and the errata applied
-  go run ./tools/extract -doc spec/draft-ietf-nfsv4-rpcrdma-08.txt -mode sections -section 4.3
-                                                          print the XDR of any document, no manifest needed
+  go run ./tools/extract           write spec/x from spec/MANIFEST, and print
+                                   what changed
+  go run ./tools/extract -check    write nothing; exit 3 if spec/x is not
+                                   current
+  go run ./tools/extract -report   show the extracted lines, and the errata
+                                   applied
+  go run ./tools/extract -doc spec/draft-ietf-nfsv4-rpcrdma-08.txt \
+      -mode sections -section 4.3
+                                   print the XDR of any document, without a
+                                   manifest
 
 Flags:
 `
 
 const helpEnd = `
-Exit codes: 0 success; 1 failure; 2 usage error; 3 findings: of -check, or with -doc a definition that
-begins and never closes, which is left out. "go run" turns every failure into 1; where the code
-matters, build the command first: go build -o extract ./tools/extract
+Exit codes: 0 success; 1 failure; 2 usage error; 3 findings: of -check, or with
+-doc a definition that begins and never closes, which is left out. "go run"
+turns every failure into 1; where the code matters, build the command first:
+go build -o extract ./tools/extract
 Formats of the manifest, the errata and the origin maps: go doc ./tools/extract
 `
 
@@ -71,14 +77,14 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*options, error) {
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&o.spec, "spec", "spec", "`folder` of the documents")
 	fs.StringVar(&o.manifest, "manifest", "", "manifest `file` (default MANIFEST in the folder of the documents)")
-	fs.StringVar(&o.out, "o", "", "output `folder` (default x in the folder of the documents; with -doc, - for stdout is the default)")
+	fs.StringVar(&o.out, "o", "", "output `folder` (default x in the folder of the documents;\nwith -doc, - for stdout is the default)")
 	fs.BoolVar(&o.check, "check", false, "compare instead of write")
 	fs.BoolVar(&o.dryRun, "n", false, "print the names of the files that would be written, write nothing")
 	fs.BoolVar(&o.report, "report", false, "report on every document, write nothing")
 	fs.StringVar(&o.format, "format", "text", "output `format`: text, or json for one object per line")
 	fs.StringVar(&o.doc, "doc", "", "extract one document `file`, without manifest and errata")
-	fs.StringVar(&o.mode, "mode", "", "with -doc: marked or sections (default marked if the document has /// lines)")
-	fs.StringVar(&o.section, "section", "", "with -mode sections: section `numbers`, separated by commas, table:NUMBER for a table of constants (default the whole document)")
+	fs.StringVar(&o.mode, "mode", "", "with -doc: marked or sections\n(default marked if the document has /// lines)")
+	fs.StringVar(&o.section, "section", "", "with -mode sections: section `numbers`, separated by commas,\ntable:NUMBER for a table of constants (default the whole document)")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, help)

@@ -264,7 +264,7 @@ func TestHelp(t *testing.T) {
 	}
 	inSpecCopy(t)
 	examples := 0
-	for _, l := range strings.Split(out, "\n") {
+	for _, l := range strings.Split(strings.ReplaceAll(out, " \\\n     ", ""), "\n") {
 		rest, ok := strings.CutPrefix(l, "  go run ./tools/extract")
 		if !ok {
 			continue
@@ -344,6 +344,16 @@ func TestDiff(t *testing.T) {
 	for _, tt := range tests {
 		if got := diff("f", []byte(tt.have), []byte(tt.want)); got != "--- f\n+++ f (as extracted)\n"+tt.out {
 			t.Errorf("diff(%q, %.20q) = %q", tt.have, tt.want, got)
+		}
+	}
+}
+
+// TestHelpFitsIn80Columns counts a tab as eight columns.
+func TestHelpFitsIn80Columns(t *testing.T) {
+	out, _ := do(t, exitOK, "-help")
+	for line := range strings.Lines(out) {
+		if n := len(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    ")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
 		}
 	}
 }
