@@ -12,18 +12,7 @@ func filesLast(app *kong.Application, args []string) []string {
 	if len(args) == 0 {
 		return args
 	}
-	takesValue := map[string]bool{}
-	for _, command := range app.Children {
-		if command.Name != args[0] {
-			continue
-		}
-		for _, f := range command.Flags {
-			takesValue["--"+f.Name] = !f.IsBool()
-			if f.Short != 0 {
-				takesValue["-"+string(f.Short)] = !f.IsBool()
-			}
-		}
-	}
+	takesValue := valueFlags(app, args[0])
 	flags, files := []string{args[0]}, []string(nil)
 	for i := 1; i < len(args); i++ {
 		switch a := args[i]; {
@@ -43,4 +32,21 @@ func filesLast(app *kong.Application, args []string) []string {
 		return flags
 	}
 	return append(append(flags, "--"), files...)
+}
+
+// valueFlags returns the flags of a command that take a value.
+func valueFlags(app *kong.Application, name string) map[string]bool {
+	takesValue := map[string]bool{}
+	for _, command := range app.Children {
+		if command.Name != name {
+			continue
+		}
+		for _, f := range command.Flags {
+			takesValue["--"+f.Name] = !f.IsBool()
+			if f.Short != 0 {
+				takesValue["-"+string(f.Short)] = !f.IsBool()
+			}
+		}
+	}
+	return takesValue
 }

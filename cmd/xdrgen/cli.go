@@ -24,7 +24,8 @@ type environment struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	terminal       func(io.Writer) bool
-	command        string // command that runs, for messages; empty until it is known
+	command        string   // command that runs, for messages; empty until it is known
+	args           []string // of the command line, for messages
 }
 
 type commandLine struct {
@@ -63,9 +64,10 @@ func run(args []string, env environment) int {
 	if _, known := help(args[0]); known {
 		env.command = args[0]
 	}
+	env.args = args
 	ctx, err := parser.Parse(filesLast(parser.Model, cli.Long(args, "ID")))
 	if err != nil {
-		return usage(env, parseError(parser.Model, env.command, args[0], err))
+		return usage(env, parseError(parser.Model, env.command, args, err))
 	}
 	switch name, _, _ := strings.Cut(ctx.Command(), " "); name {
 	case "check":

@@ -14,22 +14,24 @@ type findingsFlag struct {
 	Format string `name:"format" enum:"text,json,sarif,github" default:"text"`
 }
 
-// print writes findings to stdout, and their count to stderr unless the format includes
+// print writes findings to stdout, and then their count to stderr unless the format includes
 // it.
 func (f *findingsFlag) print(env environment, ds []diag.Diagnostic, r reportFlags) error {
 	errors, warnings := diag.Count(ds)
 	shown, hidden := diag.Limit(ds, r.Errors)
-	if f.Format == "json" {
-		if hidden > 0 {
-			summary(env.stderr, errors, warnings, hidden)
-		}
-		return printJSON(env.stdout, shown, errors, warnings, hidden)
+	var err error
+	switch f.Format {
+	case "json":
+		err = printJSON(env.stdout, shown, errors, warnings, hidden)
+	case "text":
+		err = f.write(env, notedOnce(shown), r)
+	default:
+		err = f.write(env, shown, r)
 	}
-	summary(env.stderr, errors, warnings, hidden)
-	if f.Format == "text" {
-		shown = notedOnce(shown)
+	if f.Format != "json" || hidden > 0 {
+		summary(env.stderr, errors, warnings, hidden)
 	}
-	return f.write(env, shown, r)
+	return err
 }
 
 // write writes findings in a format other than JSON.

@@ -57,6 +57,9 @@ func (f *unitFlags) options(env environment) (sema.Options, int) {
 		return o, usage(env, err)
 	}
 	for _, name := range f.Files {
+		if err := documentInstead(name, env.args); err != nil {
+			return o, usage(env, err)
+		}
 		files, err := unitFiles(sema.Disk{}, name)
 		if err != nil {
 			return o, failed(env, err)

@@ -168,8 +168,9 @@ func folderPackage(dir string) (string, error) {
 }
 
 // writeFile replaces a file atomically, unless it has that text already. An existing file
-// keeps its permissions.
+// keeps its permissions. Errors name the file, and not the temporary one.
 func writeFile(name string, text []byte) (changed bool, err error) {
+	defer func() { err = ofFile(err, name) }()
 	old, err := os.ReadFile(name)
 	if err == nil && bytes.Equal(old, text) {
 		return false, nil
@@ -202,6 +203,21 @@ func writeFile(name string, text []byte) (changed bool, err error) {
 		return false, err
 	}
 	return true, os.Rename(tmp.Name(), name)
+}
+
+// ofFile returns an error of the file system as one of writing file name.
+func ofFile(err error, name string) error {
+	var ofPath *fs.PathError
+	var ofLink *os.LinkError
+	switch {
+	case errors.As(err, &ofPath):
+		err = ofPath.Err
+	case errors.As(err, &ofLink):
+		err = ofLink.Err
+	case err == nil:
+		return nil
+	}
+	return &fs.PathError{Op: "write", Path: name, Err: err}
 }
 
 func exists(name string) bool {

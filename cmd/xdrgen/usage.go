@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -13,7 +14,8 @@ import (
 
 // parseError rewrites an error of the parser in the words of the help, and adds the usage of the
 // command. For an unknown command it proposes the nearest one.
-func parseError(app *kong.Application, command, first string, err error) error {
+func parseError(app *kong.Application, command string, args []string, err error) error {
+	first := args[0]
 	if command == "" {
 		if strings.HasSuffix(first, ".x") {
 			return fmt.Errorf("%s is not a command; to check the file, run xdrgen check %s", diag.Quote(first), first)
@@ -23,7 +25,31 @@ func parseError(app *kong.Application, command, first string, err error) error {
 		}
 		return fmt.Errorf("no command %s", diag.Quote(first))
 	}
-	return withUsage(command, cli.Complaint(app, command, err).Error())
+	message := cli.Complaint(app, command, err).Error()
+	if flag, value, ok := tookFile(app, args); ok && argumentMissing.MatchString(message) {
+		message += fmt.Sprintf(": %s took %s for its value", flag, value)
+	}
+	return withUsage(command, message)
+}
+
+// argumentMissing matches the complaint about an argument, whose name has capitals.
+var argumentMissing = regexp.MustCompile(`^[A-Z]+ is missing$`)
+
+// tookFile returns the last flag whose value is the name of an .x file, if there is one: the file
+// was perhaps meant as an argument.
+func tookFile(app *kong.Application, args []string) (flag, value string, ok bool) {
+	takesValue := valueFlags(app, args[0])
+	args = cli.Long(args, "ID")
+	for i := 1; i+1 < len(args) && args[i] != "--"; i++ {
+		if !takesValue[args[i]] {
+			continue
+		}
+		if v := args[i+1]; strings.HasSuffix(v, ".x") {
+			flag, value, ok = "-"+strings.TrimLeft(args[i], "-"), v, true
+		}
+		i++
+	}
+	return flag, value, ok
 }
 
 // withUsage returns a message with the usage of the command.

@@ -40,8 +40,18 @@ func (o output) current() (data []byte, same bool, err error) {
 	return data, err == nil && bytes.Equal(data, o.data), err
 }
 
-// write replaces the file in one step, so that a reader never sees half of it.
-func (o output) write() error {
+// write replaces the file in one step, so that a reader never sees half of it. Errors name the
+// file, and not the temporary one.
+func (o output) write() (err error) {
+	defer func() {
+		var ofPath *fs.PathError
+		var ofLink *os.LinkError
+		if errors.As(err, &ofPath) {
+			err = &fs.PathError{Op: "write", Path: o.path, Err: ofPath.Err}
+		} else if errors.As(err, &ofLink) {
+			err = &fs.PathError{Op: "write", Path: o.path, Err: ofLink.Err}
+		}
+	}()
 	dir := filepath.Dir(o.path)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

@@ -357,3 +357,14 @@ func TestHelpFitsIn80Columns(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsOfWritingNameTheFileAskedFor writes in place of a folder.
+func TestErrorsOfWritingNameTheFileAskedFor(t *testing.T) {
+	inSpecCopy(t)
+	if err := os.MkdirAll("out/common.x/inside", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs := do(t, exitFailed, "-doc", "spec/"+docV2, "-o", "out"); errs != "extract: write out/common.x: is a directory\n" && errs != "extract: write out/common.x: file exists\n" {
+		t.Errorf("stderr %q", errs)
+	}
+}
