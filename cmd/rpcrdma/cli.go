@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,7 +31,8 @@ const (
 type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	json           bool // reports and errors are JSON lines
+	json           bool            // reports and errors are JSON lines
+	flags          map[string]bool // of the command, each with its -; nil: not known
 }
 
 // output is a writer that keeps its first error, such as a full disk.
@@ -90,10 +93,11 @@ func execute(ctx context.Context, args []string, env environment) int {
 	if err != nil {
 		return report(env, err)
 	}
-	parsed, err := parser.Parse(cli.Long(joinData(args), ""))
+	parsed, err := parser.Parse(cli.Long(requireTLS(joinData(args)), ""))
 	if err != nil {
 		return usage(env, args[0], cli.Complaint(parser.Model, args[0], err))
 	}
+	env.flags = flagsOf(parsed.Selected())
 	env.json = line.Call.JSON || line.Info.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
 	case "call":
@@ -146,17 +150,45 @@ func report(env environment, err error) int {
 	if errors.Is(err, errReported) {
 		return f.code
 	}
+	help := env.suitable(f.help)
 	if env.json {
-		fields := map[string]any{"stage": f.stage, "message": f.err.Error(), "help": f.help, "code": f.code}
+		fields := map[string]any{"stage": f.stage, "message": f.err.Error(), "help": help, "code": f.code}
 		maps.Copy(fields, f.more)
 		printJSON(env, "error", fields)
 		return f.code
 	}
 	fmt.Fprintf(env.stderr, "rpcrdma: %v\n", err)
-	if f.help != "" {
-		fmt.Fprintf(env.stderr, "try: %s\n", f.help)
+	if help != "" {
+		fmt.Fprintf(env.stderr, "try: %s\n", help)
 	}
 	return f.code
+}
+
+// flagsOf returns the flags of a command.
+func flagsOf(command *kong.Node) map[string]bool {
+	flags := map[string]bool{}
+	for _, f := range command.Flags {
+		flags["-"+f.Name] = true
+		if f.Short != 0 {
+			flags["-"+string(f.Short)] = true
+		}
+	}
+	return flags
+}
+
+// flagInHint finds the flags in a hint, but for those in a command line of another command.
+var flagInHint = regexp.MustCompile(`rpcrdma (?:help )?[a-z]+[^,;:)]*|(?:^|[ (])(-[a-zA-Z][a-z-]*)`)
+
+// suitable returns the parts of a hint, which semicolons separate, that name no flag that the
+// command lacks. Commands share their hints.
+func (env *environment) suitable(hint string) string {
+	if env.flags == nil {
+		return hint
+	}
+	parts := strings.Split(hint, "; ")
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+		return slices.ContainsFunc(flagInHint.FindAllStringSubmatch(part, -1), func(m []string) bool { return m[1] != "" && !env.flags[m[1]] })
+	}), "; ")
 }
 
 func usage(env environment, topic string, err error) int {

@@ -33,9 +33,9 @@ Flags:
                  sys:UID:GID[,GID...]: AUTH_SYS with these, up to 16 groups after the first
                  (RFC 5531 appendix A). Default none
   -carrier NAME  tcp or rdma; default tcp
-  -tls WHEN      off; required: use TLS or fail; wanted: use it if the server offers it. Over TCP it
-                 begins with a probe (RFC 9289), over RDMA it is below the provider, where nothing
-                 can be wanted. Default off
+  -tls [WHEN]    required, also without a word: use TLS or fail; wanted: use it if the server offers
+                 it; off. Over TCP it begins with a probe (RFC 9289), over RDMA it is below the
+                 provider, where nothing can be wanted. Default off
   -cert FILE     certificate of this side in PEM, with those of its authorities
   -key FILE      its private key in PEM; default: in the file of -cert
   -ca FILE       authorities in PEM, one of which the server's certificate must be of. The default

@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // remoteFlags say how to reach a server.
@@ -113,6 +114,7 @@ func (f *remoteFlags) overRDMA(ctx context.Context, env environment, host, addr 
 func explainTCP(stage, addr string, err error) *failure {
 	f := explain(stage, addr, err)
 	var name *net.DNSError
+	var decoding *xdr.Error
 	switch {
 	case errors.Is(err, tcp.ErrNoTLS):
 		f.code, f.help = exitPeer, "-tls wanted or off, which anyone on the path can read, or switch TLS on at the server"
@@ -124,10 +126,16 @@ func explainTCP(stage, addr string, err error) *failure {
 		f.help = "start the server, or check the port: rpcrdma info HOST lists the programs of a host and where they are"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.help = "a longer -W; check that no firewall drops the packets, and that an RPC server listens there"
+	case errors.Is(err, tcp.ErrNotRPC):
+		f.code, f.help = exitPeer, "check the port: rpcrdma info HOST lists the programs of a host and where they are"
+	case errors.Is(err, tcp.ErrFull):
+		f.help = "once more later, or end other connections from this host"
 	case errors.Is(err, tcp.ErrRecord):
 		f.code, f.help = exitPeer, "a larger -max-reply, if the server speaks RPC over TCP and its reply may be that long"
 	case errors.Is(err, tcp.ErrMessage):
 		f.code, f.help = exitPeer, "check that an RPC server listens there: its answer is no RPC message (RFC 5531 §9)"
+	case errors.As(err, &decoding):
+		f.code, f.help = exitPeer, "check that an RPC server listens there: its answer is no valid RPC reply (RFC 5531 §9)"
 	case errors.Is(err, tcp.ErrPeerClosed), errors.Is(err, syscall.ECONNRESET):
 		f.help = "read the server's log: it closed the connection"
 	}
@@ -137,7 +145,12 @@ func explainTCP(stage, addr string, err error) *failure {
 // explainLookup is explainTCP for a question to the rpcbind at an address.
 func explainLookup(addr string, err error) *failure {
 	f := explainTCP("question to rpcbind", addr, err)
-	if f.help == "" || errors.Is(err, syscall.ECONNREFUSED) {
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &name), errors.Is(err, context.DeadlineExceeded):
+	case f.code == exitPeer && !errors.Is(err, rpcbind.ErrNotRegistered):
+		f.help = "check that rpcbind listens there; if the port of the server is known, HOST:PORT needs no rpcbind"
+	default:
 		f.help = "HOST:PORT, if the port is known: rpcbind knows the programs that are registered with it"
 	}
 	if errors.Is(err, rpcbind.ErrNotRegistered) {

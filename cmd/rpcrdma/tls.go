@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -131,4 +132,25 @@ func tlsJSON(fields map[string]any, conn *rdmaio.Conn) {
 	if version, suite, server, ok := describeTLS(conn); ok {
 		fields["tls_version"], fields["tls_cipher_suite"], fields["tls_server"] = version, suite, server
 	}
+}
+
+// requireTLS lets -tls of call stand alone, as that of all other commands: it then means required.
+func requireTLS(args []string) []string {
+	if len(args) == 0 || args[0] != "call" {
+		return args
+	}
+	var out []string
+	for i, a := range args {
+		if a == "--" {
+			return append(out, args[i:]...)
+		}
+		if out = append(out, a); a != "-tls" && a != "--tls" {
+			continue
+		}
+		// Another flag or the name of a file follows, and no word that may be a wrong mode.
+		if i+1 == len(args) || strings.HasPrefix(args[i+1], "-") || strings.ContainsAny(args[i+1], "./") {
+			out = append(out, "required")
+		}
+	}
+	return out
 }

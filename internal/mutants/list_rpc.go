@@ -57,7 +57,7 @@ var rpcMutants = []mutant{
 	{"empty fragments without end", "runtime/oncrpc/tcp/record.go", "case fragments > rd.maxFragments:", "case false:", tcpTests},
 	{"memory of a mark", "runtime/oncrpc/tcp/record.go", "memoryFor(min(len(buf)+n, max(firstSize, growth*min(len(buf), math.MaxInt/growth))))", "memoryFor(len(buf) + n + 0*math.MaxInt8)", tcpTests},
 	{"a cancelled Call is sent", "runtime/oncrpc/tcp/call.go", "		c.queue.remove(&p.out)\n", "", tcpTests},
-	{"a Call that was sent has not run", "runtime/oncrpc/tcp/call.go", "	case writing, sent:\n		p.sent = true", "	case writing, sent:\n		p.sent = false", tcpTests},
+	{"a Call that was sent has not run", "runtime/oncrpc/tcp/call.go", "p.sent = !hasNotRun(why)", "p.sent = false", tcpTests},
 	{"a late reply answers another Call", "runtime/oncrpc/tcp/call.go", "c.calls[xid] != nil || c.abandoned.has(xid)", "c.calls[xid] != nil", tcpTests},
 	{"a Call in progress has the XID", "runtime/oncrpc/tcp/call.go", "c.calls[xid] != nil || c.abandoned.has(xid)", "c.abandoned.has(xid)", tcpTests},
 	{"a stalled connection does not read", "runtime/oncrpc/tcp/stall.go", "	if c.in.full() {", "	if true {", tcpTests},
@@ -72,7 +72,7 @@ var rpcMutants = []mutant{
 	// Package rpc.
 	{"a verifier is not checked", "runtime/oncrpc/rpc/client.go", "	if err := c.cfg.CheckVerf(", "	if err := c.cfg.CheckVerf(cred, &oncrpc.OpaqueAuth{}); false {\n		return true, err\n	} else if err := oncrpc.CheckVerf(", rpcTests},
 	{"results of the call before stay", "runtime/oncrpc/rpc/service.go", "	var none R\n	v.res = none\n", "", rpcTests},
-	{"a refused call may have run", "runtime/oncrpc/rpc/client.go", "return errors.Is(err, oncrpc.ErrSystem), explain(err, cred)", "return true, explain(err, cred)", rpcTests},
+	{"a refused call may have run", "runtime/oncrpc/rpc/client.go", "return errors.Is(err, oncrpc.ErrSystem), c.explain(err, cred, xid)", "return true, c.explain(err, cred, xid)", rpcTests},
 	{"a call that was not sent may have run", "runtime/oncrpc/rpc/client.go", "return !errors.As(err, &ce) || ce.MayHaveRun, err", "return !errors.As(err, &ce) || ce != nil, err", rpcTests},
 	{"procedure 0 needs a right", "runtime/oncrpc/rpc/request.go", "	case p.Procedure() != 0:", "	default:", rpcTests},
 	{"a call can be answered twice", "runtime/oncrpc/rpc/service.go", "			if !answered.Swap(true) {", "			if answered.Swap(true); true {", rpcTests},

@@ -161,7 +161,7 @@ func (c *Conn) reply(xid uint32, rec []byte) (kept bool) {
 		r.Message, kept = rec, true
 	}
 	delete(c.calls, xid)
-	p.over, p.sent, c.replied = true, true, true
+	p.over, c.replied = true, true
 	c.settle(p)
 	return kept
 }

@@ -39,6 +39,7 @@ const (
 	closes               // it ends at the first Call
 	serves
 	refuses // there is no listener
+	once    // it ends behind the first reply
 )
 
 func (p *pipes) dial(_ context.Context, _ string, cfg *tcp.Config) (*tcp.Conn, error) {
@@ -67,6 +68,9 @@ func (p *pipes) dial(_ context.Context, _ string, cfg *tcp.Config) (*tcp.Conn, e
 				return
 			}
 			_, _ = theirs.Write(goodReply(xid))
+			if a == once {
+				return
+			}
 		}
 	}()
 	return tcp.NewConn(ours, cfg), nil
@@ -494,4 +498,28 @@ func TestAllocations(t *testing.T) {
 			t.Errorf("%v allocations a call, at most %v; handlers that never block: %v", n, most, nonBlocking)
 		}
 	}
+}
+
+// After a connection that brought a reply there is no pause; after others they grow, up to
+// MaxBackoff, and the next useful connection ends them.
+func TestClientPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answers: []answer{once, once, closes, closes, closes, closes, once, closes, serves}}
+		c := newClient(t, p, tcp.ClientConfig{MinBackoff: time.Second, MaxBackoff: 3 * time.Second, Retransmits: 10})
+		for range 4 {
+			double(t, c)
+			synctest.Wait() // the end of the connection is noticed
+		}
+		_ = c.Close()
+		// The longest pause before each connection. Each is shortened by up to half.
+		for i, longest := range []time.Duration{0, 0, 0, 1, 2, 3, 3, 0, 1} {
+			longest *= time.Second
+			if i == 0 {
+				continue
+			}
+			if d := p.dials[i].Sub(p.dials[i-1]); d > longest || d < longest/2 {
+				t.Errorf("connection %d began after %v, want %v to %v", i, d, longest/2, longest)
+			}
+		}
+	})
 }

@@ -349,3 +349,66 @@ func TestMaxCalls(t *testing.T) {
 		_, _ = theirs.Close(), c.Close()
 	})
 }
+
+// A reply to a Call that is still in the queue answers nothing: the Call goes on, and its memory is
+// sent.
+func TestReplyBeforeCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		c := tcp.NewConn(ours, &tcp.Config{Logger: quiet})
+		defer c.Close()
+		done := make(chan error, 2)
+		call := func(xid uint32, n int) {
+			_, err := c.Call(context.Background(), callOf(xid, n))
+			done <- err
+		}
+		go call(1, 1<<20) // is being written
+		synctest.Wait()
+		go call(2, 1000) // waits behind it
+		synctest.Wait()
+		if _, err := theirs.Write(goodReply(2)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Fatalf("a Call ended before it was sent: %v", err)
+		default:
+		}
+		if st := c.Stats(); st.StrayReplies != 1 {
+			t.Errorf("%+v", st)
+		}
+		sizes := []int{4 + 40 + 1<<20, 4 + 40 + 1000}
+		for i, size := range sizes {
+			if _, err := io.ReadFull(theirs, make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := theirs.Write(goodReply(uint32(i + 1))); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// A reply goes to Call.ReplyBuf if it fits, also exactly, and has no room behind it there.
+func TestReplyBuf(t *testing.T) {
+	c := dial(t, listen(t, newService(), nil).Addr(), nil)
+	const size = 28 // of the reply
+	for _, room := range []int{size - 1, size, size + 1} {
+		call := &oncrpc.Call{Message: oncrpc.Message{Inline: goodCall(uint32(room))[4:]}, ReplyBuf: make([]byte, room)}
+		reply, err := c.Call(context.Background(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(reply.Message) != size {
+			t.Fatalf("%d bytes", len(reply.Message))
+		}
+		if in := &reply.Message[0] == &call.ReplyBuf[0]; in != (room >= size) || in && cap(reply.Message) != size {
+			t.Errorf("memory for %d bytes: the reply is there: %v, with room for %d", room, in, cap(reply.Message))
+		}
+	}
+}

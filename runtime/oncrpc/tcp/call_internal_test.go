@@ -1,0 +1,103 @@
+package tcp
+
+import "testing"
+
+// A message leaves the queue from any place, and the others keep their order.
+func TestQueue(t *testing.T) {
+	for removed := range 4 {
+		var q queue
+		m := make([]message, 4)
+		for i := range m {
+			q.push(&m[i])
+			if m[i].state != queued {
+				t.Errorf("state %d", m[i].state)
+			}
+		}
+		q.remove(&m[removed])
+		if m[removed].state != idle {
+			t.Errorf("state %d after it was removed", m[removed].state)
+		}
+		for i := range m {
+			if i == removed {
+				continue
+			}
+			if q.first != &m[i] {
+				t.Fatalf("without %d: message %d is not the first", removed, i)
+			}
+			q.remove(q.first)
+		}
+		if q.first != nil || q.last != nil {
+			t.Error("the queue is not empty")
+		}
+		q.push(&m[0])
+		if q.first != q.last {
+			t.Error("a queue that was empty has no message")
+		}
+	}
+}
+
+// The budget gives a connection at most as much as remains after it, replies take at most half of
+// what Requests may have, and memory given back wakes the readers that wait.
+func TestBudget(t *testing.T) {
+	b := budget{most: 1000}
+	for _, tt := range []struct {
+		n, own, replies int
+		ok              bool
+	}{
+		{500, 0, 0, true},   // 500 remain
+		{251, 0, 0, false},  // 251 > 249
+		{250, 0, 0, true},   // 250 remain
+		{126, 0, 0, false},  //
+		{10, 240, 0, false}, // with its own: 250 > 240
+		{10, 230, 0, true},
+	} {
+		if _, ok := b.take(tt.n, tt.own); ok != tt.ok {
+			t.Errorf("%d beside %d, with %d taken: %v", tt.n, tt.own, b.used, ok)
+		}
+	}
+	b.release(760, 0)
+	b.add(5000)
+	if left := b.remaining(); left != -4000 {
+		t.Errorf("%d bytes remain", left)
+	}
+	if _, ok := b.take(250, 0); !ok {
+		t.Error("replies keep out Requests")
+	}
+	freed, ok := b.take(251, 0)
+	if ok {
+		t.Error("replies take nothing")
+	}
+	b.release(0, 0)
+	select {
+	case <-freed:
+		t.Error("nothing was given back")
+	default:
+	}
+	b.release(250, 5000)
+	select {
+	case <-freed:
+	default:
+		t.Error("the reader is not woken")
+	}
+	if b.used != 0 || b.replies != 0 || b.remaining() != 1000 {
+		t.Errorf("%d and %d bytes are taken", b.used, b.replies)
+	}
+}
+
+// A connection is full with more than maxUnsent of replies, or more than remains of the budget, and
+// never without any.
+func TestFullConnection(t *testing.T) {
+	for _, tt := range []struct {
+		unsent, used int
+		want         bool
+	}{
+		{0, 0, false}, {0, 100 << 20, false}, {maxUnsent, 0, false}, {maxUnsent + 1, 0, true},
+		{1000, 100<<20 - 2000, false}, {1000, 100<<20 - 1999, true},
+	} {
+		c := &Conn{shared: newShared(100<<20, 0), unsent: tt.unsent}
+		c.shared.budget.used, c.shared.budget.replies = tt.used, tt.unsent
+		if got := c.full(); got != tt.want {
+			t.Errorf("%d bytes of replies, %d of Requests: %v", tt.unsent, tt.used, got)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package tcp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// A source is an IPv4 address, also one of a listener on [::], or an IPv6 network of 64 bits.
+func TestSourceOf(t *testing.T) {
+	for _, tt := range []struct {
+		addr, source string
+		local        bool
+	}{
+		{"192.0.2.1:700", "192.0.2.1/32", false},
+		{"[::ffff:192.0.2.1]:700", "192.0.2.1/32", false},
+		{"[::ffff:192.0.2.2]:701", "192.0.2.2/32", false},
+		{"[2001:db8:0:1:2::3]:700", "2001:db8:0:1::/64", false},
+		{"[2001:db8:0:1:ffff::]:9", "2001:db8:0:1::/64", false},
+		{"[2001:db8:0:2::3]:700", "2001:db8:0:2::/64", false},
+		{"[fe80::1%lo]:700", "fe80::/64", false},
+		{"127.0.0.1:700", "127.0.0.1/32", true},
+		{"127.1.2.3:700", "127.1.2.3/32", true},
+		{"[::ffff:127.0.0.1]:700", "127.0.0.1/32", true},
+		{"[::1]:700", "::/64", true},
+		{"@", "invalid Prefix", true},
+		{"pipe", "invalid Prefix", true},
+	} {
+		source, local := sourceOf(namedAddr(tt.addr))
+		if fmt.Sprint(source) != tt.source || local != tt.local {
+			t.Errorf("%s: found %v, of this machine: %v, want %s, %v", tt.addr, source, local, tt.source, tt.local)
+		}
+	}
+}
+
+type namedAddr string
+
+func (namedAddr) Network() string  { return "tcp" }
+func (a namedAddr) String() string { return string(a) }
+
+// Memory of a record has room for it, and at most twice as much, whatever earlier records left.
+func TestMemoryForFits(t *testing.T) {
+	for range 100 { // a sync.Pool need not return what it has
+		for _, left := range []int{firstSize + 1, 100 << 10, longest} {
+			keep(make([]byte, 0, left))
+		}
+		for _, n := range []int{1, firstSize, firstSize + 1, 200 << 10, longest, longest + 1} {
+			b := memoryFor(n)
+			if len(b) != 0 || cap(b) < n || cap(b) > 2*n {
+				t.Fatalf("memory for %d bytes has %d of %d", n, len(b), cap(b))
+			}
+		}
+	}
+}
+
+// Memory that is short or very long is not kept.
+func TestKeepBounds(t *testing.T) {
+	for _, size := range []int{firstSize, longest + 1} {
+		for range 100 {
+			b := make([]byte, 0, size)
+			keep(b)
+			if got, ok := long.Get().(*[]byte); ok && cap(*got) == size {
+				t.Fatalf("memory of %d bytes was kept", size)
+			}
+		}
+	}
+	kept := false
+	for range 100 {
+		keep(make([]byte, 0, longest))
+		got, ok := long.Get().(*[]byte)
+		kept = kept || ok && cap(*got) == longest
+	}
+	if !kept {
+		t.Error("memory of the largest size was never kept")
+	}
+}
+
+// reader returns records that are read from b, and the sizes by which their memory grew.
+func reader(b []byte, maxSize, maxFragments int) (*records, *[]int) {
+	var grown []int
+	return &records{
+		r: bufio.NewReaderSize(bytes.NewReader(b), readBuffer), maxSize: maxSize, maxFragments: maxFragments,
+		deadline: func(time.Time) {}, grow: func(n int) error { grown = append(grown, n); return nil },
+	}, &grown
+}
+
+func fragment(n int, last bool) []byte {
+	b := appendMark(nil, n)
+	if !last {
+		b[0] &^= 0x80
+	}
+	return append(b, make([]byte, n)...)
+}
+
+// The limits on a record are exact: as many bytes and fragments as allowed are a record.
+func TestRecordLimits(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		stream    []byte
+		fragments int
+		want      error
+	}{
+		{"the longest", fragment(100, true), 1, nil},
+		{"a byte more", fragment(101, true), 1, ErrRecord},
+		{"the longest in two", append(fragment(60, false), fragment(40, true)...), 2, nil},
+		{"a byte more in two", append(fragment(60, false), fragment(41, true)...), 2, ErrRecord},
+		{"a fragment more", append(fragment(60, false), fragment(40, true)...), 1, ErrRecord},
+		{"an empty last fragment", append(fragment(100, false), fragment(0, true)...), 2, nil},
+		{"the end behind a mark", fragment(100, true)[:4], 1, io.ErrUnexpectedEOF},
+		{"the end in a mark", fragment(100, true)[:3], 1, io.ErrUnexpectedEOF},
+		{"the end behind a fragment", fragment(60, false), 2, io.ErrUnexpectedEOF},
+		{"the end", nil, 1, io.EOF},
+	} {
+		rd, _ := reader(tt.stream, 100, tt.fragments)
+		got, err := rd.next(nil)
+		if !errors.Is(err, tt.want) || tt.want == nil && (err != nil || len(got) != 100) {
+			t.Errorf("%s: %d bytes, %v, want %v", tt.name, len(got), err, tt.want)
+		}
+	}
+}
+
+// The memory of a record follows the bytes that have come.
+func TestRecordMemoryFollowsBytes(t *testing.T) {
+	const size = 4 << 20
+	rd, grown := reader(append(appendMark(nil, size), make([]byte, firstSize)...), size, 1)
+	if _, err := rd.next(nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+	total := 0
+	for i, n := range *grown {
+		if total += n; i == 0 && n != firstSize || total > 2*growth*firstSize {
+			t.Errorf("the memory grew by %v", *grown)
+		}
+	}
+	if len(*grown) != 2 {
+		t.Errorf("the memory grew by %v", *grown)
+	}
+	rd.grow = func(int) error { return net.ErrClosed }
+	rd.r.Reset(bytes.NewReader(fragment(size, true)))
+	if _, err := rd.next(nil); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("without room: %v", err)
+	}
+}
+
+// An xidSet remembers the last mostAbandoned XIDs at least, and twice as many at most.
+func TestXIDSet(t *testing.T) {
+	var s xidSet
+	for xid := range uint32(10 * mostAbandoned) {
+		s.add(xid)
+		if n := len(s.recent) + len(s.older); n > 2*mostAbandoned {
+			t.Fatalf("%d XIDs", n)
+		}
+		if old := xid - mostAbandoned + 1; xid >= mostAbandoned && (!s.has(old) || !s.has(xid)) {
+			t.Fatalf("%d or %d is forgotten", old, xid)
+		}
+	}
+	const last = 10*mostAbandoned - 1
+	for _, xid := range []uint32{last, last - mostAbandoned} {
+		if !s.remove(xid) || s.has(xid) || s.remove(xid) {
+			t.Errorf("%d cannot be removed once", xid)
+		}
+	}
+	if s.has(0) || s.remove(1) {
+		t.Error("the first XIDs are remembered")
+	}
+}
