@@ -295,3 +295,61 @@ func TestHandlesAreOfOneDevice(t *testing.T) {
 		want(t, "GETATTR", code, nfs3.StatusOK)
 	}
 }
+
+// A local program removes or replaces some names of a file: its handle is valid while one of the
+// names that the server knows is left.
+func TestLocalChangeOfOneName(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, _ := c.create(t, c.root, "0")
+	dir, _ := c.mkdir(t, c.root, "dir")
+	for i, to := range []nfs3.DirOpArgs{c.at(c.root, "1"), c.at(dir, "2"), c.at(c.root, "3")} {
+		res, err := c.Link(t.Context(), &nfs3.LinkArgs{File: file, Link: to})
+		check(t, err)
+		want(t, fmt.Sprint("LINK ", i), res.Status, nfs3.StatusOK)
+	}
+	step := func(what string, code nfs3.Status) {
+		t.Helper()
+		_, got := c.attr(t, file)
+		want(t, "GETATTR after "+what, got, code)
+	}
+	check(t, os.Remove(filepath.Join(e.dir, "3")))
+	step("one name was removed", nfs3.StatusOK)
+	check(t, os.RemoveAll(filepath.Join(e.dir, "dir")))
+	check(t, os.WriteFile(filepath.Join(e.dir, "dir"), nil, 0o644))
+	step("a directory has become a file", nfs3.StatusOK)
+	check(t, os.Remove(filepath.Join(e.dir, "1")))
+	check(t, os.WriteFile(filepath.Join(e.dir, "1"), nil, 0o644))
+	step("one name is another file's", nfs3.StatusOK)
+	check(t, os.Remove(filepath.Join(e.dir, "0")))
+	step("the last name was removed", nfs3.StatusStale)
+}
+
+// Files that are removed or replaced leave the table, also the one on the disk.
+func TestRemovedFilesLeaveTheTable(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	conn := mem.New(e.server.Handler(), nil)
+	c := clientOver(t, conn, auth(t, 1000, 1000))
+	for i := range 100 {
+		name := fmt.Sprint("file", i)
+		_, code := c.create(t, c.root, name)
+		want(t, "CREATE", code, nfs3.StatusOK)
+		if i%2 == 0 {
+			want(t, "REMOVE", c.remove(t, c.root, name), nfs3.StatusOK)
+		} else {
+			want(t, "RENAME onto another file", c.rename(t, c.root, name, c.root, "one"), nfs3.StatusOK)
+		}
+		_, code = c.mkdir(t, c.root, name)
+		want(t, "MKDIR", code, nfs3.StatusOK)
+		want(t, "RMDIR", c.rmdir(t, c.root, name), nfs3.StatusOK)
+	}
+	check(t, conn.Close())
+	for range 2 { // the first start reads the lines of all changes
+		e.restart(t)
+		text, err := os.ReadFile(filepath.Join(e.cfg.State, "handles"))
+		check(t, err)
+		if n := bytes.Count(text, []byte("\n")); n != 2 {
+			t.Errorf("the table has %d lines, expected one for the export and one for the file", n)
+		}
+	}
+}

@@ -294,3 +294,16 @@ func TestWriteClearsSetIDs(t *testing.T) {
 		t.Errorf("SETATTR of the size by another user: mode %04o", a.Mode)
 	}
 }
+
+// A WRITE and a SETATTR of the size by root leave the set-ID bits, as write(2) and truncate(2) do.
+func TestRootWriteKeepsSetIDs(t *testing.T) {
+	needRoot(t)
+	e := newExport(t, nfsd.Config{Async: true, AllowRoot: true})
+	root := e.client(t, auth(t, 0, 0))
+	h := e.file(t, root, "file", 1000, 1000, 0o6755)
+	want(t, "WRITE", root.write(t, h, 0, []byte("x"), nfs3.StableHowUnstable).Status, nfs3.StatusOK)
+	want(t, "SETATTR of the size", root.setattr(t, h, nfs3.SetAttr{Size: nfs3.SetSize{SetIt: true, Size: 1}}), nfs3.StatusOK)
+	if a, _ := root.attr(t, h); a.Mode != 0o6755 {
+		t.Errorf("mode %04o, expected 6755", a.Mode)
+	}
+}
