@@ -208,6 +208,7 @@ func (f *fixedXID) XID() uint32 { return f.xid }
 func TestMount(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	check(t, os.MkdirAll(filepath.Join(e.dir, "a/b"), 0o755))
+	check(t, os.Mkdir(filepath.Join(e.dir, "ed"), 0o755)) // "/exported" does not lead there
 	check(t, os.WriteFile(filepath.Join(e.dir, "file"), nil, 0o644))
 	check(t, os.Symlink("a", filepath.Join(e.dir, "link")))
 	conn := mem.New(e.server.Handler(), nil)
