@@ -71,4 +71,10 @@ var iwarpMutants = []mutant{
 	{"a Terminate blames any Write to its STag", "rdmaio/providers/iwarp/terminate.go", "h.Tagged && h.STag == r.RKey && h.TO-r.Addr < uint64(r.Total)", "h.Tagged && h.STag == r.RKey", []string{"rdmaio/providers/iwarp"}},
 	{"a Terminate blames the Write before", "rdmaio/providers/iwarp/terminate.go", "h.TO-r.Addr < uint64(r.Total)", "h.TO-r.Addr <= uint64(r.Total)", []string{"rdmaio/providers/iwarp"}},
 	{"a Terminate blames a Send for a Read", "rdmaio/providers/iwarp/terminate.go", "return !h.Tagged && h.QN == rdmap.QueueSend && h.MSN == r.Number\n	}\n}", "return !h.Tagged && h.MSN == r.Number\n }\n }", []string{"rdmaio/providers/iwarp"}},
+	{"a slow peer gets another cause", "rdmaio/providers/iwarp/terminate.go", "case stream.ReasonSlow:\n		return causeSlow", "case stream.ReasonSlow:\n return causeFailed", []string{"rdmaio/providers/iwarp"}},
+	{"another domain has no cause of its own", "rdmaio/providers/iwarp/terminate.go", "tagged, read = ddp.NotAssociated, rdmap.NotAssociated", "read = rdmap.NotAssociated", []string{"rdmaio/providers/iwarp"}},
+	{"a local failure describes a segment", "rdmaio/providers/iwarp/terminate.go", "if c.Layer == rdmap.LayerLLP || c.Type == rdmap.TypeLocal {", "if c.Layer == rdmap.LayerLLP {", []string{"rdmaio/providers/iwarp"}},
+	{"a missing right has another status", "rdmaio/providers/iwarp/terminate.go", "c.Layer == rdmap.LayerDDP && c.Type == ddp.TypeTagged && c.Code <= 3:", "c.Layer == rdmap.LayerDDP && c.Type == ddp.TypeTagged && c.Code < 3:", []string{"rdmaio/providers/iwarp"}},
+	{"no range ends at 2^64", "rdmaio/providers/iwarp/send.go", "if end := r.Addr + uint64(r.Total); r.Total > 0 && end < r.Addr && end != 0 {", "if end := r.Addr + uint64(r.Total); r.Total > 0 && end < r.Addr {", []string{"rdmaio/providers/iwarp"}},
+	{"FPDUs have any length", "rdmaio/providers/iwarp/send.go", "(f.mulpdu-header)&^3", "(f.mulpdu-header)", []string{"rdmaio/providers/iwarp"}},
 }

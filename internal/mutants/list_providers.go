@@ -105,4 +105,22 @@ var providerMutants = []mutant{
 	{"memory is freed under its second half", "rdmaio/providers/internal/soft/pd.go", "address(other) < start+uintptr(size) &&", "address(other) < start+1 &&", memTests},
 	{"a loan is returned twice", "rdmaio/providers/internal/soft/loan.go", "if l.n < 0 {\n		return\n	}", "", memTests},
 	{"a depth is larger than its limit", "rdmaio/providers/internal/soft/params.go", "return min(wish, limit)\n}", "return wish\n }", memTests},
+
+	// The parts of a stream, and redirected regions.
+	{"a report blames several requests", "rdmaio/providers/internal/stream/commit.go", "what = \", our \" + r.describe()\n			break", "what = \", our \" + r.describe()", streamTests},
+	{"a report blames a request that is done", "rdmaio/providers/internal/stream/commit.go", "if r := q.sq.at(i); !r.done && r.Opcode", "if r := q.sq.at(i); r.Opcode", streamTests},
+	{"a report blames a request that was not sent", "rdmaio/providers/internal/stream/commit.go", "for i := q.sq.head; i < q.sqNext; i++ {", "for i := q.sq.head; i < q.sq.tail; i++ {", streamTests},
+	{"a Receive without its region is only flushed", "rdmaio/providers/internal/stream/place.go", "r.done, r.wc = true, verbs.WC{Status: verbs.StatusLocalProtection}", "_ = r", streamTests},
+	{"a Write waits for all Reads but the last", "rdmaio/providers/internal/stream/check.go", "return q.await(func() bool { return q.resp.head >= i },", "return q.await(func() bool { return q.resp.head+1 >= i },", streamTests},
+	{"a batch has any number of frames", "rdmaio/providers/internal/stream/batch.go", "len(b.frames) >= batchFrames ||", "", streamTests},
+	{"a batch outgrows its arena", "rdmaio/providers/internal/stream/batch.go", "cap(b.arena)-len(b.arena) < room ||", "room < 0 ||", streamTests},
+	{"a slow peer gets no reason", "rdmaio/providers/internal/stream/receive.go", "last.Reason = ReasonSlow\n		err", "err", streamTests},
+	{"an open message inherits the time of another", "rdmaio/providers/internal/stream/receive.go", "c.openSince = time.Time{}\n		return", "return", streamTests},
+	{"requests are posted after the end", "rdmaio/providers/internal/stream/post.go", "s != verbs.StateConnected || q.ending {", "s != verbs.StateConnected {", streamTests},
+	{"the newest handshake is given up", "rdmaio/providers/internal/stream/limits.go", "e := g.order.Front()", "e := g.order.Back()", streamTests},
+	{"the turn is offered inside a message", "rdmaio/providers/internal/stream/progress.go", "&& !c.noWait && !q.in.frame.Open\n}", "&& !c.noWait }", streamTests},
+	{"Redirect interrupts no copy", "rdmaio/providers/internal/soft/mr.go", "mr.pd.interrupt()\n		mr.mu.Lock()\n	}\n	if mr.loadUse()", "mr.mu.Lock()\n }\n if mr.loadUse()", []string{"rdmaio/providers/internal/soft"}},
+	{"Redirect misses the end of a copy", "rdmaio/providers/internal/soft/element.go", "(!u.valid() || u.redirecting()) && u.pins() == 0 {", "!u.valid() && u.pins() == 0 {", []string{"rdmaio/providers/internal/soft"}},
+	{"a redirect never ends", "rdmaio/providers/internal/soft/element.go", "mr.use.And(^uint64(useRedirecting))\n		}\n		mr.idle.Broadcast()\n		mr.mu.Unlock()\n	}\n}", "}\n mr.idle.Broadcast()\n mr.mu.Unlock()\n }\n }", []string{"rdmaio/providers/internal/soft"}},
+	{"a region keeps its old memory", "rdmaio/providers/internal/soft/mr.go", "mr.bufs[1-to] = nil", "", []string{"rdmaio/providers/internal/soft"}},
 }

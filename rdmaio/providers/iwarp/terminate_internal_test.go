@@ -6,6 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp/internal/ddp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp/internal/mpa"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp/internal/rdmap"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -64,6 +65,140 @@ func TestTerminateBlames(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%s: request %d, want %d", tt.what, got, tt.want)
+		}
+	}
+}
+
+// RFC 5040 §4.8, RFC 5041 §8.2: the cause of our Terminate for each end, and its description: the
+// headers of the segment at hand with the errors of Figure 10, and a Read Request with those of its
+// source.
+func TestTerminateCauses(t *testing.T) {
+	access := func(op rdmap.Opcode, why soft.Denial) (*framer, stream.Report) {
+		return &framer{op: op}, stream.Report{Reason: stream.ReasonAccess, Denial: why, AtHand: true}
+	}
+	const noRight = soft.Denial("region has no remote-write right")
+	tagged := func(rule ddp.Rule) rdmap.Cause { return ddpCause(rule) }
+	for _, tt := range []struct {
+		op        rdmap.Opcode
+		why       soft.Denial
+		want      rdmap.Cause
+		ddp, read bool // described
+	}{
+		{rdmap.Write, soft.NoRegion, tagged(ddp.InvalidSTag), true, false},
+		{rdmap.Write, soft.Invalidated, tagged(ddp.InvalidSTag), true, false},
+		{rdmap.Write, soft.OtherDomain, tagged(ddp.NotAssociated), true, false},
+		{rdmap.Write, soft.OutOfBounds, tagged(ddp.Bounds), true, false},
+		{rdmap.Write, noRight, tagged(ddp.InvalidSTag), true, false},
+		{rdmap.ReadRequestOp, soft.NoRegion, rdmap.InvalidSTag.Cause(), true, true},
+		{rdmap.ReadRequestOp, soft.Invalidated, rdmap.InvalidSTag.Cause(), true, true},
+		{rdmap.ReadRequestOp, soft.OtherDomain, rdmap.NotAssociated.Cause(), true, true},
+		{rdmap.ReadRequestOp, soft.OutOfBounds, rdmap.Bounds.Cause(), true, true},
+		{rdmap.ReadRequestOp, noRight, rdmap.Access.Cause(), true, true},
+		{rdmap.SendInvalidate, soft.NoRegion, rdmap.CannotInvalidate.Cause(), true, false},
+	} {
+		f, why := access(tt.op, tt.why)
+		got := rdmap.Terminate{Cause: f.cause(&why)}
+		f.describe(&got)
+		if got.Cause != tt.want || got.HasDDP != tt.ddp || got.HasRead != tt.read {
+			t.Errorf("%v, %s: %v (headers %v, %v), want %v (%v, %v)", tt.op, tt.why, got.Cause, got.HasDDP, got.HasRead, tt.want, tt.ddp, tt.read)
+		}
+	}
+	for _, tt := range []struct {
+		why  stream.Report
+		want rdmap.Cause
+		ddp  bool
+	}{
+		{stream.Report{Reason: stream.ReasonAccess}, rdmap.InvalidSTag.Cause(), true},
+		{stream.Report{Reason: stream.ReasonLength}, ddpCause(ddp.MessageTooLong), true},
+		{stream.Report{Reason: stream.ReasonReceiver}, ddpCause(ddp.NoBuffer), true},
+		{stream.Report{Reason: stream.ReasonReads}, rdmap.TooManyReads.Cause(), true},
+		{stream.Report{Reason: stream.ReasonSlow}, causeSlow, false},
+		{stream.Report{Reason: stream.ReasonFormat}, causeUpper, true},
+		{stream.Report{Reason: stream.ReasonFailed}, causeFailed, false},
+	} {
+		f := &framer{op: rdmap.Send}
+		got := rdmap.Terminate{Cause: f.cause(&tt.why)}
+		f.describe(&got)
+		if got.Cause != tt.want || got.HasDDP != tt.ddp || got.HasRead {
+			t.Errorf("reason %d: %v (headers %v, %v), want %v (%v)", tt.why.Reason, got.Cause, got.HasDDP, got.HasRead, tt.want, tt.ddp)
+		}
+		// A Terminate that no segment has caused has no headers.
+		var read rdmap.Terminate
+		b := f.LastBytes(nil, &tt.why, 0)
+		if err := read.Decode(b[mpa.LengthSize+ddp.UntaggedSize:]); err != nil || read.HasDDP || read.Cause != tt.want {
+			t.Errorf("reason %d: %v, headers %v; %v", tt.why.Reason, read.Cause, read.HasDDP, err)
+		}
+	}
+}
+
+// The status of the request that a Terminate blames.
+func TestTerminateStatus(t *testing.T) {
+	reads := rdmap.Terminate{HasDDP: true, DDP: ddp.Header{QN: rdmap.QueueRead}}
+	sends := rdmap.Terminate{HasDDP: true}
+	for _, tt := range []struct {
+		c    rdmap.Cause
+		t    *rdmap.Terminate
+		want verbs.Status
+	}{
+		{causeSlow, &sends, verbs.StatusRetryExceeded},
+		{ddpCause(ddp.NoBuffer), &reads, verbs.StatusRemoteInvalidRequest},
+		{ddpCause(ddp.NoBuffer), &sends, verbs.StatusRNRRetryExceeded},
+		{rdmap.InvalidSTag.Cause(), &sends, verbs.StatusRemoteAccess},
+		{rdmap.Bounds.Cause(), &reads, verbs.StatusRemoteAccess},
+		{rdmap.CannotInvalidate.Cause(), &sends, verbs.StatusRemoteAccess},
+		{ddpCause(ddp.InvalidSTag), &sends, verbs.StatusRemoteAccess},
+		{ddpCause(ddp.Bounds), &sends, verbs.StatusRemoteAccess},
+		{ddpCause(ddp.NotAssociated), &sends, verbs.StatusRemoteAccess},
+		{rdmap.Cause{Layer: rdmap.LayerDDP, Type: ddp.TypeTagged, Code: 3}, &sends, verbs.StatusRemoteAccess},
+		{rdmap.Cause{Layer: rdmap.LayerDDP, Type: ddp.TypeTagged, Code: 4}, &sends, verbs.StatusRemoteInvalidRequest},
+		{rdmap.TooManyReads.Cause(), &reads, verbs.StatusRemoteInvalidRequest},
+		{causeFailed, &sends, verbs.StatusRemoteOperation},
+	} {
+		if got := status(tt.c, tt.t); got != tt.want {
+			t.Errorf("%v, queue %d: %v, want %v", tt.c, tt.t.DDP.QN, got, tt.want)
+		}
+	}
+}
+
+// RFC 5041 §7.1: a range may end at 2^64, and not beyond. An empty one may be anywhere. Only Sends
+// and Reads have numbers, each their own.
+func TestBeginRequest(t *testing.T) {
+	f := &framer{mulpdu: 130}
+	const end = 1<<64 - 8
+	for _, tt := range []struct {
+		op     verbs.Opcode
+		addr   uint64
+		n      int
+		fails  bool
+		number uint32
+	}{
+		{verbs.RDMAWrite, end, 8, false, 0},
+		{verbs.RDMAWrite, end, 9, true, 0},
+		{verbs.RDMARead, end, 9, true, 0},
+		{verbs.RDMARead, end, 8, false, 1},
+		{verbs.RDMAWrite, 1<<64 - 1, 0, false, 0},
+		{verbs.Send, 0, 8, false, 1},
+		{verbs.SendWithInvalidate, 0, 8, false, 2},
+		{verbs.RDMARead, 0, 1, false, 2},
+	} {
+		r := &stream.Request{Request: soft.Request{Opcode: tt.op, Addr: tt.addr, Total: tt.n}}
+		if what := f.Begin(r); (what != "") != tt.fails || r.Number != tt.number {
+			t.Errorf("%v of %d bytes at %#x: %q, number %d, want %d", tt.op, tt.n, tt.addr, what, r.Number, tt.number)
+		}
+	}
+	// All but the last FPDU have a payload of a multiple of 4 bytes.
+	for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMAWrite} {
+		r := &stream.Request{Request: soft.Request{Opcode: op, Total: 1001}}
+		for last := false; !last; {
+			var n int
+			n, last = f.Next(r)
+			if n < 1 || n > 130 || !last && n%4 != 0 {
+				t.Fatalf("%v: %d bytes at %d, last %v", op, n, r.Sent, last)
+			}
+			r.Sent += n
+		}
+		if r.Sent != 1001 {
+			t.Errorf("%v: %d bytes of 1001", op, r.Sent)
 		}
 	}
 }

@@ -75,6 +75,9 @@ func exchange(t *testing.T, c, s *victim) {
 		t.Error(err)
 	}
 	s.fails(verbs.ErrPeerDisconnected)
+	if broken := c.dev.Stats().Broken + s.dev.Stats().Broken; broken != 0 {
+		t.Errorf("%d connections are counted as broken", broken)
+	}
 }
 
 // tcpPair returns both ends of a TCP connection.
