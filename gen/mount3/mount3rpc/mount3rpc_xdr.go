@@ -57,6 +57,7 @@ func (c *Client) Mount(ctx context.Context, args mount3.DirPath) (*mount3.MountR
 }
 
 // MountInto is Mount with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) MountInto(ctx context.Context, args mount3.DirPath, res *mount3.MountRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, mount3.ProcMount, &args, res, opt)
 }
@@ -68,6 +69,7 @@ func (c *Client) Dump(ctx context.Context) (res mount3.Mounts, err error) {
 }
 
 // DumpInto is Dump with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) DumpInto(ctx context.Context, res *mount3.Mounts, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, mount3.ProcDump, nil, res, opt)
 }
@@ -89,6 +91,7 @@ func (c *Client) Export(ctx context.Context) (res mount3.Exports, err error) {
 }
 
 // ExportInto is Export with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) ExportInto(ctx context.Context, res *mount3.Exports, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, mount3.ProcExport, nil, res, opt)
 }

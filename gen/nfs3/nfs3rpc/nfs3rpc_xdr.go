@@ -74,6 +74,7 @@ func (c *Client) GetAttr(ctx context.Context, args *nfs3.GetAttrArgs) (*nfs3.Get
 }
 
 // GetAttrInto is GetAttr with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) GetAttrInto(ctx context.Context, args *nfs3.GetAttrArgs, res *nfs3.GetAttrRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcGetAttr, args, res, opt)
 }
@@ -88,6 +89,7 @@ func (c *Client) SetAttr(ctx context.Context, args *nfs3.SetAttrArgs) (*nfs3.Set
 }
 
 // SetAttrInto is SetAttr with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) SetAttrInto(ctx context.Context, args *nfs3.SetAttrArgs, res *nfs3.SetAttrRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcSetAttr, args, res, opt)
 }
@@ -102,6 +104,7 @@ func (c *Client) Lookup(ctx context.Context, args *nfs3.LookupArgs) (*nfs3.Looku
 }
 
 // LookupInto is Lookup with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) LookupInto(ctx context.Context, args *nfs3.LookupArgs, res *nfs3.LookupRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcLookup, args, res, opt)
 }
@@ -116,6 +119,7 @@ func (c *Client) Access(ctx context.Context, args *nfs3.AccessArgs) (*nfs3.Acces
 }
 
 // AccessInto is Access with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) AccessInto(ctx context.Context, args *nfs3.AccessArgs, res *nfs3.AccessRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcAccess, args, res, opt)
 }
@@ -130,6 +134,7 @@ func (c *Client) ReadLink(ctx context.Context, args *nfs3.ReadLinkArgs) (*nfs3.R
 }
 
 // ReadLinkInto is ReadLink with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) ReadLinkInto(ctx context.Context, args *nfs3.ReadLinkArgs, res *nfs3.ReadLinkRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcReadLink, args, res, opt)
 }
@@ -144,6 +149,7 @@ func (c *Client) Read(ctx context.Context, args *nfs3.ReadArgs) (*nfs3.ReadRes, 
 }
 
 // ReadInto is Read with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) ReadInto(ctx context.Context, args *nfs3.ReadArgs, res *nfs3.ReadRes, opt *rpc.Options) error {
 	if args == nil {
 		return c.rpc.Call(ctx, nfs3.ProcRead, args, res, opt)
@@ -161,6 +167,7 @@ func (c *Client) Write(ctx context.Context, args *nfs3.WriteArgs) (*nfs3.WriteRe
 }
 
 // WriteInto is Write with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) WriteInto(ctx context.Context, args *nfs3.WriteArgs, res *nfs3.WriteRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcWrite, args, res, opt)
 }
@@ -175,6 +182,7 @@ func (c *Client) Create(ctx context.Context, args *nfs3.CreateArgs) (*nfs3.Creat
 }
 
 // CreateInto is Create with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) CreateInto(ctx context.Context, args *nfs3.CreateArgs, res *nfs3.CreateRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcCreate, args, res, opt)
 }
@@ -189,6 +197,7 @@ func (c *Client) MkDir(ctx context.Context, args *nfs3.MkDirArgs) (*nfs3.MkDirRe
 }
 
 // MkDirInto is MkDir with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) MkDirInto(ctx context.Context, args *nfs3.MkDirArgs, res *nfs3.MkDirRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcMkDir, args, res, opt)
 }
@@ -203,6 +212,7 @@ func (c *Client) SymLink(ctx context.Context, args *nfs3.SymLinkArgs) (*nfs3.Sym
 }
 
 // SymLinkInto is SymLink with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) SymLinkInto(ctx context.Context, args *nfs3.SymLinkArgs, res *nfs3.SymLinkRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcSymLink, args, res, opt)
 }
@@ -217,6 +227,7 @@ func (c *Client) MkNod(ctx context.Context, args *nfs3.MkNodArgs) (*nfs3.MkNodRe
 }
 
 // MkNodInto is MkNod with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) MkNodInto(ctx context.Context, args *nfs3.MkNodArgs, res *nfs3.MkNodRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcMkNod, args, res, opt)
 }
@@ -231,6 +242,7 @@ func (c *Client) Remove(ctx context.Context, args *nfs3.RemoveArgs) (*nfs3.Remov
 }
 
 // RemoveInto is Remove with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) RemoveInto(ctx context.Context, args *nfs3.RemoveArgs, res *nfs3.RemoveRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcRemove, args, res, opt)
 }
@@ -245,6 +257,7 @@ func (c *Client) RmDir(ctx context.Context, args *nfs3.RmDirArgs) (*nfs3.RmDirRe
 }
 
 // RmDirInto is RmDir with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) RmDirInto(ctx context.Context, args *nfs3.RmDirArgs, res *nfs3.RmDirRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcRmDir, args, res, opt)
 }
@@ -259,6 +272,7 @@ func (c *Client) Rename(ctx context.Context, args *nfs3.RenameArgs) (*nfs3.Renam
 }
 
 // RenameInto is Rename with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) RenameInto(ctx context.Context, args *nfs3.RenameArgs, res *nfs3.RenameRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcRename, args, res, opt)
 }
@@ -273,6 +287,7 @@ func (c *Client) Link(ctx context.Context, args *nfs3.LinkArgs) (*nfs3.LinkRes, 
 }
 
 // LinkInto is Link with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) LinkInto(ctx context.Context, args *nfs3.LinkArgs, res *nfs3.LinkRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcLink, args, res, opt)
 }
@@ -287,6 +302,7 @@ func (c *Client) ReadDir(ctx context.Context, args *nfs3.ReadDirArgs) (*nfs3.Rea
 }
 
 // ReadDirInto is ReadDir with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) ReadDirInto(ctx context.Context, args *nfs3.ReadDirArgs, res *nfs3.ReadDirRes, opt *rpc.Options) error {
 	if args == nil {
 		return c.rpc.Call(ctx, nfs3.ProcReadDir, args, res, opt)
@@ -304,6 +320,7 @@ func (c *Client) ReadDirPlus(ctx context.Context, args *nfs3.ReadDirPlusArgs) (*
 }
 
 // ReadDirPlusInto is ReadDirPlus with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) ReadDirPlusInto(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes, opt *rpc.Options) error {
 	if args == nil {
 		return c.rpc.Call(ctx, nfs3.ProcReadDirPlus, args, res, opt)
@@ -321,6 +338,7 @@ func (c *Client) FSStat(ctx context.Context, args *nfs3.FSStatArgs) (*nfs3.FSSta
 }
 
 // FSStatInto is FSStat with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) FSStatInto(ctx context.Context, args *nfs3.FSStatArgs, res *nfs3.FSStatRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcFSStat, args, res, opt)
 }
@@ -335,6 +353,7 @@ func (c *Client) FSInfo(ctx context.Context, args *nfs3.FSInfoArgs) (*nfs3.FSInf
 }
 
 // FSInfoInto is FSInfo with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) FSInfoInto(ctx context.Context, args *nfs3.FSInfoArgs, res *nfs3.FSInfoRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcFSInfo, args, res, opt)
 }
@@ -349,6 +368,7 @@ func (c *Client) PathConf(ctx context.Context, args *nfs3.PathConfArgs) (*nfs3.P
 }
 
 // PathConfInto is PathConf with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) PathConfInto(ctx context.Context, args *nfs3.PathConfArgs, res *nfs3.PathConfRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcPathConf, args, res, opt)
 }
@@ -363,6 +383,7 @@ func (c *Client) Commit(ctx context.Context, args *nfs3.CommitArgs) (*nfs3.Commi
 }
 
 // CommitInto is Commit with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) CommitInto(ctx context.Context, args *nfs3.CommitArgs, res *nfs3.CommitRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcCommit, args, res, opt)
 }

@@ -91,6 +91,7 @@ func (c *Client) Compound(ctx context.Context, args *nfs42.CompoundArgs) (*nfs42
 }
 
 // CompoundInto is Compound with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) CompoundInto(ctx context.Context, args *nfs42.CompoundArgs, res *nfs42.CompoundRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs42.ProcCompound, args, res, opt)
 }
@@ -149,6 +150,7 @@ func (c *CallbackClient) Compound(ctx context.Context, args *nfs42.CBCompoundArg
 }
 
 // CompoundInto is Compound with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *CallbackClient) CompoundInto(ctx context.Context, args *nfs42.CBCompoundArgs, res *nfs42.CBCompoundRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs42.CallbackCompound, args, res, opt)
 }

@@ -73,6 +73,7 @@ func (c *Client) Test(ctx context.Context, args *nlm4.TestArgs) (*nlm4.TestRes, 
 }
 
 // TestInto is Test with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) TestInto(ctx context.Context, args *nlm4.TestArgs, res *nlm4.TestRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nlm4.ProcTest, args, res, opt)
 }
@@ -87,6 +88,7 @@ func (c *Client) Lock(ctx context.Context, args *nlm4.LockArgs) (*nlm4.Res, erro
 }
 
 // LockInto is Lock with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) LockInto(ctx context.Context, args *nlm4.LockArgs, res *nlm4.Res, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nlm4.ProcLock, args, res, opt)
 }
@@ -101,6 +103,7 @@ func (c *Client) Cancel(ctx context.Context, args *nlm4.CancelArgs) (*nlm4.Res, 
 }
 
 // CancelInto is Cancel with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) CancelInto(ctx context.Context, args *nlm4.CancelArgs, res *nlm4.Res, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nlm4.ProcCancel, args, res, opt)
 }
@@ -115,6 +118,7 @@ func (c *Client) Unlock(ctx context.Context, args *nlm4.UnlockArgs) (*nlm4.Res, 
 }
 
 // UnlockInto is Unlock with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) UnlockInto(ctx context.Context, args *nlm4.UnlockArgs, res *nlm4.Res, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nlm4.ProcUnlock, args, res, opt)
 }
@@ -129,6 +133,7 @@ func (c *Client) Granted(ctx context.Context, args *nlm4.TestArgs) (*nlm4.Res, e
 }
 
 // GrantedInto is Granted with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) GrantedInto(ctx context.Context, args *nlm4.TestArgs, res *nlm4.Res, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nlm4.ProcGranted, args, res, opt)
 }
@@ -193,6 +198,7 @@ func (c *Client) Share(ctx context.Context, args *nlm4.ShareArgs) (*nlm4.ShareRe
 }
 
 // ShareInto is Share with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) ShareInto(ctx context.Context, args *nlm4.ShareArgs, res *nlm4.ShareRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nlm4.ProcShare, args, res, opt)
 }
@@ -207,6 +213,7 @@ func (c *Client) Unshare(ctx context.Context, args *nlm4.ShareArgs) (*nlm4.Share
 }
 
 // UnshareInto is Unshare with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) UnshareInto(ctx context.Context, args *nlm4.ShareArgs, res *nlm4.ShareRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nlm4.ProcUnshare, args, res, opt)
 }
@@ -221,6 +228,7 @@ func (c *Client) NMLock(ctx context.Context, args *nlm4.LockArgs) (*nlm4.Res, er
 }
 
 // NMLockInto is NMLock with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) NMLockInto(ctx context.Context, args *nlm4.LockArgs, res *nlm4.Res, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nlm4.ProcNMLock, args, res, opt)
 }

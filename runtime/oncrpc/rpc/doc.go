@@ -45,7 +45,25 @@
 //	rpc.Handle(svc, store.ProcWrite, write)
 //	server, err := rdmaio.Listen(ctx, dev, addr, rpc.NewHandler(nil, svc), nil)
 //
-// For arguments and results of XDR's own types use package oncrpc: Void, Uint32 and so on.
+// Arguments and results of XDR's own types have the types of package oncrpc: Void, Int32, Uint64
+// and so on. Procedure "unsigned hyper SQUARE(unsigned int) = 1" is served and called like this:
+//
+//	rpc.Handle(svc, 1, func(_ *rpc.Request, args *oncrpc.Uint32, res *oncrpc.Uint64) error {
+//		*res = oncrpc.Uint64(*args) * oncrpc.Uint64(*args)
+//		return nil
+//	})
+//
+//	args, res := oncrpc.Uint32(12), oncrpc.Uint64(0)
+//	err := client.Call(ctx, 1, &args, &res, nil)
+//
+// The stubs that xdrgen generates have the numbers themselves:
+//
+//	func (s *server) Square(_ *rpc.Request, args uint32, res *uint64) error {
+//		*res = uint64(args) * uint64(args)
+//		return nil
+//	}
+//
+//	res, err := client.Square(ctx, 12) // a uint64
 //
 // # Bulk data
 //

@@ -53,6 +53,7 @@ func (x *stub) call(file *jen.File, p *ir.Proc) {
 			jen.Return(jen.Op("&").Id("res"), jen.Nil()))
 	}
 	file.Commentf("// %sInto is %s with the caller's memory for the result. opt may be nil.", name, name)
+	file.Comment("// Memory for long data is Options.Results: slices that res has are replaced.")
 	target := jen.Id("res")
 	if res.boxed {
 		target = jen.Parens(jen.Op("*").Add(res.box())).Call(jen.Id("res"))

@@ -55,6 +55,7 @@ func (c *Client) Write(ctx context.Context, args *store.WriteArgs) (*store.Write
 }
 
 // WriteInto is Write with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) WriteInto(ctx context.Context, args *store.WriteArgs, res *store.WriteRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, store.ProcWrite, args, res, opt)
 }
@@ -69,6 +70,7 @@ func (c *Client) Read(ctx context.Context, args *store.ReadArgs) (*store.ReadRes
 }
 
 // ReadInto is Read with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) ReadInto(ctx context.Context, args *store.ReadArgs, res *store.ReadRes, opt *rpc.Options) error {
 	if args == nil {
 		return c.rpc.Call(ctx, store.ProcRead, args, res, opt)

@@ -61,6 +61,7 @@ func (c *Client) Get(ctx context.Context, args notes.NoteName) (*notes.GetRes, e
 }
 
 // GetInto is Get with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) GetInto(ctx context.Context, args notes.NoteName, res *notes.GetRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, notes.ProcGet, &args, res, opt)
 }
@@ -72,6 +73,7 @@ func (c *Client) List(ctx context.Context) (res notes.NoteNames, err error) {
 }
 
 // ListInto is List with the caller's memory for the result. opt may be nil.
+// Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) ListInto(ctx context.Context, res *notes.NoteNames, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, notes.ProcList, nil, res, opt)
 }
