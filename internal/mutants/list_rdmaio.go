@@ -71,7 +71,7 @@ var rdmaioMutants = []mutant{
 	{"memory of Calls is not given back", "rdmaio/limit.go", "	c.shared.memory.release(n)\n	c.chunks.used -= n\n", "	c.chunks.used -= n\n", ioTests},
 	{"records that were left out are not counted", "internal/lograte/lograte.go", "		s.omitted++\n", "", ioTests},
 	{"pauses between tries are all the same", "rdmaio/redial.go", "b.last - rand.N(b.last/2+1))", "b.last - 0*rand.N(b.last/2+1))", ioTests},
-	{"a pause between tries never starts over", "rdmaio/redial.go", "		c.first = backoff{}\n", "", ioTests},
+	{"a pause between tries never starts over", "rdmaio/redial.go", "	case why == nil:\n		c.first = backoff{}\n", "	case why == nil:\n", ioTests},
 	{"a full batch of completions is all of them", "rdmaio/internal/driver/completions.go", "return events, n == len(d.wcs)", "return events, false", driverTests},
 	{"a pause between tries has no limit", "rdmaio/redial.go", "min(max(2*b.last, cfg.MinBackoff), cfg.MaxBackoff)", "max(2*b.last, cfg.MinBackoff)", ioTests},
 	{"a connection in use is idle", "rdmaio/redial.go", "	if l.users > 0 {\n", "	if l.users < 0 {\n", ioTests},
