@@ -32,5 +32,19 @@ const (
 )
 
 // mutants are plausible mistakes, and some that others have made, by package.
-var mutants = slices.Concat(engineMutants, rdmaioMutants, rpcMutants, hostauthMutants, providerMutants, iwarpMutants, wrapMutants, codecMutants, planMutants, callMutants, v2Mutants, version2Mutants, nfsMutants)
-var mutants = slices.Concat(engineMutants, rdmaioMutants, rpcMutants, hostauthMutants, providerMutants, iwarpMutants, wrapMutants, codecMutants, planMutants, callMutants, v2Mutants, version2Mutants, memoryMutants)
+var mutants = slices.Concat(
+	engineMutants,
+	rdmaioMutants,
+	rpcMutants,
+	hostauthMutants,
+	providerMutants,
+	iwarpMutants,
+	wrapMutants,
+	codecMutants,
+	planMutants,
+	callMutants,
+	v2Mutants,
+	version2Mutants,
+	nfsMutants,
+	memoryMutants,
+)
