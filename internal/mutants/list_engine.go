@@ -72,4 +72,18 @@ var engineMutants = []mutant{
 	{"a lost request is not given back", responderFile, "	for _, q := range []*queue[*Request]{&rs.answers, &rs.pulls} {", "	for _, q := range []*queue[*Request]{&rs.pulls} {", engineTests},
 	{"posted work has no time limit", sendQueueFile, "sq.chains.at(0).deadline <= sq.now", "sq.chains.at(0).deadline < 0", engineTests},
 	{"refusals without end", "rdmaio/internal/engine/shared.go", "s.refusals.n > s.cfg.MaxErrors {", "s.refusals.n > 1<<30 {", engineTests},
+
+	// Headers, limits and grants, by the tests of their packages.
+	{"an ERROR grants nothing", "rdmaio/internal/v1/account.go", "case header.KindError:\n		return true\n	case header.KindMsg:", "case header.KindMsg:", []string{"rdmaio/internal/v1"}},
+	{"a long Reply to no Call grants", "rdmaio/internal/v1/account.go", "return m.HasReply && a.end.Calls.Outstanding(m.XID)", "return m.HasReply", []string{"rdmaio/internal/v1"}},
+	{"an invalid message grants", "rdmaio/internal/v1/account.go", "if f == nil && p == protocol.Answer && a.grants(m) {", "if p == protocol.Answer && a.grants(m) {", []string{"rdmaio/internal/v1"}},
+	{"answers grant the Receives of Replies", "rdmaio/internal/v1/account.go", "cfg.Receives-cfg.Serves),", "0),", []string{"rdmaio/internal/v1"}},
+	{"a Call beyond the credits is answered", "rdmaio/internal/v1/version.go", "case header.FaultCredit:\n		return header.Error{} // R134: it is dropped\n	}", "}", []string{"rdmaio/internal/v1"}},
+	{"the last address cannot be used", "rdmaio/internal/chunk/limits.go", "last := s.Offset + uint64(s.Length-1); last > lim.Address {", "last := s.Offset + uint64(s.Length); last > lim.Address {", []string{"rdmaio/internal/chunk"}},
+	{"any address can be read", "rdmaio/internal/chunk/plan.go", "if last := lim.unreachable(s); last > 0 {", "if last := lim.unreachable(s); false {", []string{"rdmaio/internal/chunk"}},
+	{"a read chunk has a segment less than allowed", "rdmaio/internal/chunk/plan.go", "case n > lim.Segments:", "case n >= lim.Segments:", []string{"rdmaio/internal/chunk"}},
+	{"an empty segment hides a hole", "rdmaio/internal/chunk/fill.go", "room += uint64(o.Length - g.Length)", "room = uint64(o.Length - g.Length)", []string{"rdmaio/internal/chunk"}},
+	{"copied write chunks share their segments", "rdmaio/internal/header/message.go", "c.Writes = append(c.Writes, slices.Clone(w))", "c.Writes = append(c.Writes, w)", []string{"rdmaio/internal/header"}},
+	{"a message keeps MORE", "rdmaio/internal/header/message.go", "m.Answer, m.More, m.Body = false, false, nil", "m.Answer, m.Body = false, nil", []string{"rdmaio/internal/header"}},
+	{"a write chunk has the length of an earlier one", "rdmaio/internal/header/message.go", "l.Writes[k] = c[:n]", "l.Writes[k] = c", []string{"rdmaio/internal/header"}},
 }
