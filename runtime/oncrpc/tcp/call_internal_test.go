@@ -101,3 +101,24 @@ func TestFullConnection(t *testing.T) {
 		}
 	}
 }
+
+// The memory of an answered Request is kept for short records only where it is short.
+func TestReleaseKeepsShortMemory(t *testing.T) {
+	kept := false
+	for range 100 { // a sync.Pool need not return what it has
+		for _, size := range []int{keepBytes, keepBytes + 1, longest} {
+			c := &Conn{shared: alone(), requests: 1}
+			c.wake.L = &c.mu
+			memory := make([]byte, 0, size)
+			c.release(&request{memory: &memory, done: func(error) {}}, nil)
+			got := memories.Get().(*[]byte)
+			kept = kept || cap(*got) == keepBytes
+			if cap(*got) > keepBytes {
+				t.Fatalf("memory of %d bytes is kept for short records", cap(*got))
+			}
+		}
+	}
+	if !kept {
+		t.Error("memory of the largest size was never kept")
+	}
+}

@@ -412,3 +412,124 @@ func TestReplyBuf(t *testing.T) {
 		}
 	}
 }
+
+// Calls that come during Shutdown are dropped and counted, and those before it are answered.
+func TestShutdownDropsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s, ln := servePipes(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			<-gate
+			r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+		}), &tcp.Config{Logger: quiet})
+		ours := ln.dial()
+		if _, err := ours.Write(goodCall(1)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		conn := s.Conns()[0]
+		done := make(chan error, 1)
+		go func() { done <- s.Shutdown(context.Background()) }()
+		synctest.Wait()
+		for range 2 {
+			if _, err := ours.Write(goodCall(2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		close(gate)
+		if got, err := io.ReadAll(ours); !bytes.Equal(got, goodReply(1)) {
+			t.Errorf("found %x, %v, want the reply to the first Call", got, err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if n := conn.Stats().DroppedCalls; n != 2 {
+			t.Errorf("%d Calls dropped, want 2", n)
+		}
+	})
+}
+
+// A Call for which MaxMemory has no room within RecordTimeout ends its connection, and leaves
+// nothing behind.
+func TestNoMemoryForCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := servePipes(t, newService(), &tcp.Config{MaxMemory: 100, RecordTimeout: time.Second, Logger: quiet})
+		ours := ln.dial()
+		start := time.Now()
+		if _, err := ours.Write(goodCall(1)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		conn := s.Conns()[0]
+		if _, err := io.ReadAll(ours); err != nil || time.Since(start) != time.Second {
+			t.Errorf("the connection ended after %v, %v", time.Since(start), err)
+		}
+		if !errors.Is(conn.Err(), tcp.ErrLimit) {
+			t.Error(conn.Err())
+		}
+		synctest.Wait()
+		if st := s.Stats(); st.Conns != 0 || st.Memory != 0 {
+			t.Errorf("%+v", st)
+		}
+		_ = s.Close()
+	})
+}
+
+// A peer that is being called cannot be kept waiting for memory: its reply could not be read. It
+// loses the connection at once.
+func TestNoMemoryDuringReverseCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := servePipes(t, newService(), &tcp.Config{MaxMemory: 100, RecordTimeout: time.Second, Logger: quiet})
+		ours := ln.dial()
+		synctest.Wait()
+		conn := s.Conns()[0]
+		conn.AllowReverse()
+		failed := make(chan error, 1)
+		go func() {
+			_, err := conn.Call(context.Background(), callOf(7, 4))
+			failed <- err
+		}()
+		if _, err := io.ReadFull(ours, make([]byte, len(goodCall(7)))); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if _, err := ours.Write(goodCall(1)); err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, <-failed, tcp.ErrLimit, true)
+		if d := time.Since(start); d != 0 {
+			t.Errorf("the connection ended after %v", d)
+		}
+		_ = s.Close()
+	})
+}
+
+// A Request that waits until replies are written is dropped if the connection ends.
+func TestEndWhileRepliesUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate, handled := make(chan struct{}), 0
+		s, ln := servePipes(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			handled++
+			<-gate
+			r.Reply(oncrpc.Message{Inline: append(goodReply(xidOf(r))[4:], make([]byte, 5<<20)...)}, nil)
+		}), &tcp.Config{MaxHandlers: 1, Logger: quiet})
+		others := ln.dial() // has the other place
+		ours := ln.dial()
+		for _, c := range []net.Conn{others, ours} {
+			if _, err := c.Write(calls(3)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		before := handled
+		close(gate)
+		synctest.Wait()
+		made := handled
+		_, _ = others.Close(), ours.Close()
+		synctest.Wait()
+		if handled != made || before == 0 || made == 6 {
+			t.Errorf("%d Requests handled, %d and %d before the connections ended", handled, before, made)
+		}
+		_ = s.Close()
+	})
+}
