@@ -17,7 +17,7 @@ import (
 )
 
 // UNCHECKED CREATE of a file that exists sets its size and nothing else, and returns the new
-// attributes (RFC 1813 §3.3.8).
+// attributes. GUARDED refuses it, and so does EXCLUSIVE with another verifier (RFC 1813 §3.3.8).
 func TestCreateOfExistingFile(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	c := e.client(t, auth(t, 1000, 1000))
@@ -31,6 +31,11 @@ func TestCreateOfExistingFile(t *testing.T) {
 	a := res.OK.ObjAttributes.Attributes
 	if a.Size != 1 || a.Mode != 0o644 || a.Mtime.Seconds == 7 {
 		t.Errorf("CREATE: %d bytes, mode %04o, time %v", a.Size, a.Mode, a.Mtime)
+	}
+	for _, mode := range []nfs3.CreateMode{nfs3.CreateModeGuarded, nfs3.CreateModeExclusive} {
+		res, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(c.root, "file"), How: nfs3.CreateHow{Mode: mode, ObjAttributes: nfs3.SetAttr{Size: nfs3.SetSize{SetIt: true}}}})
+		check(t, err)
+		want(t, fmt.Sprint("CREATE ", mode), res.Status, nfs3.StatusExist)
 	}
 	if now, _ := c.attr(t, file); now != a || string(res.OK.Obj.Handle.Data) != string(file.Data) {
 		t.Errorf("CREATE returned %v, GETATTR %v", a, now)
