@@ -51,6 +51,11 @@ func TestHandlesUnderMountAreStale(t *testing.T) {
 	want(t, "LOOKUP", code, nfs3.StatusStale)
 	_, code = c.lookup(t, c.root, "dir")
 	want(t, "LOOKUP of the directory", code, nfs3.StatusAcces)
+	_, code = c.mkdir(t, c.root, "other")
+	want(t, "MKDIR", code, nfs3.StatusOK)
+	want(t, "RENAME onto the directory", c.rename(t, c.root, "other", c.root, "dir"), nfs3.StatusAcces)
+	want(t, "RENAME of the directory", c.rename(t, c.root, "dir", c.root, "new"), nfs3.StatusAcces)
+	want(t, "RMDIR of the directory", c.rmdir(t, c.root, "dir"), nfs3.StatusAcces)
 	unmount()
 	for name, h := range map[string]nfs3.Handle{"the directory": dir, "the file": file} {
 		_, code := c.attr(t, h)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
 	"github.com/rpcrdma/rpcrdma/gen/mount3"
@@ -265,4 +266,23 @@ func TestLinkResult(t *testing.T) {
 	res, err = c.Link(t.Context(), &nfs3.LinkArgs{File: dir, Link: c.at(c.root, "other")})
 	check(t, err)
 	want(t, "LINK of a directory", res.Status, nfs3.StatusIsdir)
+}
+
+// NFS has times from 1970 to 2106. Others are zero, not some other time.
+func TestTimesOutOfRange(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, _ := c.create(t, c.root, "file")
+	for sec, expected := range map[int64]nfs3.Time{
+		-1: {}, -1 << 30: {}, 1 << 32: {}, 1<<32 + 5: {}, 0: {Nseconds: 7}, 1<<32 - 1: {Seconds: 1<<32 - 1, Nseconds: 7},
+	} {
+		at := time.Unix(sec, 7)
+		check(t, os.Chtimes(filepath.Join(e.dir, "file"), at, at))
+		if local, err := os.Stat(filepath.Join(e.dir, "file")); err != nil || !local.ModTime().Equal(at) {
+			continue // the file system does not keep this time
+		}
+		if a, _ := c.attr(t, file); a.Mtime != expected || a.Atime != expected {
+			t.Errorf("time %d: %v and %v, expected %v", sec, a.Atime, a.Mtime, expected)
+		}
+	}
 }
