@@ -41,3 +41,6 @@ func (s *Server) SetDevice(dev uint64) (old uint64) {
 	old, s.dev = s.dev, dev
 	return old
 }
+
+// StatusOf returns the status of an error of the system.
+var StatusOf = status

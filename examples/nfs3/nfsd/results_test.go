@@ -286,3 +286,103 @@ func TestTimesOutOfRange(t *testing.T) {
 		}
 	}
 }
+
+// Objects that are made without a mode have a private one.
+func TestDefaultModes(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(c.root, "file")})
+	check(t, err)
+	exclusive, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(c.root, "exclusive"), How: nfs3.CreateHow{Mode: nfs3.CreateModeExclusive}})
+	check(t, err)
+	dir, err := c.MkDir(t.Context(), &nfs3.MkDirArgs{Where: c.at(c.root, "dir")})
+	check(t, err)
+	for name, tt := range map[string]struct{ got, want nfs3.Mode }{
+		"CREATE":           {file.OK.ObjAttributes.Attributes.Mode, 0o600},
+		"exclusive CREATE": {exclusive.OK.ObjAttributes.Attributes.Mode, 0o600},
+		"MKDIR":            {dir.OK.ObjAttributes.Attributes.Mode, 0o700},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: mode %04o, expected %04o", name, tt.got, tt.want)
+		}
+	}
+}
+
+// Results have the attributes that RFC 1813 allows, of refused calls, too, and a server whose
+// replies do not wait for the disk answers with the stability that was asked for.
+func TestAttributesInResults(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, _ := c.create(t, c.root, "file")
+	dir, _ := c.mkdir(t, c.root, "dir")
+	now, _ := c.attr(t, file)
+	inDir, _ := c.attr(t, dir)
+	commit, err := c.Commit(t.Context(), &nfs3.CommitArgs{File: file})
+	check(t, err)
+	if a := commit.OK.FileWcc.After; !a.AttributesFollow || a.Attributes.FileID != now.FileID {
+		t.Errorf("COMMIT: %+v", a)
+	}
+	lookup, err := c.Lookup(t.Context(), &nfs3.LookupArgs{What: c.at(dir, "none")})
+	check(t, err)
+	if a := lookup.Fail.DirAttributes; lookup.Status != nfs3.StatusNoent || !a.AttributesFollow || a.Attributes != inDir {
+		t.Errorf("LOOKUP of no file: %v, %+v", lookup.Status, a)
+	}
+	rename, err := c.Rename(t.Context(), &nfs3.RenameArgs{From: c.at(c.root, "file"), To: c.at(dir, "moved")})
+	check(t, err)
+	inDir, _ = c.attr(t, dir)
+	inRoot, _ := c.attr(t, c.root)
+	if from, to := rename.OK.FromdirWcc, rename.OK.TodirWcc; !from.Before.AttributesFollow || !to.Before.AttributesFollow || from.After.Attributes != inRoot || to.After.Attributes != inDir {
+		t.Errorf("RENAME: %+v, %+v", from, to)
+	}
+	if list, err := c.ReadDir(t.Context(), &nfs3.ReadDirArgs{Dir: dir, Count: 1}); err != nil || list.Status != nfs3.StatusToosmall || list.Fail.DirAttributes.Attributes != inDir {
+		t.Errorf("READDIR of 1 byte: %v, %v", list, err)
+	}
+	for how := nfs3.StableHowUnstable; how <= nfs3.StableHowFileSync; how++ {
+		if res := c.write(t, file, 0, []byte("x"), how); res.OK.Committed != how || res.OK.Count != 1 || !res.OK.FileWcc.After.AttributesFollow {
+			t.Errorf("WRITE %v: %+v", how, res.OK)
+		}
+	}
+	now, _ = c.attr(t, file)
+	read, err := e.client(t, auth(t, 3000, 3000)).Read(t.Context(), &nfs3.ReadArgs{File: dir, Count: 1})
+	check(t, err)
+	if a := read.Fail.FileAttributes; read.Status != nfs3.StatusIsdir || !a.AttributesFollow || a.Attributes.FileID != inDir.FileID {
+		t.Errorf("READ of a directory: %v, %+v", read.Status, a)
+	}
+	info, err := c.FSInfo(t.Context(), &nfs3.FSInfoArgs{FSRoot: c.root})
+	check(t, err)
+	const properties = nfs3.PropertyLink | nfs3.PropertySymLink | nfs3.PropertyHomogeneous | nfs3.PropertyCanSetTime
+	if i := info.OK; i.Rtmax != 1<<20 || i.Wtmax != 1<<20 || i.Rtpref > i.Rtmax || i.Wtpref > i.Wtmax || i.Properties != properties || !i.ObjAttributes.AttributesFollow {
+		t.Errorf("FSINFO: %+v", i)
+	}
+	conf, err := c.PathConf(t.Context(), &nfs3.PathConfArgs{Object: file})
+	check(t, err)
+	if p := conf.OK; !p.NoTrunc || !p.ChownRestricted || !p.CasePreserving || p.CaseInsensitive || p.NameMax != 255 || p.ObjAttributes.Attributes.FileID != now.FileID {
+		t.Errorf("PATHCONF: %+v", p)
+	}
+}
+
+// LOOKUP of ".." is the directory above, also after a move, and never above the export.
+func TestLookupOfParent(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	a, _ := c.mkdir(t, c.root, "a")
+	b, _ := c.mkdir(t, a, "b")
+	parent := func(what string, dir, expected nfs3.Handle) {
+		t.Helper()
+		res, err := c.Lookup(t.Context(), &nfs3.LookupArgs{What: c.at(dir, "..")})
+		check(t, err)
+		attr, _ := c.attr(t, expected)
+		if res.Status != nfs3.StatusOK || string(res.OK.Object.Data) != string(expected.Data) || res.OK.ObjAttributes.Attributes != attr {
+			t.Errorf("%s: %v, or another directory", what, res.Status)
+		}
+	}
+	parent("below a", b, a)
+	parent("below the export", a, c.root)
+	parent("of the export", c.root, c.root)
+	want(t, "RENAME", c.rename(t, a, "b", c.root, "c"), nfs3.StatusOK)
+	parent("after RENAME", b, c.root)
+	self, code := c.lookup(t, b, ".")
+	if want(t, "LOOKUP of .", code, nfs3.StatusOK); string(self.Data) != string(b.Data) {
+		t.Error("LOOKUP of . is another directory")
+	}
+}
