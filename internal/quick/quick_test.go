@@ -363,3 +363,24 @@ func TestNamedPackages(t *testing.T) {
 		}
 	}
 }
+
+// After the cut a test can fail because the interrupt ended a program that it had started.
+func TestFailureOfTestAfterCutDoesNotCount(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		cut    [2]bool // before the failure of the test, and before that of the package
+		broken bool
+	}{
+		{"before the cut", [2]bool{false, false}, true},
+		{"after it", [2]bool{true, true}, false},
+		{"the test before it, the package after it", [2]bool{false, true}, true},
+	} {
+		c := newCollector()
+		c.add(event{Action: "start", Package: "m/a"}, false)
+		c.add(event{Action: "fail", Package: "m/a", Test: "TestA"}, tt.cut[0])
+		c.add(event{Action: "fail", Package: "m/a"}, tt.cut[1])
+		if c.broken["m/a"] != tt.broken || c.running["m/a"] == tt.broken {
+			t.Errorf("%s: broken %t, running %t", tt.name, c.broken["m/a"], c.running["m/a"])
+		}
+	}
+}
