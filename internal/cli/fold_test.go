@@ -74,6 +74,9 @@ func TestFoldedHelpHasAllWords(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%d columns: %s", width, diff)
 		}
+		if n := widest(strings.Split(Fold(text, width), "\n")); n > max(width, leastWidth) {
+			t.Errorf("%d columns in %d", n, width)
+		}
 	}
 }
 

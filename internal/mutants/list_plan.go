@@ -5,9 +5,16 @@ const (
 	makeFile   = "cmd/xdrgen/internal/plan/make.go"
 )
 
-var planTests = []string{"cmd/xdrgen/internal/plan"}
+var (
+	planTests    = []string{"cmd/xdrgen/internal/plan"}
+	gogenTests   = []string{"cmd/xdrgen/internal/gogen"}
+	semaTests    = []string{"cmd/internal/sema"}
+	xdrgenTests  = []string{"cmd/xdrgen"}
+	cliTests     = []string{"internal/cli"}
+	extractTests = []string{"tools/extract"}
+)
 
-// planMutants are in the decisions of the compiler's back end.
+// planMutants are in the decisions of the compiler's back end, and in the commands around it.
 var planMutants = []mutant{
 	{"types of any weight are written out", decideFile, "	return t.weight() <= inlineLimit\n", "	return true\n", planTests},
 	{"a typedef with methods hides its placement site", decideFile, "!s.Of.Inline && s.Elem == s.Of.Body\n", "!s.Of.Inline\n", planTests},
@@ -19,4 +26,26 @@ var planMutants = []mutant{
 	{"scans stop at arms that no value selects", "cmd/xdrgen/internal/plan/lists.go", "a.Field != nil && !a.Dead {", "a.Field != nil {", planTests},
 	{"elements of arrays occur once", "cmd/xdrgen/internal/plan/repeated.go", "r.step(s.Elem, true)\n", "r.step(s.Elem, many)\n", planTests},
 	{"types that hold a placement site are whole", "cmd/xdrgen/internal/plan/reduce.go", "			mark(user)\n", "			_ = user\n", planTests},
+	{"codecs share memory with types", "cmd/xdrgen/internal/gogen/generate.go", "\tmade := []*assembly{g.codecs}\n\tif g.wantViews {\n\t\tg.scans()\n\t\tmade = append(made, g.views)\n\t}\n\tg.codecs.pieces = slices.Concat(g.types, g.codecs.pieces) // after the last piece of either\n", "\tg.codecs.pieces = append(g.types, g.codecs.pieces...)\n\tmade := []*assembly{g.codecs}\n\tif g.wantViews {\n\t\tg.scans()\n\t\tmade = append(made, g.views)\n\t}\n", gogenTests},
+	{"a package without one method is written", "cmd/xdrgen/internal/gogen/complete.go", "\t\t\tif _, ok := written[name+\".\"+m]; !ok {\n", "\t\t\tif _, ok := written[name+\".\"+m]; !ok && m != \"ResetXDR\" {\n", gogenTests},
+	{"a package without a type is written", "cmd/xdrgen/internal/gogen/complete.go", "\t\tcase !ok:\n\t\t\treturn lacks(d, \"type \"+name)\n", "\t\tcase !ok:\n\t\t\tcontinue\n", gogenTests},
+	{"a package without a view is written", "cmd/xdrgen/internal/gogen/complete.go", "!ok && g.wantViews && plan.HasView(d) {", "!ok && !g.wantViews && plan.HasView(d) {", gogenTests},
+	{"fields with the name of one method clash", "cmd/xdrgen/internal/gogen/names.go", "\t\t\tfor used[g].Valid() || given[g] {", "\t\t\tfor given[g] {", gogenTests},
+	{"a renamed field has the name of another", "cmd/xdrgen/internal/gogen/names.go", "\t\t\tfor used[g].Valid() || given[g] {", "\t\t\tfor used[g].Valid() {", gogenTests},
+	{"a pointer is the result of a stub", "cmd/internal/sema/procvalues.go", "\treturn t.Kind == ir.Ref && t.Ref.Recursive\n", "\treturn t.Kind == ir.Ref && t.Ref.Recursive && t.Ref.Kind != ir.Struct\n", semaTests},
+	{"union before the name of a struct is a warning", "cmd/internal/sema/types.go", "t.Tag == syntax.Struct && s.decl.Kind == ir.Union", "s.decl.Kind == ir.Union || s.decl.Kind == ir.Struct", xdrgenTests},
+	{"the command of a package lacks -rpc", "cmd/xdrgen/regenerate.go", "{\"-tests\", g.Tests}, {\"-rpc\", g.RPC}}", "{\"-tests\", g.Tests}}", xdrgenTests},
+	{"the command of a package has paths from elsewhere", "cmd/xdrgen/regenerate.go", "\teach(\"-I\", g.Include, g.fromOutput)\n", "\teach(\"-I\", g.Include, as)\n", xdrgenTests},
+	{"the command of a package names folders of the machine", "cmd/xdrgen/regenerate.go", "\treturn ups > levels\n", "\treturn ups > levels+1\n", xdrgenTests},
+	{"words of a command are not quoted", "cmd/xdrgen/regenerate.go", "\t\twords = append(words, quoted(g.fromOutput(f)))\n", "\t\twords = append(words, g.fromOutput(f))\n", xdrgenTests},
+	{"the count of findings comes first", "cmd/xdrgen/findings.go", "\tvar err error\n\tswitch f.Format {\n\tcase \"json\":\n\t\terr = printJSON", "\tvar err error\n\tif f.Format == \"text\" {\n\t\tsummary(env.stderr, errors, warnings, hidden)\n\t\treturn f.write(env, notedOnce(shown), r)\n\t}\n\tswitch f.Format {\n\tcase \"json\":\n\t\terr = printJSON", xdrgenTests},
+	{"an error of writing names the temporary file", "cmd/xdrgen/gen.go", "\tdefer func() { err = ofFile(err, name) }()\n", "", xdrgenTests},
+	{"every file with three slashes is a document", "cmd/xdrgen/document.go", "if err != nil || !markedDefinition.Match(text) {", "if err != nil || !markedLine.Match(text) {", xdrgenTests},
+	{"help is one column too wide", "internal/cli/fold.go", "+utf8.RuneCountInString(w) > room {", "+utf8.RuneCountInString(w) > room+1 {", cliTests},
+	{"help is filled across items", "internal/cli/fold.go", "trimmed == \"\" || len(next)-len(trimmed) != column ||", "trimmed == \"\" || len(next)-len(trimmed) < 2 ||", cliTests},
+	{"an example is folded without a backslash", "internal/cli/fold.go", "indent+4, width, ` \\`)", "indent+4, width, \"\")", cliTests},
+	{"brackets of usage are divided", "internal/cli/fold.go", "return c == '[' || open && c != ']' })", "return false })", cliTests},
+	{"the width of a terminal is its height", "internal/cli/terminal_unix.go", "\treturn int(size.columns)\n", "\treturn int(size.rows)\n", cliTests},
+	{"lines before the first @@FILE are in one file", "tools/extract/marked.go", "part{m[1], slices.Clone(common), len(common), true}", "part{m[1], slices.Clone(common[:len(common)*max(0, 1-len(parts))]), len(common), true}", extractTests},
+	{"the lines that files share come twice on stdout", "tools/extract/marked.go", "\treturn p.lines[p.common:]\n", "\treturn p.lines\n", extractTests},
 }
