@@ -114,7 +114,7 @@ type Config struct {
 	MaxMemory int
 
 	// MaxConns is the largest number of connections of a server. If zero, the default is 10,000. If
-	// negative, there is no limit. Further connections are rejected.
+	// negative, there is no limit. Further connections are rejected: Dial returns ErrServerFull.
 	MaxConns int
 
 	// MaxErrors is the largest number of Calls in a second that this side answers by RDMA_ERROR on

@@ -208,6 +208,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *C
 	c.remote.Store(&addr) // a reverse Call may come, and ask for it, before Dial returns
 	info, err := dev.Dial(ctx, addr, c.qp, set.params())
 	if err != nil {
+		err = explainRejection(err)
 		set.emitFailed(addr, false, err)
 		return nil, false, errors.Join(err, c.Close())
 	}

@@ -262,8 +262,8 @@ func (b *backoff) isPausing() bool { return time.Now().Before(b.next) }
 // R292).
 func (c *Client) keeps() bool { return c.cfg.Conn != nil && c.cfg.Conn.ReverseHandler != nil }
 
-// waitBackoff waits for the end of the pause. It returns false if something has changed meanwhile:
-// there may be no pause any more, or no need for a connection.
+// waitBackoff reports whether there is no pause. Otherwise it waits for the end of the pause or until
+// something has changed: there may be no need for a connection any more.
 func (c *Client) waitBackoff() bool {
 	c.mu.Lock()
 	b := &c.first
@@ -279,12 +279,10 @@ func (c *Client) waitBackoff() bool {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
 	case <-news:
-		return false
 	case <-c.ctx.Done():
-		return false
 	}
+	return false
 }
 
 // dial makes a connection that Calls can use.

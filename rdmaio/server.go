@@ -85,6 +85,9 @@ func (s *Server) accept(ctx context.Context) {
 	}
 }
 
+// errNoConn reports that the device of a server cannot have one connection more.
+var errNoConn = errors.New("rdmaio: no connection could be made")
+
 // open makes a connection unless there are Config.MaxConns. The caller decrements opened when it
 // has closed the connection.
 func (s *Server) open() (*Conn, error) {
@@ -93,13 +96,14 @@ func (s *Server) open() (*Conn, error) {
 		if s.set.Events != nil {
 			s.set.Events(&LimitHit{Limit: LimitMaxConns})
 		}
-		return nil, fmt.Errorf("rdmaio: the server has %d connections, as many as Config.MaxConns allows", s.set.MaxConns)
+		return nil, fmt.Errorf("%w: it has %d connections, as many as Config.MaxConns allows", ErrServerFull, s.set.MaxConns)
 	}
 	c, err := newConn(s.dev, s.set, engine.Responder, s.handler, s.shared)
 	if err != nil {
 		s.opened.Add(-1)
+		return nil, fmt.Errorf("%w: %w", errNoConn, err)
 	}
-	return c, err
+	return c, nil
 }
 
 // serve makes, serves and frees one connection.
@@ -117,7 +121,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		s.rejected.Add(1)
 		s.set.emitFailed(peer, true, err)
 		log.Warn("rdmaio: a connection was rejected", "reason", err)
-		reject(log, req)
+		s.reject(log, req, err)
 		return
 	}
 	c.remote.Store(&peer)
@@ -129,7 +133,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		s.rejected.Add(1)
 		s.set.emitFailed(peer, true, err)
 		log.Debug("rdmaio: a connection was not accepted", "reason", err)
-		reject(log, req) // the peer may still wait for an answer
+		s.reject(log, req, err) // the peer may still wait for an answer
 	} else {
 		c.connected(info)
 		up = s.attend(ctx, c)
@@ -169,14 +173,6 @@ func (s *Server) attend(ctx context.Context, c *Conn) bool {
 		s.wg.Done()
 	})
 	return true
-}
-
-// reject rejects a connection request. If it was answered already, that is an error of the
-// provider.
-func reject(log *slog.Logger, req verbs.ConnRequest) {
-	if err := req.Reject(nil); err != nil {
-		log.Debug("rdmaio: a connection request could not be rejected", "reason", err)
-	}
 }
 
 // Conns returns the connections that are up, in no order. A client may see its connection up a

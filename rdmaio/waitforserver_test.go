@@ -43,6 +43,25 @@ func TestClientFailsWithoutServer(t *testing.T) {
 	})
 }
 
+// When an attempt has failed and no Call waits any more, there is no further attempt before the next
+// Call.
+func TestClientRestsAfterFailedCall(t *testing.T) {
+	for range 20 { // the Call ends before or after the pause has begun
+		synctest.Test(t, func(t *testing.T) {
+			w := rdmaiotest.New(t)
+			absent(w)
+			c := newClient(w, nil)
+			if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); !errors.Is(err, verbs.ErrConnectionRefused) {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			if st := c.Stats(); st.DialFailures != 1 {
+				t.Errorf("%d attempts for one Call", st.DialFailures)
+			}
+		})
+	}
+}
+
 // An unknown name, an error of Connected and an attempt that takes too long fail a Call as a
 // refusal does.
 func TestClientFailsWithoutServerInEachWay(t *testing.T) {

@@ -40,8 +40,14 @@ var rdmaioMutants = []mutant{
 	{"Calls fail while a server restarts", "rdmaio/redial.go", " && c.stats.Connects == 0 && ", " && ", ioTests},
 	{"DialFailures does not count before the first connection", "rdmaio/redial.go", "return c.cfg.DialFailures < 0 && c.stats", "return c.stats", ioTests},
 	{"the pause before a Call's own attempt doubles", "rdmaio/redial.go", "			c.first = backoff{}\n		}\n		c.first.pause", "		}\n		c.first.pause", ioTests},
+	{"a Client connects although no Call waits any more", "rdmaio/redial.go", "	case <-t.C:\n	case <-news", "	case <-t.C:\n		return true\n	case <-news", ioTests},
 	{"failed attempts are not logged", "rdmaio/redial.go", "	if c.ctx.Err() == nil {\n		c.log.Warn", "	if c.ctx.Err() != nil {\n		c.log.Warn", ioTests},
 	{"a connection does not end the row of failures", "rdmaio/redial.go", "c.failed, c.further, c.inRow = nil, false, 0", "c.failed, c.further = nil, false", ioTests},
+
+	{"a full server does not say so", "rdmaio/rejection.go", "	case errors.Is(why, ErrServerFull):\n		reason = rejectedFull\n", "", ioTests},
+	{"a device without room is not said", "rdmaio/rejection.go", "	case errors.Is(why, errNoConn):\n		reason = rejectedNoRoom\n", "", ioTests},
+	{"private data of strangers is a reason", "rdmaio/rejection.go", " || !bytes.HasPrefix(b, rejectionFormat)", "", ioTests},
+	{"a reason does not fit the private data", "rdmaio/rejection.go", " || most < rejectionSize", "", ioTests},
 
 	// Several connections of a Client.
 	{"a Call gets a connection without a free credit", "rdmaio/links.go", "l.users < l.conn.usableCredits()", "l.users < 1<<20", ioTests},
@@ -52,7 +58,7 @@ var rdmaioMutants = []mutant{
 	{"attempts before there was a connection fail Calls", "rdmaio/redial.go", "		case up:\n", "", ioTests},
 	{"a further connection that is refused delays the first", "rdmaio/redial.go", "	case further:\n		c.more.pause", "	case further && why == nil:\n		c.more.pause", ioTests},
 	{"an unused further connection delays the first", "rdmaio/redial.go", "	l.further, l.useful = c.links.isUp(), c.useful\n", "	l.further, l.useful = false, c.useful+1<<40\n", ioTests},
-	{"a pause goes on when the last connection is lost", "rdmaio/redial.go", "	case <-news:\n		return false\n	case <-c.ctx", "	case <-c.ctx.Done():\n		_ = news\n		return false\n	case <-c.ctx", ioTests},
+	{"a pause goes on when the last connection is lost", "rdmaio/redial.go", "	case <-t.C:\n	case <-news:\n	case", "	case <-t.C:\n		_ = news\n	case", ioTests},
 	{"credits change after the caller wakes", "rdmaio/internal/driver/step.go", "		d.credits.Store(credits)\n", "		defer d.credits.Store(credits)\n", driverTests},
 	{"Calls go where the peer takes none", "rdmaio/internal/credit/v2calls.go", "min(a.free+a.inFlight, max(a.limit, a.inFlight))", "a.free + a.inFlight", ioTests},
 	{"Calls use the connection with the most Calls", "rdmaio/links.go", "l.users < best.users", "l.users > best.users", ioTests},

@@ -1,9 +1,9 @@
 package stream
 
 import (
-	"errors"
 	"fmt"
-	"io"
+
+	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 )
 
 // Need returns the next n bytes of the peer's part of the set-up without consuming them. It waits
@@ -22,8 +22,9 @@ func (c *Conn) Need(n int) ([]byte, error) {
 		c.w += k
 		if err != nil && c.w-c.r < n {
 			hint := ""
-			if c.w == c.r && errors.Is(err, io.EOF) {
-				hint = " (does it speak this protocol at this port? A server of ONC RPC over TCP, for example, does not)"
+			if c.w == c.r && tlsstream.Closed(err) {
+				hint = " (does it speak this protocol at this port? A server of ONC RPC over TCP, for example, does not. " +
+					"Or a server of this protocol has as many connections as its Config.MaxPerSource or MaxConnections allows: raise them there)"
 			}
 			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w%s", c.w-c.r, err, hint)
 		}

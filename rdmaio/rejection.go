@@ -1,0 +1,79 @@
+package rdmaio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// rejection is why a server rejects a connection, as the private data of the rejection says it to a
+// client of this package. No document defines private data there. A client of another kind passes
+// over it: it knows from the rejection itself that there is no connection.
+//
+// The private data is "RPCR", the number 1 of this format, the reason, and two zero bytes. It cannot
+// be mistaken for the message of RFC 8797 §4, which begins with another number.
+type rejection uint8
+
+const (
+	rejectedOther  rejection = iota // the private data is empty
+	rejectedFull                    // Config.MaxConns
+	rejectedNoRoom                  // the server's device has not enough of something
+)
+
+// rejectionFormat is the beginning of the private data.
+var rejectionFormat = []byte{'R', 'P', 'C', 'R', 1}
+
+// rejectionSize is the size of the private data in bytes.
+const rejectionSize = 8
+
+// privateData returns the private data of a rejection, for at most this many bytes.
+func (r rejection) privateData(most int) []byte {
+	if r == rejectedOther || most < rejectionSize {
+		return nil
+	}
+	b := make([]byte, rejectionSize)
+	b[copy(b, rejectionFormat)] = byte(r)
+	return b
+}
+
+// parseRejection returns the reason in the private data of a rejection. It is untrusted, and most
+// often not of this package.
+func parseRejection(b []byte) rejection {
+	if len(b) != rejectionSize || !bytes.HasPrefix(b, rejectionFormat) || b[6] != 0 || b[7] != 0 {
+		return rejectedOther
+	}
+	return rejection(b[len(rejectionFormat)])
+}
+
+// explainRejection adds the server's reason to an error of Dial, if the server has given one.
+func explainRejection(err error) error {
+	var rejected *verbs.RejectedError
+	if !errors.As(err, &rejected) {
+		return err
+	}
+	switch parseRejection(rejected.PrivateData) {
+	case rejectedFull:
+		return fmt.Errorf("%w: it has as many connections as its Config.MaxConns allows: close some, or raise the limit there: %w", ErrServerFull, err)
+	case rejectedNoRoom:
+		return fmt.Errorf("%w: its device or its memory is not enough for one connection more: its Config.Logger has the reason: %w", ErrServerFull, err)
+	}
+	return fmt.Errorf("%w (the server does not say why: its log may have the reason)", err)
+}
+
+// reject rejects a connection request, because of why. If it was answered already, that is an error
+// of the provider.
+func (s *Server) reject(log *slog.Logger, req verbs.ConnRequest, why error) {
+	reason := rejectedOther
+	switch {
+	case errors.Is(why, ErrServerFull):
+		reason = rejectedFull
+	case errors.Is(why, errNoConn):
+		reason = rejectedNoRoom
+	}
+	if err := req.Reject(reason.privateData(s.dev.Attributes().MaxPrivateData)); err != nil {
+		log.Debug("rdmaio: a connection request could not be rejected", "reason", err)
+	}
+}

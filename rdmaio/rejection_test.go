@@ -1,0 +1,142 @@
+package rdmaio_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// A client of a full server gets an error that says so and what to do. Its Call fails at once, or
+// waits for a place where the rule for dialling says so, and gets one.
+func TestFullServerIsNamed(t *testing.T) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		w.Serve(&file{t: t}, &rdmaio.Config{MaxConns: 1})
+		first := w.Dial(nil)
+		again(t, first, smallCall(), 1)
+		_, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, nil)
+		full(t, err)
+		c := newClient(w, nil)
+		_, err = c.Call(context.Background(), nullCall(c.XID(), 40))
+		full(t, err)
+		if ce, ok := errors.AsType[*rdmaio.CallError](err); !ok || ce.MayHaveRun {
+			t.Errorf("%v, want a Call that was not sent", err)
+		}
+		patient := newClient(w, &rdmaio.ClientConfig{WaitForServer: true, MinBackoff: time.Millisecond, MaxBackoff: time.Millisecond})
+		done := make(chan error, 1)
+		go func() {
+			_, err := patient.Call(context.Background(), nullCall(patient.XID(), 40))
+			done <- err
+		}()
+		for patient.Stats().DialFailures < 3 {
+			select {
+			case err := <-done:
+				t.Fatalf("the Call that waits ended with %v", err)
+			case <-time.After(time.Millisecond):
+			}
+		}
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// full checks the error of a full server.
+func full(t *testing.T, err error) {
+	t.Helper()
+	var rejected *verbs.RejectedError
+	if !errors.Is(err, rdmaio.ErrServerFull) || !errors.As(err, &rejected) {
+		t.Fatalf("%v, want %v and the rejection", err, rdmaio.ErrServerFull)
+	}
+	for _, want := range []string{"server is full", "Config.MaxConns", "raise"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not contain %q", err, want)
+		}
+	}
+}
+
+// The private data of a rejection by another implementation means nothing.
+func TestRejectionOfStranger(t *testing.T) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		ln, err := w.Server.Listen(context.Background(), w.ListenAddr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		for private, is := range map[string]bool{
+			"":                                 false,
+			"RPCR\x01\x01\x00":                 false,
+			"RPCR\x01\x01\x00\x00\x00":         false,
+			"RPCR\x02\x01\x00\x00":             false,
+			"RPCR\x01\x01\x01\x00":             false,
+			"RPCR\x01\x01\x00\x01":             false,
+			"RPCR\x01\x03\x00\x00":             false,
+			"RPCR\x01\x00\x00\x00":             false,
+			"\xf6\xab\x0e\x18\x01\x01\x00\x00": false,
+			"RPCR\x01\x01\x00\x00":             true,
+			"RPCR\x01\x02\x00\x00":             true,
+		} {
+			rejected := make(chan error, 1)
+			go func() {
+				req, err := ln.Accept(context.Background())
+				if err == nil {
+					err = req.Reject([]byte(private))
+				}
+				rejected <- err
+			}()
+			_, err := rdmaio.Dial(context.Background(), w.Client, ln.Addr(), nil)
+			if got := errors.Is(err, rdmaio.ErrServerFull); got != is || !errors.As(err, new(*verbs.RejectedError)) {
+				t.Errorf("private data %q: %v, want a rejection, ErrServerFull %v", private, err, is)
+			}
+			if err := <-rejected; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// A client from whose address the server's device has enough connections is told which limits may
+// be the reason: such a connection is closed before anything is read from it.
+func TestFullSourceIsNamed(t *testing.T) {
+	for name, o := range map[string]rdmaiotest.Options{
+		"rdmatcp": {TCP: &rdmatcp.Config{MaxPerSource: 1}}, "iwarp": {IWARP: &iwarp.Config{MaxPerSource: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rdmaiotest.NewWith(t, o)
+			w.Serve(&file{t: t}, nil)
+			again(t, w.Dial(nil), smallCall(), 1)
+			c := newClient(w, nil)
+			_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
+			if ce, ok := errors.AsType[*rdmaio.CallError](err); !ok || ce.MayHaveRun || !strings.Contains(err.Error(), "MaxPerSource") {
+				t.Errorf("%v, want a Call that was not sent, and the limit", err)
+			}
+		})
+	}
+}
+
+// noRoom is a device that has no protection domain left.
+type noRoom struct{ verbs.Device }
+
+func (noRoom) AllocPD() (verbs.ProtectionDomain, error) { return nil, verbs.ErrTooLarge }
+
+// A server whose device cannot have one connection more says so, too.
+func TestServerWithoutRoomIsNamed(t *testing.T) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		w.Server = noRoom{w.Server}
+		w.Serve(&file{t: t}, nil)
+		_, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, nil)
+		if !errors.Is(err, rdmaio.ErrServerFull) || !strings.Contains(err.Error(), "device") {
+			t.Errorf("%v, want %v because of the device", err, rdmaio.ErrServerFull)
+		}
+	})
+}
