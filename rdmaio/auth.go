@@ -37,6 +37,7 @@ type authentication struct {
 	over    bool                  // the session is complete
 	failed  atomic.Pointer[error] // of the first failAuth
 	peer    atomic.Pointer[hostauth.Peer]
+	hint    string // why the peer may close the connection, until it answers a Call; the runner's
 }
 
 const (
@@ -110,12 +111,36 @@ func (c *Conn) failAuth(why error) {
 
 // cause returns why the connection ended: the failure of host authentication, if there was one.
 // What the peer sent after that may end the connection before EventClose does.
-func (a *authentication) cause(end error) error {
+//
+// A peer that requires host authentication closes a connection without it in order, and says
+// nothing. So the error names it, unless the peer has answered: then it does not require it.
+func (c *Conn) cause(end error) error {
+	a := &c.auth
 	if first := a.failed.Load(); first != nil {
 		return *first
 	}
+	if a.hint != "" && errors.Is(end, verbs.ErrPeerDisconnected) {
+		return fmt.Errorf("%w before it answered a Call: %s", end, a.hint)
+	}
 	return end
 }
+
+// suspect sets the hint, from the first properties of the peer.
+func (c *Conn) suspect(theirs []header.Property) {
+	switch _, found, _ := v2.SplitHostAuth(theirs); {
+	case found && c.set.HostAuth.Mode == HostAuthOff:
+		c.auth.hint = hintOff
+	case !found && c.set.HostAuth.Mode == HostAuthWanted:
+		c.auth.hint = hintAbsent
+	}
+}
+
+// The hints of authentication.
+const (
+	hintOff    = "it takes part in host authentication and may require it: set Config.HostAuth here (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6)"
+	hintAbsent = "it did not take part in host authentication, which this side wants; if it has it, an attacker on the path may have removed property 6 " +
+		"(draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6)"
+)
 
 // awaitAuth waits until RPC messages may be sent.
 func (c *Conn) awaitAuth(ctx context.Context) error {

@@ -139,7 +139,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply, 
 		if cause == nil {
 			return &call.Reply, nil
 		}
-		sent = sent || s.call.Sent
+		sent = sent || s.call.Sent && !notProcessed(cause)
 		if !c.change(s, call, cause) {
 			return nil, fail(cause)
 		}
@@ -173,12 +173,23 @@ func (c *Conn) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) e
 		return err
 	}
 	if cause == nil {
-		cause = c.refusal(s, translate(e.Err))
+		cause = c.refusal(s, c.lossOf(translate(e.Err)))
 	}
 	if cause == nil {
 		cause = s.setReply(call)
 	}
 	return cause
+}
+
+// lossOf returns err, or the connection's reason if that says more about a peer that disconnected.
+func (c *Conn) lossOf(err error) error {
+	if err == nil || !errors.Is(err, verbs.ErrPeerDisconnected) {
+		return err
+	}
+	if why := c.Err(); errors.Is(why, verbs.ErrPeerDisconnected) {
+		return why
+	}
+	return err
 }
 
 // postCall posts a Call. While others are in progress, their callers are likely to bring more, and

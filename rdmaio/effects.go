@@ -24,8 +24,11 @@ func (c owner) Ending(why error) verbs.DisconnectReason { return reason(translat
 // Effects carries out the effects of a step that are not the Driver's, in the order that
 // engine.Effects gives.
 func (c owner) Effects(f *engine.Effects) {
+	if f.Props != nil && c.role == engine.Requester {
+		c.suspect(f.Props)
+	}
 	if f.Fail != nil {
-		why := c.auth.cause(translate(f.Fail))
+		why := c.cause(translate(f.Fail))
 		c.ended(why)
 		c.cancel(why)
 		c.emitDown()
@@ -66,6 +69,9 @@ func (c owner) Effects(f *engine.Effects) {
 		c.deliver(r)
 	}
 	for _, call := range f.Done {
+		if call.Reply != nil || call.LongReply > 0 {
+			c.auth.hint = ""
+		}
 		c.lone.answer(call.Owner.(*slot))
 	}
 	for _, l := range f.Settled {
@@ -103,11 +109,16 @@ func (c owner) CreditsChanged() {
 
 // reason returns what the peer is given for the end of a connection: whether it was at fault.
 func reason(why error) verbs.DisconnectReason {
-	var fault *Fault
+	var (
+		fault  *Fault
+		unsent *unsentError
+	)
 	switch {
 	case errors.Is(why, ErrTimeout), errors.Is(why, ErrNoDone):
 		return verbs.ReasonTime
 	case errors.Is(why, ErrTooManyErrors), errors.Is(why, ErrInvalidated), errors.As(why, &fault):
+		return verbs.ReasonRule
+	case errors.As(why, &unsent) && unsent.answer: // like ErrTooManyErrors, a limit that the peer exceeded
 		return verbs.ReasonRule
 	}
 	return verbs.ReasonDone

@@ -108,6 +108,25 @@ type PeerError struct {
 	Need uint32
 }
 
+// notProcessed reports whether err is an answer by which the peer says that it did not process the
+// Call: it found the fault in the header, before the procedure could run.
+func notProcessed(err error) bool {
+	e, ok := errors.AsType[*PeerError](err)
+	if !ok {
+		return false
+	}
+	switch e.Code {
+	case PeerErrVers: // RFC 8166 §4.5.1, draft §6.4.3: it cannot read the rest of the header (R114)
+		return true
+	case PeerErrChunk: // BAD_XDR (R196), while ERR_CHUNK may be about a reply (RFC 8166 §4.5.3; R120)
+		return e.Version > 1
+	case PeerErrHeaderType, PeerErrFlag, PeerErrReadChunks, PeerErrWriteChunks, PeerErrSegments:
+		return e.Version > 1 // draft §6.4.3: faults of the header (R198, R199, R200, R202, R205)
+	}
+	// A resource was too little for a reply (R206, R207), or the code leaves it open (R121, R210).
+	return false
+}
+
 // peerErrors has the name of each code after the first two, and its meaning.
 var peerErrors = map[PeerErrorCode]string{
 	PeerErrHeaderType:    "INVAL_HTYPE: it does not know the header type of the message",

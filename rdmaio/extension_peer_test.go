@@ -13,6 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // hintProperty returns the property of the extension in its encoded form.
@@ -225,6 +226,34 @@ func TestExtensionPanics(t *testing.T) {
 		p.Ends()
 	}
 	_ = s.Close()
+}
+
+// An extension gives up a connection because its messages are not taken: the error has its name
+// once. The peer hears that it broke a rule if the messages answer its own.
+func TestExtensionFailsUnsent(t *testing.T) {
+	for _, answers := range []bool{true, false} {
+		w := rdmaiotest.New(t)
+		x := newHint("")
+		p := ourServer(t, w, &app{}, peer2.Config{}, withExtensions(x))
+		h := x.next(t)
+		h.expect(t, "properties")
+		p.SendWith(hintMessage(1, 0, eight...), 1, 0)
+		m := &rdmaio.ExtensionMessage{Type: hintType, XID: 1, Response: answers, Body: &rpcrdma2.VersionRange{}}
+		err := error(nil)
+		for err == nil {
+			err = h.Send(m)
+		}
+		h.Fail(err)
+		<-h.Conn().Done()
+		why := h.Conn().Err()
+		if !errors.Is(why, rdmaio.ErrUnsent) || strings.Count(why.Error(), "extension") != 1 || strings.Count(why.Error(), "rdmaio:") != 1 {
+			t.Errorf("%v, want the name once", why)
+		}
+		<-p.Lost
+		if rule := errors.Is(p.QP.Err(), verbs.StatusError{Status: verbs.StatusRemoteInvalidRequest}); rule != answers {
+			t.Errorf("answers %v: the peer hears %v", answers, p.QP.Err())
+		}
+	}
 }
 
 // Do excludes methods of handlers, and may send: the runner takes the same lock (run with -race).

@@ -1,6 +1,7 @@
 package rdmaio
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -67,7 +68,7 @@ func (x *ExtensionConn) Send(m *ExtensionMessage) error {
 		return err
 	}
 	if !x.conn.extensions.begin(m, x.of) {
-		return fmt.Errorf("extension %q: %w", x.of.Name, ErrUnsent)
+		return &unsentError{of: x.of, answer: m.Response}
 	}
 	x.queue(engine.EventOther, engine.Control{Other: engine.Other{XID: m.XID, Type: m.Type, Flags: m.Flags, Answer: m.Response, Payload: b}})
 	return nil
@@ -96,8 +97,23 @@ func (x *ExtensionConn) Refuse(m *ExtensionMessage, code PeerErrorCode) error {
 // Fail closes the connection with err, for a fault after which it cannot be used. It does not free
 // it: see Conn.Close.
 func (x *ExtensionConn) Fail(err error) {
-	x.conn.driver.Queue(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("rdmaio: extension %q: %w", x.of.Name, err)})
+	if own := (*unsentError)(nil); !errors.As(err, &own) || own.of != x.of { // else it has the name
+		err = fmt.Errorf("rdmaio: extension %q: %w", x.of.Name, err)
+	}
+	x.conn.driver.Queue(engine.Event{Kind: engine.EventClose, Err: err})
 }
+
+// unsentError is ErrUnsent of an extension.
+type unsentError struct {
+	of     *extension
+	answer bool // the message answers one of the peer, which sends more than it takes answers for
+}
+
+func (e *unsentError) Error() string {
+	return fmt.Sprintf("rdmaio: extension %q: too many of its messages wait for credits of the peer", e.of.Name)
+}
+
+func (e *unsentError) Unwrap() error { return ErrUnsent }
 
 // SetReceiveSize sets the size in bytes of the Receives that are posted from now on. Those that are
 // posted already cannot be changed: after a larger size, ReceiveResizer.ReceivesReplaced says when

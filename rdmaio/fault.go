@@ -61,7 +61,8 @@ type Fault struct {
 	// What they count depends on Code; Error says it.
 	Found, Want uint64
 
-	// Err is the error of the XDR decoder, with FaultXDR.
+	// Err is the error of the XDR decoder, with FaultXDR. With FaultProperty it says why the value
+	// is not valid, or is nil if the length is the fault.
 	Err error
 }
 
@@ -71,7 +72,7 @@ func (f *Fault) Error() string { return f.internal().Error() }
 // Rule returns the document section or the local limit that the message broke.
 func (f *Fault) Rule() string { return f.internal().Rule() }
 
-// Unwrap returns the error of the XDR decoder, or nil.
+// Unwrap returns Err.
 func (f *Fault) Unwrap() error { return f.Err }
 
 // internal returns the fault as package header has it, which has the texts.

@@ -424,3 +424,44 @@ func TestHostAuthRefused(t *testing.T) {
 		}
 	}
 }
+
+// A client without host authentication at a server that requires it: the error of the Call names
+// host authentication. A server that only wants it, and closes after a reply, is not suspected.
+func TestMissingHostAuthIsNamed(t *testing.T) {
+	for kind, open := range fabrics {
+		t.Run(kind, func(t *testing.T) {
+			h := newHosts(t)
+			for _, mode := range []rdmaio.HostAuthMode{rdmaio.HostAuthRequired, rdmaio.HostAuthWanted} {
+				f := open(t)
+				s, err := rdmaio.Listen(context.Background(), f.server, f.addr, quick(nil), authConfig(mode, method(t, h.serverKey())))
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, err := rdmaio.Dial(context.Background(), f.client, s.Addr(), &rdmaio.Config{Versions: []int{2}})
+				if err == nil {
+					_, err = c.Call(context.Background(), nullCall(c.XID(), 40))
+				}
+				required := mode == rdmaio.HostAuthRequired
+				if required && !errors.Is(err, verbs.ErrPeerDisconnected) || !required && err != nil {
+					t.Errorf("server %v: the Call ended with %v", mode, err)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+				if c == nil {
+					continue
+				}
+				<-c.Done()
+				if named := strings.Contains(c.Err().Error(), "set Config.HostAuth here"); named != required {
+					t.Errorf("server %v: %v, host authentication is named %v", mode, c.Err(), named)
+				}
+				if required && !strings.Contains(err.Error(), "set Config.HostAuth here") {
+					t.Errorf("the Call's error does not name host authentication: %v", err)
+				}
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}

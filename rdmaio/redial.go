@@ -262,8 +262,8 @@ func (b *backoff) isPausing() bool { return time.Now().Before(b.next) }
 // R292).
 func (c *Client) keeps() bool { return c.cfg.Conn != nil && c.cfg.Conn.ReverseHandler != nil }
 
-// waitBackoff reports whether there is no pause. Otherwise it waits for the end of the pause or until
-// something has changed: there may be no need for a connection any more.
+// waitBackoff reports whether there is no pause. Otherwise it waits for its end or until something
+// has changed: there may be no need for a connection any more.
 func (c *Client) waitBackoff() bool {
 	c.mu.Lock()
 	b := &c.first

@@ -159,3 +159,42 @@ func overlong(call []byte) []byte {
 	binary.BigEndian.PutUint32(b[60:], 0) // reply chunk unused
 	return b
 }
+
+// R114, R119, R120: a peer that does not know the version has not processed the Call. ERR_CHUNK may
+// be about the reply to a Call that ran, and a code that version 1 does not define leaves it open.
+func TestMayHaveRunAfterRefusal(t *testing.T) {
+	for _, tt := range []struct {
+		body string // of the RDMA_ERROR, code first
+		ran  bool
+	}{
+		{"00000001 00000001 00000001", false},
+		{"00000001 00000002 00000002", false},
+		{"00000002", true},
+		{"00000003", true},
+		{"00000004", true},
+		{"00000007 00000001", true},
+		{"00000000", true},
+		{"", true},
+	} {
+		rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+			ln, err := w.Server.Listen(context.Background(), w.ListenAddr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ln.Close()
+			p := peertest.New(t, w.Server)
+			go func() {
+				if p.Accept(ln, nil) && p.Message(peertest.Patience) != nil {
+					p.SendHex("00000007 00000001 00000001 00000004 " + tt.body)
+				}
+			}()
+			w.Addr = ln.Addr()
+			c := w.Dial(nil)
+			_, err = c.Call(context.Background(), nullCall(7, 40))
+			ce, ok := errors.AsType[*rdmaio.CallError](err)
+			if !ok || ce.MayHaveRun != tt.ran || !errors.As(err, new(*rdmaio.PeerError)) {
+				t.Errorf("code and body %q: %v, want MayHaveRun %v", tt.body, err, tt.ran)
+			}
+		})
+	}
+}

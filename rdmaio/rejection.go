@@ -9,12 +9,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// rejection is why a server rejects a connection, as the private data of the rejection says it to a
-// client of this package. No document defines private data there. A client of another kind passes
-// over it: it knows from the rejection itself that there is no connection.
+// rejection is the reason of a server for rejecting a connection. The private data of the rejection
+// carries it to a client of this package. No document defines private data there. A client of
+// another kind passes over it: it knows from the rejection itself that there is no connection.
 //
-// The private data is "RPCR", the number 1 of this format, the reason, and two zero bytes. It cannot
-// be mistaken for the message of RFC 8797 §4, which begins with another number.
+// The private data is "RPCR", the number 1 of this format, the reason, and two zero bytes. It
+// cannot be mistaken for the message of RFC 8797 §4, which begins with another number.
 type rejection uint8
 
 const (

@@ -105,8 +105,8 @@ func TestRejectionOfStranger(t *testing.T) {
 	})
 }
 
-// A client from whose address the server's device has enough connections is told which limits may
-// be the reason: such a connection is closed before anything is read from it.
+// If the server's device has enough connections from a client's address, the client's error names
+// the limits that may be the reason: the connection is closed before anything is read from it.
 func TestFullSourceIsNamed(t *testing.T) {
 	for name, o := range map[string]rdmaiotest.Options{
 		"rdmatcp": {TCP: &rdmatcp.Config{MaxPerSource: 1}}, "iwarp": {IWARP: &iwarp.Config{MaxPerSource: 1}},

@@ -32,6 +32,10 @@ func resultsCall(xid uint32, sizes ...int) *rdmaio.Call {
 	return c
 }
 
+// mayRun reports whether a responder that sends this code of version 2 may have run the procedure:
+// not if it found the fault in the header (R195, R196, R198 to R200, R202, R205).
+func mayRun(code rdmaio.PeerErrorCode) bool { return code < 1 || code > 7 }
+
 // A client acts on each ERROR: it sends the Call again with the same XID and another shape, at most
 // three times, or ends it with a PeerError that has the code and its numbers. The connection goes
 // on (R201, R202, R204, R205, R208, R210, R211; T72, T74, T75, T76).
@@ -137,6 +141,9 @@ func TestActsOnErrors(t *testing.T) {
 				t.Errorf("the Call ended with %v, want %v", r.err, c.want)
 			case c.want != nil && cmp.Diff(c.want, pe) != "":
 				t.Error(cmp.Diff(c.want, pe))
+			}
+			if ce, ok := errors.AsType[*rdmaio.CallError](r.err); ok && ce.MayHaveRun != mayRun(c.want.Code) {
+				t.Errorf("MayHaveRun is %v after code %d", ce.MayHaveRun, c.want.Code)
 			}
 			p.Quiet()
 			serves(t, p, conn, 10)

@@ -43,8 +43,8 @@ func TestClientFailsWithoutServer(t *testing.T) {
 	})
 }
 
-// When an attempt has failed and no Call waits any more, there is no further attempt before the next
-// Call.
+// When an attempt has failed and no Call waits any more, there is no further attempt before the
+// next Call.
 func TestClientRestsAfterFailedCall(t *testing.T) {
 	for range 20 { // the Call ends before the pause begins, or after
 		synctest.Test(t, func(t *testing.T) {

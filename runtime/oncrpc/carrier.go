@@ -144,7 +144,7 @@ type CallError struct {
 
 	// MayHaveRun reports that the message was sent at least in part, so that the peer may have
 	// executed the procedure, once. If it is false, the peer has not received the Call, or has said
-	// that it serves none on the connection.
+	// that it did not process it, or that it serves none on the connection.
 	MayHaveRun bool
 
 	// Err is the reason.

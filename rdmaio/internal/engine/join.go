@@ -159,15 +159,18 @@ func (j *joiner) reset() {
 	j.account.Sequence(false)
 }
 
-// breakOff ends the message unfinished. It returns its XID if it is a Reply.
-func (j *joiner) breakOff() (xid uint32, reply bool) {
-	xid, reply = j.xid, j.state != joinIdle && j.kind == header.KindMsg && j.answer
+// breakOff ends the message unfinished. It returns its XID, and whether it is a Call or a Reply.
+func (j *joiner) breakOff() (xid uint32, call, reply bool) {
+	xid, rpc := j.xid, j.state != joinIdle && j.kind == header.KindMsg
+	call, reply = rpc && !j.answer, rpc && j.answer
 	j.reset()
-	return xid, reply
+	return xid, call, reply
 }
 
 // join passes a message with the purpose p and the fault f to the joiner. A fault other than in an
-// ERROR also ends the message that is being continued; if that is a Reply, its Call ends (A8).
+// ERROR also ends the message that is being continued. If that is a Reply, its Call ends (A8). If
+// it is a Call, and no ERROR is sent for the message that came between, since that is an answer,
+// the ERROR is for the Call (R156, R199).
 func (e *Engine) join(m *header.Message, p protocol.Purpose, f *header.Fault) (whole bool, own []byte, _ protocol.Purpose, _ *header.Fault) {
 	whole = true
 	if f == nil {
@@ -188,8 +191,11 @@ func (e *Engine) join(m *header.Message, p protocol.Purpose, f *header.Fault) (w
 		return true, nil, p, f
 	}
 	e.control.forget()
-	if xid, reply := e.joiner.breakOff(); reply && (p != protocol.Answer || xid != m.XID) {
+	switch xid, call, reply := e.joiner.breakOff(); {
+	case reply && (p != protocol.Answer || xid != m.XID):
 		e.requester.fail(xid, f)
+	case call && p == protocol.Answer && e.cfg.Serves > 0:
+		e.control.refuse(xid, header.Error{Code: header.ErrFlag})
 	}
 	if e.cfg.Role == Requester && (m.Kind == header.KindProps || m.Kind == header.KindOther) { // R193
 		p = protocol.Drop

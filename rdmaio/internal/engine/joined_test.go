@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"testing"
@@ -48,6 +49,7 @@ func TestCallBreaksOff(t *testing.T) {
 		m      peer2.Message
 		code   uint32 // 0: none is sent
 		passes bool   // the continued message goes on
+		about  uint32 // XID of the ERROR; 0: that of m
 	}{
 		"T88: MORE with chunks":             {m: withChunk, code: peer2.ErrFlag},
 		"T89: another XID":                  {m: peer2.Call(6, rpcCall2(6)), code: peer2.ErrFlag},
@@ -55,20 +57,22 @@ func TestCallBreaksOff(t *testing.T) {
 		"T89: another type":                 {m: peer2.Message{XID: 5, Type: peer2.NoMsg, Reads: []peertest.Segment{{Key: 4, Length: 8}}}, code: peer2.ErrFlag},
 		"T91: properties":                   {m: peer2.Props(5), code: peer2.ErrFlag},
 		"a header type that is not known":   {m: peer2.Message{XID: 5, Type: 99}, code: peer2.ErrHeaderType},
-		"a Reply of the same XID":           {m: peer2.Reply(5, rpcReply2(5))},
+		"a Reply of the same XID":           {m: peer2.Reply(5, rpcReply2(5)), code: peer2.ErrFlag},
+		"R156: a Reply of another XID":      {m: peer2.Reply(6, rpcReply2(6)), code: peer2.ErrFlag, about: 5},
+		"R156: a part of a Reply":           {m: peer2.Reply(6, rpcReply2(6)).Split(8)[0], code: peer2.ErrFlag, about: 5},
 		"A5, T91: a grant":                  {m: peer2.Grant(), passes: true},
 		"an ERROR":                          {m: peer2.Err(5, peer2.ErrSystem), passes: true},
 		"a flag that is not known":          {m: peer2.Message{XID: 5, Flags: 4, Payload: rpcCall2(5)}, code: peer2.ErrFlag},
 		"T87: MORE with RDMA2_NOMSG":        {m: peer2.Message{XID: 5, Type: peer2.NoMsg, Flags: peer2.More}, code: peer2.ErrFlag},
 		"T87: MORE with an unknown type":    {m: peer2.Message{XID: 5, Type: 99, Flags: peer2.More}, code: peer2.ErrHeaderType},
-		"R196: lists that are no valid XDR": {m: peer2.Message{XID: 5, Type: 5, Flags: 1, Payload: []byte{0, 0, 0}}, code: 0},
+		"R196: lists that are no valid XDR": {m: peer2.Message{XID: 5, Type: 5, Flags: 1, Payload: []byte{0, 0, 0}}, code: peer2.ErrFlag},
 	} {
 		s := newTalking(t, 1, 0, 3, nil)
 		s.get(part, c.m)
 		switch list := s.parsed(); {
 		case c.code == 0 && len(list) != 0, c.code != 0 && (len(list) != 1 || list[0].Type != peer2.Error || list[0].Code != c.code):
 			t.Errorf("%s: answers %+v, want code %d; %v", name, list, c.code, s.fail)
-		case c.code != 0 && list[0].XID != c.m.XID: // R194
+		case c.code != 0 && list[0].XID != cmp.Or(c.about, c.m.XID): // R194
 			t.Errorf("%s: ERROR has XID %#x", name, list[0].XID)
 		}
 		if faults := s.e.Stats().FaultyMessages; len(s.reqs) != 0 || (faults == 0) != c.passes || !c.passes && s.reserved != 0 {

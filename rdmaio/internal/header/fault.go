@@ -48,7 +48,7 @@ const (
 
 // faults has the text of each code, and the rule that is broken.
 var faults = [...]struct{ what, rule string }{
-	FaultShort:       {"message of %d bytes, at least %d expected", "RFC 8166 §4.5"},
+	FaultShort:       {"message of %d bytes, at least %d expected", "RFC 8166 §4.5; for version 2 draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.1"},
 	FaultVersion:     {"version %d, only %d is supported", "RFC 8166 §4.5.1"},
 	FaultProcedure:   {"procedure %d is not supported, highest is %d", "RFC 8166 §4.2.4"},
 	FaultXDR:         {"header is not valid XDR at offset %d of %d bytes", "RFC 8166 §4.5.2"},
@@ -95,7 +95,7 @@ type Fault struct {
 	Index int    // which element of it
 	Found uint64
 	Want  uint64
-	Err   error // from the XDR decoder, with FaultXDR
+	Err   error // from the XDR decoder, with FaultXDR; why a value is not valid, with FaultProperty
 }
 
 // Error returns the fault in one line.

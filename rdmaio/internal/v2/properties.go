@@ -2,6 +2,7 @@ package v2
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 
@@ -194,7 +195,8 @@ func (v *Version) Learn(set []header.Property) (protocol.Learned, *header.Fault)
 		default:
 			*to = binary.BigEndian.Uint32(p.Data)
 			if peer.Reverse > ReverseGeneral {
-				return protocol.Learned{}, invalid(p, 4, nil)
+				return protocol.Learned{}, invalid(p, 4, fmt.Errorf("it is %d, the levels of reverse-direction support are %d (none), %d (inline) and %d (general)",
+					peer.Reverse, ReverseNone, ReverseInline, ReverseGeneral)) // §5.2.5
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -312,5 +313,18 @@ func TestHostAuthInPlace(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, func() { v.Learn(m.Props) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// The error of a level of reverse support that is not defined has the value and the valid ones.
+func TestInvalidLevelIsNamed(t *testing.T) {
+	_, f := newVersion(true).Learn([]header.Property{{ID: 5, Data: []byte{0, 0, 0, 9}}})
+	if f == nil {
+		t.Fatal("the value 9 is accepted")
+	}
+	for _, want := range []string{"property 5", "it is 9", "0 (none)", "1 (inline)", "2 (general)"} {
+		if !strings.Contains(f.Error(), want) {
+			t.Errorf("%v does not contain %q", f, want)
+		}
 	}
 }
