@@ -118,7 +118,7 @@ func reason(why error) verbs.DisconnectReason {
 		return verbs.ReasonTime
 	case errors.Is(why, ErrTooManyErrors), errors.Is(why, ErrInvalidated), errors.As(why, &fault):
 		return verbs.ReasonRule
-	case errors.As(why, &unsent) && unsent.answer: // like ErrTooManyErrors, a limit that the peer exceeded
+	case errors.As(why, &unsent) && unsent.answer: // like ErrTooManyErrors
 		return verbs.ReasonRule
 	}
 	return verbs.ReasonDone

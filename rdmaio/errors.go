@@ -118,7 +118,7 @@ func notProcessed(err error) bool {
 	switch e.Code {
 	case PeerErrVers: // RFC 8166 §4.5.1, draft §6.4.3: it cannot read the rest of the header (R114)
 		return true
-	case PeerErrChunk: // BAD_XDR (R196), while ERR_CHUNK may be about a reply (RFC 8166 §4.5.3; R120)
+	case PeerErrChunk: // BAD_XDR (R196); ERR_CHUNK may be about a reply (RFC 8166 §4.5.3; R120)
 		return e.Version > 1
 	case PeerErrHeaderType, PeerErrFlag, PeerErrReadChunks, PeerErrWriteChunks, PeerErrSegments:
 		return e.Version > 1 // draft §6.4.3: faults of the header (R198, R199, R200, R202, R205)

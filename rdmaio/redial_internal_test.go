@@ -43,16 +43,35 @@ func TestStall(t *testing.T) {
 		{"all Calls of version 2", 8, 20, 8, false, true},
 	} {
 		var s stall
-		now, got := Stats{Abandoned: c.abandoned}, false
+		now := Stats{Abandoned: c.abandoned}
 		now.Granted = c.granted
-		for range 4 {
+		// Looks are half a StuckTimeout apart: when the third in a row finds a useless connection,
+		// it has been one for StuckTimeout at least.
+		for look := 1; look <= 4; look++ {
 			if !c.silent {
 				now.Received++
 			}
-			got = s.look(&now, c.most)
+			if got, want := s.look(&now, c.most), c.want && look >= 3; got != want {
+				t.Errorf("%s: at look %d useless is %v, want %v", c.name, look, got, want)
+			}
 		}
-		if got != c.want {
-			t.Errorf("%s: useless is %v, want %v", c.name, got, c.want)
+		if now.Abandoned = 0; s.look(&now, c.most) { // a late reply
+			t.Errorf("%s: useless without a cancelled Call", c.name)
+		}
+		if now.Abandoned = c.abandoned; s.look(&now, c.most) || s.look(&now, c.most) {
+			t.Errorf("%s: useless before StuckTimeout has passed again", c.name)
+		}
+	}
+}
+
+// While it is not known whether a connection that ended was useful, the Client makes no attempt to
+// connect: there may have to be a pause.
+func TestNoDialBeforeJudgement(t *testing.T) {
+	c := &Client{ctx: t.Context(), links: links{most: 2, queue: []*waiter{{}}}}
+	for watchers, want := range []bool{true, false} {
+		c.watchers = watchers
+		if got := c.wanted(); got != want {
+			t.Errorf("%d ended connections are looked into: a connection is wanted %v, want %v", watchers, got, want)
 		}
 	}
 }

@@ -41,6 +41,10 @@ var rdmaioMutants = []mutant{
 	{"DialFailures does not count before the first connection", "rdmaio/redial.go", "return c.cfg.DialFailures < 0 && c.stats", "return c.stats", ioTests},
 	{"the pause before a Call's own attempt doubles", "rdmaio/redial.go", "			c.first = backoff{}\n		}\n		c.first.pause", "		}\n		c.first.pause", ioTests},
 	{"a Client connects although no Call waits any more", "rdmaio/redial.go", "	case <-t.C:\n	case <-news", "	case <-t.C:\n		return true\n	case <-news", ioTests},
+	{"a connection is given up before StuckTimeout", "rdmaio/redial.go", "return s.times > 2", "return s.times > 1", ioTests},
+	{"a connection is given up late", "rdmaio/redial.go", "return s.times > 2", "return s.times > 3", ioTests},
+	{"a stall that ended counts for the next", "rdmaio/redial.go", "		s.times = 0\n", "", ioTests},
+	{"a Client connects before it knows whether the last connection was useful", "rdmaio/redial.go", " || n < c.watchers", "", ioTests},
 	{"failed attempts are not logged", "rdmaio/redial.go", "	if c.ctx.Err() == nil {\n		c.log.Warn", "	if c.ctx.Err() != nil {\n		c.log.Warn", ioTests},
 	{"a connection does not end the row of failures", "rdmaio/redial.go", "c.failed, c.further, c.inRow = nil, false, 0", "c.failed, c.further = nil, false", ioTests},
 
@@ -58,7 +62,7 @@ var rdmaioMutants = []mutant{
 	{"the error of a Call does not name host authentication", "rdmaio/call.go", "c.lossOf(translate(e.Err))", "translate(e.Err)", ioTests},
 	{"a Call that a Reply broke off is dropped in silence", "rdmaio/internal/engine/join.go", "		e.control.refuse(xid, header.Error{Code: header.ErrFlag})\n", "", []string{"rdmaio/internal/engine"}},
 	{"the name of an extension is in an error twice", "rdmaio/extensionconn.go", "!errors.As(err, &own) || own.of != x.of", "!errors.As(err, &own) || own.of == x.of", ioTests},
-	{"a peer that takes no answers hears a goodbye", "rdmaio/effects.go", "	case errors.As(why, &unsent) && unsent.answer: // like ErrTooManyErrors, a limit that the peer exceeded\n		return verbs.ReasonRule\n", "", ioTests},
+	{"a peer that takes no answers hears a goodbye", "rdmaio/effects.go", "	case errors.As(why, &unsent) && unsent.answer: // like ErrTooManyErrors\n		return verbs.ReasonRule\n", "", ioTests},
 
 	// Several connections of a Client.
 	{"a Call gets a connection without a free credit", "rdmaio/links.go", "l.users < l.conn.usableCredits()", "l.users < 1<<20", ioTests},

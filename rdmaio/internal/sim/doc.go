@@ -38,6 +38,11 @@
 //
 // A fault that never happens proves nothing: Result.Fired counts each kind.
 //
+// These parts of the product do not run here: extensions, host authentication, several connections
+// of a client (rdmaio.ClientConfig.Connections), memory on demand (verbs.OnDemand), a caller that
+// reads from the stream itself (rdmaio/lone.go), the driver, redialling and the retransmission of
+// package rdmaio, and package replycache. The tests of these packages cover them.
+//
 // A trace is the same for the same seed and the same source. It changes whenever the engine posts
 // other requests, and whenever the simulation makes other random choices, as with a new fault, a
 // new rate, or the cache. So no trace is on file, and tests compare runs of one build.

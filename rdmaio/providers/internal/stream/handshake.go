@@ -23,7 +23,7 @@ func (c *Conn) Need(n int) ([]byte, error) {
 		if err != nil && c.w-c.r < n {
 			hint := ""
 			if c.w == c.r && tlsstream.Closed(err) {
-				hint = " (does it speak this protocol at this port? A server of ONC RPC over TCP, for example, does not. " +
+				hint = " (does it speak this protocol at this port? A server of ONC RPC over TCP does not, nor does one of another provider: rdmatcp and iwarp are two protocols. " +
 					"Or a server of this protocol has as many connections as its Config.MaxPerSource or MaxConnections allows: raise them there)"
 			}
 			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w%s", c.w-c.r, err, hint)
