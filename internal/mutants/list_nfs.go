@@ -48,11 +48,20 @@ var nfsMutants = []mutant{
 	{"any verifier of cookies is good", "examples/nfs3/nfsd/dirs.go", "\tif cookie != 0 && verf != now {", "\tif false {", nfsdTests},
 	{"the listing of the export shows the number of its parent", "examples/nfs3/nfsd/dirs.go", "\t\tcase name == \".\" || name == \"..\" && dir.path == \".\":", "\t\tcase name == \".\":", nfsdTests},
 	{"all directories have one verifier of cookies", "examples/nfs3/nfsd/dirs.go", "\ttext := binary.BigEndian.AppendUint64([]byte(\"cookies\"), dir.ino())", "\ttext := binary.BigEndian.AppendUint64([]byte(\"cookies\"), 0)", nfsdTests},
+	{"strict cookies have seconds only", "examples/nfs3/nfsd/dirs.go", "\t\ttext = binary.BigEndian.AppendUint32(text, dir.attr.Mtime.Nseconds)", "", nfsdTests},
+	{"a listing does not fit the memory of the client", "examples/nfs3/nfsd/dirs.go", "\treturn int(min(uint64(count), maxList, uint64(max(reply-rpc.ReplyHead-4, 0))))", "\t_ = reply\n\treturn int(min(uint64(count), maxList))", nfsdTests},
+	{"a listing has any size", "examples/nfs3/nfsd/dirs.go", "\treturn int(min(uint64(count), maxList, uint64(max(reply-rpc.ReplyHead-4, 0))))", "\treturn int(min(uint64(count), uint64(max(reply-rpc.ReplyHead-4, 0))))", nfsdTests},
 	// Data.
 	{"the guard of SETATTR has seconds only", "examples/nfs3/nfsd/files.go", "\tcase args.Guard.Check && args.Guard.ObjCtime != o.attr.Ctime:", "\tcase args.Guard.Check && args.Guard.ObjCtime.Seconds != o.attr.Ctime.Seconds:", nfsdTests},
+	{"ACCESS answers more than was asked", "examples/nfs3/nfsd/files.go", "Access: args.Access & c.access(&o.attr, s.cfg.ReadOnly)}", "Access: c.access(&o.attr, s.cfg.ReadOnly)}", nfsdTests},
 	{"a file is read by write permission", "examples/nfs3/nfsd/files.go", "\tright := mayRead\n\tif flag != os.O_RDONLY {", "\tright := mayRead\n\tif false {", nfsdTests},
 	{"READ says the end one byte too early", "examples/nfs3/nfsd/files.go", "EOF: offset+uint64(n) >= uint64(st.attr.Size)", "EOF: offset+uint64(n)+1 >= uint64(st.attr.Size)", nfsdTests},
 	{"READ has any size", "examples/nfs3/nfsd/files.go", "\tcount := min(uint64(args.Count), size-offset, maxData, readRoom(r))", "\tcount := min(uint64(args.Count), size-offset, readRoom(r))", nfsdTests},
+	{"a READ does not fit the memory of the client", "examples/nfs3/nfsd/files.go", "\tcount := min(uint64(args.Count), size-offset, maxData, readRoom(r))", "\tcount := min(uint64(args.Count), size-offset, maxData)", nfsdTests},
+	{"READs share memory", "examples/nfs3/nfsd/files.go", "\tr.AfterReply(func(error) { s.buffers.Put(buf) })", "\ts.buffers.Put(buf)", nfsdTests},
+	// CREATE.
+	{"a file that CREATE made is not stored", "examples/nfs3/nfsd/create.go", "\t\tc.changed = append(c.changed, f)\n\t\tset := args", "\t\tdefer f.Close()\n\t\tset := args", nfsdTests},
+	// Data.
 	{"a stable WRITE is not stored", "examples/nfs3/nfsd/files.go", "\t\tif err == nil && args.Stable != nfs3.StableHowUnstable && !s.cfg.Async {\n\t\t\terr = s.store(f)", "\t\tif err == nil && args.Stable != nfs3.StableHowUnstable && !s.cfg.Async {", nfsdTests},
 	{"an unstable WRITE says that it is stored", "examples/nfs3/nfsd/files.go", "\t\t\tok.Committed = nfs3.StableHowFileSync\n\t\t}\n\t\terr = errors.Join(err, f.Close())\n\t}\n\tif s.cfg.Async {", "\t\t}\n\t\tok.Committed = nfs3.StableHowFileSync\n\t\terr = errors.Join(err, f.Close())\n\t}\n\tif s.cfg.Async {", nfsdTests},
 	{"any user writes", "examples/nfs3/nfsd/files.go", "\t\tif err := c.needData(&o.attr, mayWrite); err != nil {\n\t\t\treturn nil, err\n\t\t}", "", nfsdTests},
@@ -63,22 +72,40 @@ var nfsMutants = []mutant{
 	{"half of the MAC of a handle counts", "examples/nfs3/nfsd/handles.go", "\tif want := t.mac(body); !hmac.Equal(mac, want[:]) {", "\tif want := t.mac(body); !hmac.Equal(mac[:8], want[:8]) {", nfsdTests},
 	{"a change is settled within its second", "examples/nfs3/nfsd/handles.go", "return int64(change.Seconds)+1 < now.Unix() }", "return int64(change.Seconds) < now.Unix() }", nfsdTests},
 	{"a handle is valid on another device", "examples/nfs3/nfsd/handles.go", "\t\tif st.dev == s.dev && st.ino() == ino && (same", "\t\tif st.ino() == ino && (same", nfsdTests},
+	{"a handle is stale with the first name", "examples/nfs3/nfsd/handles.go", "\t\tcase gone(err):\n\t\t\tcontinue", "\t\tcase gone(err):\n\t\t\treturn object{}, failed(nfs3.StatusStale)", nfsdTests},
 	{"a mounted file system is served", "examples/nfs3/nfsd/handles.go", "\tif err == nil && st.dev != s.dev {", "\tif false {", nfsdTests},
 	// Names.
 	{"LOOKUP without search permission", "examples/nfs3/nfsd/names.go", "\tif err := c.need(&dir.attr, mayExecute); err != nil {\n\t\treturn h, a, err\n\t}", "", nfsdTests},
 	{"changed directories are not stored", "examples/nfs3/nfsd/names.go", "\t\tc.changed = append(c.changed, dir)", "\t\t_ = dir.Close()", nfsdTests},
 	{"an object whose creation failed stays", "examples/nfs3/nfsd/names.go", "\t\treturn errors.Join(err, s.root.Remove(path.Join(dir.path, name)))\n\t}\n\treturn nil\n}\n\n// found sets", "\t\treturn err\n\t}\n\treturn nil\n}\n\n// found sets", nfsdTests},
+	{"removed files stay in the table", "examples/nfs3/nfsd/names.go", "\ts.table.remove(o.ino(), dir.ino(), name)\n\treturn nil", "\treturn nil", nfsdTests},
 	{"RENAME to a directory without permission", "examples/nfs3/nfsd/names.go", "\tfor _, dir := range []object{from, to} {", "\tfor _, dir := range []object{from} {", nfsdTests},
 	{"RENAME looks at names before permissions", "examples/nfs3/nfsd/names.go", "\tfor _, dir := range []object{from, to} {", "\tfor _, dir := range []object{to} {", nfsdTests},
 	{"RENAME replaces any file of a sticky directory", "examples/nfs3/nfsd/names.go", "\t\terr = c.mayRemove(&to.attr, &target.attr)", "\t\terr = nil", nfsdTests},
 	{"RENAME moves a directory that the caller may not write", "examples/nfs3/nfsd/names.go", "\tif o.attr.Type == nfs3.FileTypeDir && from.ino() != to.ino() {", "\tif false {", nfsdTests},
+	{"replaced files stay in the table", "examples/nfs3/nfsd/names.go", "\tif exists {\n\t\ts.table.remove(target.ino(), to.ino(), newName)\n\t}", "", nfsdTests},
+	{"RENAME onto a directory with names is NFS3ERR_NOTEMPTY", "examples/nfs3/nfsd/names.go", "\tif status(err) == nfs3.StatusNotempty {", "\tif false {", nfsdTests},
 	{"LINK of any file", "examples/nfs3/nfsd/names.go", "\t\tcase !c.owns(&o.attr) && (", "\t\tcase false && (", nfsdTests},
 	{"LINK of a pipe", "examples/nfs3/nfsd/names.go", "(o.attr.Type != nfs3.FileTypeReg || c.rights", "(c.rights", nfsdTests},
 	// The lock manager.
 	{"the cookie of a lock is cut", "examples/nfs3/nfsd/nlm.go", "\t*res = nlm4.Res{Cookie: bytes.Clone(cookie), Stat", "\t*res = nlm4.Res{Cookie: cookie[:min(len(cookie), 8)], Stat", nfsdTests},
 	{"CANCEL is refused", "examples/nfs3/nfsd/nlm.go", "func (lockServer) Cancel(_ *rpc.Request, args *nlm4.CancelArgs, res *nlm4.Res) error {\n\treturn answer(res, args.Cookie, nlm4.StatusGranted)", "func (lockServer) Cancel(_ *rpc.Request, args *nlm4.CancelArgs, res *nlm4.Res) error {\n\treturn answer(res, args.Cookie, nlm4.StatusDeniedNoLocks)", nfsdTests},
+	// MOUNT.
+	{"any path that begins as the export is mounted", "examples/nfs3/nfsd/mount.go", "\tif !ok || rest != \"\" && rest[0] != '/' {", "\tif !ok {", nfsdTests},
+	{"the list of mounts grows", "examples/nfs3/nfsd/mount.go", "\tm.list = append(m.list[max(len(m.list)-maxMounts+1, 0):], e)", "\tm.list = append(m.list, e)", nfsdTests},
 	// The write verifier.
 	{"the verifier stays after a failure to store", "examples/nfs3/nfsd/server.go", "\tif err = s.sync(f); err != nil {\n\t\ts.newVerf()\n\t}", "\terr = s.sync(f)", nfsdTests},
 	// The table of handles.
 	{"the parent of the export is above it", "examples/nfs3/nfsd/table.go", "\tif e := t.entries[ino]; e != nil && len(e.Places) > 0 {\n\t\treturn e.Places[0].Dir\n\t}\n\treturn t.root", "\tif e := t.entries[ino]; e != nil && len(e.Places) > 0 {\n\t\treturn e.Places[0].Dir\n\t}\n\treturn 0", nfsdTests},
+	// Rights of callers.
+	{"the times are set to now without write permission", "examples/nfs3/nfsd/access.go", "\tif set.Size.SetIt || times && !exact {", "\tif set.Size.SetIt || times && exact && false {", nfsdTests},
+	{"the owner gives a file to any group", "examples/nfs3/nfsd/access.go", "\t\tset.GID.SetIt && set.GID.GID != a.GID && !c.root && !c.in(set.GID.GID):", "\t\tset.GID.SetIt && set.GID.GID != a.GID && !c.root && !c.in(a.GID):", nfsdTests},
+	// CREATE.
+	{"half of the verifier of CREATE counts", "examples/nfs3/nfsd/create.go", "\t\tif o.attr.Atime != atime.Atime || o.attr.Mtime != mtime.Mtime {", "\t\tif o.attr.Atime != atime.Atime || false && o.attr.Mtime != mtime.Mtime {", nfsdTests},
+	{"GUARDED CREATE takes an existing file", "examples/nfs3/nfsd/create.go", "\tcase how.Mode == nfs3.CreateModeGuarded:\n\t\treturn failed(nfs3.StatusExist)", "", nfsdTests},
+	// Listings.
+	{"READDIRPLUS has no entry where dircount is small", "examples/nfs3/nfsd/dirs.go", "\t\tif room < 0 || names < 0 && !first {", "\t\tif room < 0 || names < 0 && (first || !first) {", nfsdTests},
+	// Data.
+	{"any user reads", "examples/nfs3/nfsd/files.go", "\t\tif err := c.needData(&o.attr, right); err != nil {\n\t\t\treturn nil, err\n\t\t}", "\t\t_ = right", nfsdTests},
+	{"the guard of SETATTR counts without being asked for", "examples/nfs3/nfsd/files.go", "\tcase args.Guard.Check && args.Guard.ObjCtime", "\tcase args.Guard.ObjCtime", nfsdTests},
 }
