@@ -523,3 +523,47 @@ func TestClientPauses(t *testing.T) {
 		}
 	})
 }
+
+// A failure of Connected closes the connection and counts as a failure to connect. The failures in
+// a row begin again after a connection, and ErrTLS ends a Call whatever it waits through.
+func TestClientFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		p := &pipes{answers: []answer{serves, once, fails, serves}}
+		var made []*tcp.Conn
+		c := newClient(t, p, tcp.ClientConfig{
+			WaitForServer: true, Conn: &tcp.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))},
+			Connected: func(_ context.Context, conn *tcp.Conn) error {
+				if made = append(made, conn); len(made) == 1 {
+					return errors.New("not now")
+				}
+				return nil
+			},
+		})
+		double(t, c)
+		synctest.Wait()
+		double(t, c)
+		if err := made[0].Err(); !errors.Is(err, oncrpc.ErrClosed) {
+			t.Errorf("the connection of the failure: %v", err)
+		}
+		if n := strings.Count(log.String(), "failures=1 "); n != 2 {
+			t.Errorf("found\n%swant each failure to be the first in a row", log.String())
+		}
+		_ = c.Close()
+
+		attempts := 0
+		c, err := tcp.NewClient("", &tcp.ClientConfig{WaitForServer: true, Dial: func(context.Context, string, *tcp.Config) (*tcp.Conn, error) {
+			attempts++
+			return nil, tcp.ErrTLS
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Call(context.Background(), callOf(1, 4))
+		wantError(t, err, tcp.ErrTLS, false)
+		if attempts != 1 {
+			t.Errorf("%d attempts", attempts)
+		}
+		_ = c.Close()
+	})
+}
