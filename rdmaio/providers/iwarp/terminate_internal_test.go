@@ -163,7 +163,7 @@ func TestTerminateStatus(t *testing.T) {
 // RFC 5041 §7.1: a range may end at 2^64, and not beyond. An empty one may be anywhere. Only Sends
 // and Reads have numbers, each their own.
 func TestBeginRequest(t *testing.T) {
-	f := &framer{mulpdu: 130}
+	f := &framer{mulpdu: 133}
 	const end = 1<<64 - 8
 	for _, tt := range []struct {
 		op     verbs.Opcode
@@ -192,7 +192,7 @@ func TestBeginRequest(t *testing.T) {
 		for last := false; !last; {
 			var n int
 			n, last = f.Next(r)
-			if n < 1 || n > 130 || !last && n%4 != 0 {
+			if n < 1 || n > 133 || !last && n%4 != 0 {
 				t.Fatalf("%v: %d bytes at %d, last %v", op, n, r.Sent, last)
 			}
 			r.Sent += n
