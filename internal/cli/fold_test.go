@@ -67,7 +67,7 @@ func TestFoldKeepsTermsAndFillsTheirText(t *testing.T) {
 
 // TestFoldedHelpHasAllWords checks that a text in a narrow terminal has the words of the whole one.
 func TestFoldedHelpHasAllWords(t *testing.T) {
-	text := "Write it.\n\nUsage: a b [-c d] [-e f]\n\nExamples:\n  a b -c 'd e f g h i' | jq '.x y' > z    say more of it\n\n  -c D   text of some length in here\n"
+	text := "Write it.\n\nUsage: a b [-c d] [-e f]\n\nExamples:\n  a b -c 'd e f g h i' | jq '.x y' > z    say more of it\n\n  -c D   text of some length in here, which goes on for more than two lines of a narrow terminal\n"
 	want := strings.Fields(text)
 	for width := range 100 {
 		got := strings.Fields(strings.ReplaceAll(Fold(text, width), " \\\n", "\n"))
