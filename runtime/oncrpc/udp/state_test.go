@@ -1,0 +1,315 @@
+package udp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// callTo returns a Call with an XID, which has more bytes.
+func callTo(xid uint32, more int) []byte {
+	b, _ := oncrpc.NewCall(xid, 1, 1, 1, oncrpc.None()).AppendBinary(nil)
+	return append(b, make([]byte, more)...)
+}
+
+// replyOf returns a reply to a Call, which has more bytes.
+func replyOf(xid uint32, more int) oncrpc.Message {
+	b, _ := oncrpc.NewReply(xid, oncrpc.Success).AppendBinary(nil)
+	return oncrpc.Message{Inline: append(b, make([]byte, more)...)}
+}
+
+var farPeer = netip.MustParseAddrPort("192.0.2.1:9")
+
+func TestDefaults(t *testing.T) {
+	var none *Config
+	if s := none.settle(); s.MaxCalls != 256 || s.MaxRequests != 256 || s.ReplyRate != 16<<10 || s.MinRetransmit != time.Second || s.MaxRetransmit != 16*time.Second {
+		t.Errorf("%+v", s)
+	}
+	if s := (&Config{MaxCalls: -1, MinRetransmit: 20 * time.Second}).settle(); s.MaxCalls != 65536 || s.MaxRetransmit != 20*time.Second {
+		t.Errorf("%+v", s)
+	}
+	if s := (&Config{MinRetransmit: -1}).settle(); s.MinRetransmit != 0 {
+		t.Errorf("%+v", s)
+	}
+	// Without a Logger only faults of handlers are logged, to the default of the time.
+	var log bytes.Buffer
+	old := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(old)
+	s := none.settle()
+	s.Logger.Error("a warning")
+	s.faults.Error("a fault")
+	if got := log.String(); !strings.Contains(got, "a fault") || strings.Contains(got, "a warning") {
+		t.Errorf("%q", got)
+	}
+}
+
+// After a panic the client's next Call has another Conn, which is up, with the same address to
+// reply from. That ends when the last Call is answered.
+func TestConnAfterPanic(t *testing.T) {
+	requests := make(chan *oncrpc.Request, 1)
+	s := newServer(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		if r.Message[3] == 2 {
+			panic("out of coffee")
+		}
+		requests <- r
+	}), &Config{Logger: slog.New(slog.DiscardHandler)})
+	control := []byte("control")
+	serve := func(xid uint32) *request {
+		r := s.admit(xid, callTo(xid, 0), farPeer, s.local, control)
+		r.Serve(s.handler)
+		return r
+	}
+	first := serve(1)
+	<-requests
+	<-serve(2).Conn().Done()
+	third := serve(3)
+	<-requests
+	var panicked *oncrpc.PanicError
+	if err := first.Conn().Err(); !errors.As(err, &panicked) || third.Conn().Err() != nil {
+		t.Errorf("the Conn of the panic: %v, the next: %v", err, third.Conn().Err())
+	}
+	if string(third.peer.control) != "control" || third.peer.to != farPeer || third.Conn().RemoteAddr() != farPeer.String() {
+		t.Errorf("the next Conn is %+v", third.peer)
+	}
+	if s.admit(1, callTo(1, 0), farPeer, s.local, control) != nil {
+		t.Error("a Call in progress was admitted again")
+	}
+	third.Drop(nil)
+	if third.Conn().Err() != nil {
+		t.Error("the Conn is down, and a Call is in progress")
+	}
+	first.Drop(nil)
+	if !errors.Is(third.Conn().Err(), ErrIdle) {
+		t.Errorf("no Call is in progress: %v", third.Conn().Err())
+	}
+}
+
+// Close waits for Requests to be answered and for handlers to return. It ends their contexts with
+// oncrpc.ErrClosed.
+func TestCloseWaits(t *testing.T) {
+	for _, late := range []bool{false, true} { // the answer, not the handler
+		var done atomic.Bool
+		began := make(chan bool)
+		s := newServer(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			if !late {
+				r.Drop(nil)
+			}
+			end := func() {
+				<-r.Context().Done()
+				if late && (!errors.Is(context.Cause(r.Context()), oncrpc.ErrClosed) || !errors.Is(r.Conn().Err(), oncrpc.ErrClosed)) {
+					t.Errorf("the context ended with %v, the Conn with %v", context.Cause(r.Context()), r.Conn().Err())
+				}
+				time.Sleep(20 * time.Millisecond)
+				done.Store(true)
+				if late {
+					r.Drop(nil)
+				}
+			}
+			began <- true
+			if late {
+				go end()
+				return
+			}
+			end()
+		}), nil)
+		r := s.admit(1, callTo(1, 0), farPeer, s.local, nil)
+		r.Serve(s.handler)
+		<-began
+		if !late {
+			s.stop(oncrpc.ErrClosed) // the context of an answered Request has ended already
+		}
+		if err := s.Close(); err != nil || !done.Load() {
+			t.Errorf("late %v: Close returned %v before the handler had done", late, err)
+		}
+	}
+}
+
+// A host is one source whatever its zone, and the text of an address is that of IPv4 in IPv6 too.
+func TestZonesAndMappedAddresses(t *testing.T) {
+	s := newServer(t, nothing, nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if s.source(netip.MustParseAddr("fe80::1%eth0"), now) != s.source(netip.MustParseAddr("fe80::1%eth1"), now) {
+		t.Error("two zones are two sources")
+	}
+	if got := text(netip.MustParseAddrPort("[::ffff:192.0.2.1]:9")); got != "192.0.2.1:9" {
+		t.Error(got)
+	}
+}
+
+// Replies that are no longer than their Calls are always sent, and the longest message is. A
+// reply that the system does not send is an error.
+func TestReplySizes(t *testing.T) {
+	s := newServer(t, nothing, &Config{ReplyRate: 100, Logger: slog.New(slog.DiscardHandler)})
+	sink, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sink.Close()
+	answer := func(call, reply int, to netip.AddrPort) (result error) {
+		r := s.admit(7, callTo(7, call), farPeer, s.local, nil)
+		if results, most := r.Room(); results != nil || most != MaxMessage || r.peer.Network() != "udp" {
+			t.Errorf("Room is %v, %d", results, most)
+		}
+		r.peer.to = to
+		r.Reply(replyOf(7, reply), func(err error) { result = err })
+		return result
+	}
+	to := sink.LocalAddr().(*net.UDPAddr).AddrPort()
+	for range 10 {
+		if err := answer(1000, 1000, to); err != nil {
+			t.Fatalf("a reply that is not longer than its Call: %v", err)
+		}
+	}
+	if err := answer(0, 4, netip.MustParseAddrPort("[2001:db8::1]:9")); err == nil || errors.Is(err, ErrRate) {
+		t.Errorf("a reply to an address that the socket cannot reach: %v", err)
+	}
+	if err := answer(0, MaxMessage&^3-24, to); err != nil {
+		t.Errorf("a reply of %d bytes: %v", MaxMessage&^3, err)
+	}
+}
+
+// dropped is a Responder that a handler puts before the server's.
+type dropped struct {
+	oncrpc.Responder
+	drops chan bool
+}
+
+func (d *dropped) Drop(done func(error)) { d.Responder.Drop(done); d.drops <- true }
+
+// A Request whose handler panicked is dropped by way of the Responders that it has put before. A
+// handler that ends its goroutine after it has answered ends no Conn.
+func TestPanicAndGoexit(t *testing.T) {
+	drops, exits := make(chan bool, 1), make(chan bool)
+	s := newServer(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		if r.Message[3] == 1 {
+			r.Responder = &dropped{r.Responder, drops}
+			panic("out of coffee")
+		}
+		r.Drop(nil)
+		defer close(exits)
+		runtime.Goexit()
+	}), &Config{Logger: slog.New(slog.DiscardHandler)})
+	s.admit(1, callTo(1, 0), farPeer, s.local, nil).Serve(s.handler)
+	<-drops
+	held := s.admit(3, callTo(3, 0), farPeer, s.local, nil)
+	defer held.Drop(nil)
+	s.admit(2, callTo(2, 0), farPeer, s.local, nil).Serve(s.handler)
+	<-exits
+	// The goroutine has not necessarily ended.
+	for deadline := time.Now().Add(20 * time.Millisecond); time.Now().Before(deadline); runtime.Gosched() {
+		if err := held.Conn().Err(); err != nil {
+			t.Fatalf("the Conn ended: %v", err)
+		}
+	}
+}
+
+// A client waits for one of MaxCalls to end, for the context or for Close, before it sends a Call.
+func TestMaxCalls(t *testing.T) {
+	server, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	c, err := Dial(t.Context(), server.LocalAddr().String(), &Config{MaxCalls: 1, MinRetransmit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	call := func(ctx context.Context, xid uint32) chan error {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.Call(ctx, &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(xid, 0)}})
+			ended <- err
+		}()
+		return ended
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first := call(ctx, 1)
+	if _, err := server.Read(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	notSent := func(err, want error) {
+		t.Helper()
+		var ce *oncrpc.CallError
+		if !errors.Is(err, want) || !errors.As(err, &ce) || ce.MayHaveRun {
+			t.Errorf("%v, want %v, and the Call not sent", err, want)
+		}
+	}
+	second, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer stop()
+	notSent(<-call(second, 2), context.DeadlineExceeded)
+	third := call(t.Context(), 3)
+	time.Sleep(20 * time.Millisecond) // it waits
+	c.end(oncrpc.ErrClosed)           // as Close does first
+	notSent(<-third, oncrpc.ErrClosed)
+	cancel()
+	<-first
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.calls) != 0 || len(c.slots) != 0 {
+		t.Errorf("%d Calls and %d slots are left", len(c.calls), len(c.slots))
+	}
+}
+
+// The time between transmissions doubles.
+func TestRetransmissionsSlowDown(t *testing.T) {
+	server, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	c, err := Dial(t.Context(), server.LocalAddr().String(), &Config{MinRetransmit: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	began := time.Now()
+	go c.Call(t.Context(), &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}})
+	for range 8 {
+		if _, err := server.Read(make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(began); took < 127*time.Millisecond { // 1 + 2 + 4 + ... + 64
+		t.Errorf("8 transmissions in %v", took)
+	}
+}
+
+// A reply is in ReplyBuf only if it fits, and no items of an earlier one are left. One that comes
+// at the time when the Call is given up counts.
+func TestReplyMemory(t *testing.T) {
+	s := newServer(t, nothing, nil)
+	c, err := Dial(t.Context(), s.Addr(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	memory := bytes.Repeat([]byte{'x'}, 100)
+	p := &pending{call: &oncrpc.Call{ReplyBuf: memory[:10]}, done: make(chan error, 1)}
+	p.call.Reply.Items = []xdr.Item{{Data: []byte("of an earlier reply")}}
+	if err := c.begin(1, p); err != nil {
+		t.Fatal(err)
+	}
+	reply := replyOf(1, 0).Inline
+	c.receive(reply)
+	if got := p.call.Reply; !bytes.Equal(got.Message, reply) || len(got.Items) != 0 || bytes.Count(memory, []byte{'x'}) != 100 {
+		t.Errorf("%+v, and the memory is %q", got, memory)
+	}
+	if err := c.abandon(1, p, ErrIdle); err != nil {
+		t.Errorf("the reply has come: %v", err)
+	}
+}
