@@ -9,3 +9,13 @@ func (c *Carrier) SetNext(seq uint32) {
 	defer n.mu.Unlock()
 	n.next, n.order = seq, nil
 }
+
+// InUse returns the number of calls that use a context.
+func (h *Handler) InUse() (n int) {
+	h.complete.mu.Lock()
+	defer h.complete.mu.Unlock()
+	for _, s := range h.complete.sessions {
+		n += s.users
+	}
+	return n
+}

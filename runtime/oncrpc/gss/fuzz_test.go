@@ -11,13 +11,19 @@ import (
 )
 
 // FuzzHandler sends a message with a context's handle, changed at will. The Handler answers or
-// drops it once, and a call that is served was made by the owner of the context.
+// drops it once, keeps no use of the context, and a call that is served was made by the owner of
+// the context.
+//
+//fuzz:floor 500 each execution makes a context
 func FuzzHandler(f *testing.F) {
 	f.Add(uint8(0), 0, []byte{})
 	f.Add(uint8(1), 36, []byte{0, 0, 0, 3})
 	f.Add(uint8(2), 76, []byte{0, 0, 0, 6, 0, 0, 0, 0})
 	f.Add(uint8(3), 48, []byte{0xff, 0xff, 0xff, 0xff})
 	f.Add(uint8(4), 28, []byte{0, 0, 1, 0x90})
+	for kind := range uint8(20) { // each with each requirement
+		f.Add(kind, -1, []byte{})
+	}
 	f.Fuzz(func(t *testing.T, kind uint8, at int, with []byte) {
 		realm := gsstest.NewRealm(2)
 		h := gss.NewHandler(oncrpc.HandlerFunc(func(r *oncrpc.Request) {
@@ -29,7 +35,7 @@ func FuzzHandler(f *testing.F) {
 				t.Errorf("served: %x", r.Message)
 			}
 			echo(r)
-		}), realm.Acceptor(), nil)
+		}), realm.Acceptor(), &gss.HandlerConfig{Required: gss.Service(kind / 5 % 4)})
 		p := newPeer(t, h, realm, "192.0.2.1:1000")
 		p.connect("alice")
 		var b []byte
@@ -51,6 +57,10 @@ func FuzzHandler(f *testing.F) {
 		}
 		if len(b) >= 8 { // carriers pass nothing shorter
 			p.send(t, h, b)
+			p.send(t, h, b) // a replay
+		}
+		if n := h.InUse(); n != 0 {
+			t.Errorf("%d uses of contexts are left", n)
 		}
 		if s := h.Stats(); s.Contexts+s.Incomplete > 2 {
 			t.Errorf("%+v", s)
