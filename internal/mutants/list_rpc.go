@@ -1,12 +1,14 @@
 package main
 
 var (
-	oncrpcTests   = []string{"runtime/oncrpc"}
-	rpcbindTests  = []string{"runtime/oncrpc/rpcbind"}
-	tcpTests      = []string{"runtime/oncrpc/tcp"}
-	udpTests      = []string{"runtime/oncrpc/udp"}
-	rpcTests      = []string{"runtime/oncrpc/rpc"}
-	connconfTests = []string{"rdmaio/connconf"}
+	oncrpcTests     = []string{"runtime/oncrpc"}
+	rpcbindTests    = []string{"runtime/oncrpc/rpcbind"}
+	tcpTests        = []string{"runtime/oncrpc/tcp"}
+	udpTests        = []string{"runtime/oncrpc/udp"}
+	replycacheTests = []string{"runtime/oncrpc/replycache"}
+	gssTests        = []string{"runtime/oncrpc/gss"}
+	rpcTests        = []string{"runtime/oncrpc/rpc"}
+	connconfTests   = []string{"rdmaio/connconf"}
 )
 
 // rpcMutants are in ONC RPC, its binding to the transport, and the protocols made of calls.
@@ -23,6 +25,25 @@ var rpcMutants = []mutant{
 	{"an empty refusal is success", "runtime/oncrpc/reply.go", " && *e != (ReplyError{}) {", " {", oncrpcTests},
 	{"a boolean of 2", "runtime/oncrpc/values.go", "err == nil && w > 1 &&", "err == nil && w > 2 &&", oncrpcTests},
 	{"AUTH_SYS of another flavour is parsed", "runtime/oncrpc/auth.go", "	if a.Flavor != AuthSys {", "	if a.Flavor == AuthNone {", oncrpcTests},
+	// States and limits of UDP.
+	{"a Call in progress is forgotten after a panic", "runtime/oncrpc/udp/server.go", "		next.calls = r.peer.calls\n", "", udpTests},
+	{"the next Conn after a panic is down", "runtime/oncrpc/udp/server.go", "		s.peers[r.key] = next\n", "		_ = next\n", udpTests},
+	{"Close does not wait for Requests", "runtime/oncrpc/udp/server.go", "	for s.requests > 0 {\n		s.answered.Wait()\n	}\n", "", udpTests},
+	{"the rate ignores the size of the Call", "runtime/oncrpc/udp/request.go", "m.Size(nil)-r.size, time", "m.Size(nil), time", udpTests},
+	{"a reply runs over its buffer", "runtime/oncrpc/udp/client.go", "p.call.ReplyBuf[:0:len(p.call.ReplyBuf)]", "p.call.ReplyBuf[:0]", udpTests},
+	{"a multicast Call is answered", "runtime/oncrpc/udp/local_linux.go", "toMany || dest.IsMulticast()", "toMany", udpTests},
+	// Limits and owners of the reply cache.
+	{"a Call that waits shares the handler's memory", "runtime/oncrpc/replycache/cache.go", "		reply = m.Clone() // the handler may use its memory again before they are sent", "		reply = *m", replycacheTests},
+	{"a reply stays with a lost connection", "runtime/oncrpc/replycache/cache.go", "		found.from = from // it now belongs to this connection while that is up\n", "", replycacheTests},
+	{"a dropped Call takes those of other connections along", "runtime/oncrpc/replycache/cache.go", "	if len(list) == 1 {", "	if true {", replycacheTests},
+	{"a source with Calls in progress goes", "runtime/oncrpc/replycache/cache.go", "s := el.Value.(*replySource); s.running == 0 {", "s := el.Value.(*replySource); true {", replycacheTests},
+	{"the newest reply goes", "runtime/oncrpc/replycache/cache.go", "	c.remove(s.order.Front().Value.(*cached))", "	c.remove(s.order.Back().Value.(*cached))", replycacheTests},
+	{"the smallest source loses replies", "runtime/oncrpc/replycache/cache.go", "s.bytes > most.bytes {", "s.bytes < most.bytes && s.bytes > 0 {", replycacheTests},
+	{"a held Call gets its time again", "runtime/oncrpc/replycache/cache.go", "		if until.IsZero() {\n			until = now", "		if true {\n			until = now", replycacheTests},
+	// Contexts of RPCSEC_GSS.
+	{"of a source the context made first goes", "runtime/oncrpc/gss/session.go", "		t.sources[s.source].MoveToBack(s.within)\n", "", gssTests},
+	{"a context is deleted while calls use it", "runtime/oncrpc/gss/session.go", "	dead := s.users == 0 && s.removed", "	dead := s.removed", gssTests},
+	{"a replay keeps the use of its context", "runtime/oncrpc/gss/data.go", "		h.replays.Add(1)\n		h.complete.release(s)\n", "		h.replays.Add(1)\n", gssTests},
 	// rpcbind.
 	{"any version of a program is found", "runtime/oncrpc/rpcbind/lookup.go", "r.Prog == m.Prog && r.Vers == m.Vers &&", "r.Prog == m.Prog &&", rpcbindTests},
 	{"port 0 can be reached", "runtime/oncrpc/rpcbind/mapping.go", "	if err == nil && at.Port() == 0 {", "	if false {", rpcbindTests},
