@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
 	. "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
@@ -251,21 +252,45 @@ func TestAllocations(t *testing.T) {
 // segment, except for those that a receiver ignores.
 func FuzzOpen(f *testing.F) {
 	for _, v := range vectors {
-		f.Add(unhex(f, v.wire))
+		b := unhex(f, v.wire)
+		f.Add(b)
+		for clen := range byte(8) { // more control data than there is, too
+			if changed := bytes.Clone(b); len(b) > 19 {
+				changed[19] = clen
+				f.Add(changed)
+			}
+		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var h Header
-		control, payload, n, err := Open(b, &h)
-		if err != nil {
-			if e := new(Error); !errors.As(err, &e) {
-				t.Fatalf("%T: %v", err, err)
-			}
+		open(t, b)
+		if len(b) < 4 {
 			return
 		}
-		again := h
-		out, err := Append(nil, &again, control, payload)
-		if err != nil || again != h || len(out) != n {
-			t.Fatalf("%v: %+v, want %+v", err, again, h)
+		// A fuzzer finds no CRC.
+		if end := ((int(b[2])<<8 | int(b[3])) + 3) &^ 3; end > 0 && end+TrailerSize <= len(b) {
+			b = bytes.Clone(b)
+			crc.Put(b[end:], crc.Checksum(b[:end]))
+			open(t, b)
 		}
 	})
+}
+
+// open checks that a segment is refused with an Error, or is the encoding of its parts.
+func open(t *testing.T, b []byte) {
+	var h Header
+	control, payload, n, err := Open(b, &h)
+	if err != nil {
+		if e := new(Error); !errors.As(err, &e) {
+			t.Fatalf("%T: %v", err, err)
+		}
+		return
+	}
+	if len(control) != h.Control() || len(payload) != h.Payload() || n != h.Wire() {
+		t.Fatalf("%d bytes of control data, %d of payload, %d in all of %+v", len(control), len(payload), n, h)
+	}
+	again := h
+	out, err := Append(nil, &again, control, payload)
+	if err != nil || again != h || len(out) != n {
+		t.Fatalf("%v: %+v, want %+v", err, again, h)
+	}
 }
