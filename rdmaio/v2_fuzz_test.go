@@ -163,6 +163,8 @@ func allocated() uint64 {
 // FuzzVersion2 sends any messages to a server or a client of ours. Our end must not panic, must
 // close without an error, and must give all memory back, and what it allocates meanwhile must be
 // bounded by the bytes sent. A server goes on to serve another client (R306, R310, T127).
+//
+//fuzz:floor 50 each execution makes a connection, with its goroutines
 func FuzzVersion2(f *testing.F) {
 	for _, b := range fuzzSeeds() {
 		f.Add(b)

@@ -22,7 +22,7 @@
 // # Speed
 //
 // fuzzrun warns about a target whose executions in a second are below its floor: few executions
-// prove nothing. The floor is 5000, or what a directive above the function says, with the reason:
+// prove nothing. The floor is 2000, or the one in a directive above the function, with its reason:
 //
 //	//fuzz:floor 200 each execution dials a connection
 //
@@ -73,9 +73,9 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	fs.IntVar(&s.parallel, "parallel", 1, "`number` of processes that run a target; the floors are for one")
 	only := fs.String("only", "", "run only the targets whose `folder and name` match this regular expression")
 	fs.BoolVar(&s.list, "list", false, "print the targets, their floors and the sizes of their corpora, and run nothing")
-	fs.BoolVar(&s.cover, "cover", false, "print the part of each parser's statements that its kept corpus reaches, and fuzz nothing")
+	fs.BoolVar(&s.cover, "cover", false, "print the part of each parser's statements that seeds and corpora reach, and fuzz nothing")
 	fs.BoolVar(&s.keep, "keep", false, "choose the inputs to keep in testdata/fuzz")
-	fs.IntVar(&s.inputs, "inputs", 24, "with -keep: largest `number` of inputs of one target")
+	fs.IntVar(&s.inputs, "inputs", 32, "with -keep: largest `number` of inputs of one target")
 	fs.IntVar(&s.bytes, "bytes", 4096, "with -keep: size of the largest input file in `bytes`")
 	err := fs.Parse(args)
 	if err != nil {

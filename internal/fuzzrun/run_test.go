@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	expect(t, out, "found it", "fuzzrun: failed: a FuzzFails\n", "fuzzrun: failed: c FuzzBuild\n",
-		"fuzzrun: warning: slow: b FuzzSlow: ", "of processor time, expected 5000 or more\n", "/s of CPU  d FuzzFine\n", "fuzzrun: 4 targets, 2 failed, 1 slow\n")
+		"fuzzrun: warning: slow: b FuzzSlow: ", "of processor time, expected 2000 or more\n", "/s of CPU  d FuzzFine\n", "fuzzrun: 4 targets, 2 failed, 1 slow\n")
 	if kept, _ := filepath.Glob(filepath.Join(dir, "a/testdata/fuzz/FuzzFails/*")); len(kept) != 1 {
 		t.Errorf("inputs kept: %q", kept)
 	}
@@ -61,7 +61,7 @@ func TestRun(t *testing.T) {
 	if code != 0 {
 		t.Errorf("-list: exit code %d", code)
 	}
-	expect(t, out, "  5000/s   0 kept      0 bytes  a FuzzFails\n", "     1/s   0 kept      0 bytes  d FuzzFine: a test\n", "fuzzrun: 4 targets, 0 kept inputs, 0 bytes\n")
+	expect(t, out, "  2000/s   0 kept      0 bytes  a FuzzFails\n", "     1/s   0 kept      0 bytes  d FuzzFine: a test\n", "fuzzrun: 4 targets, 0 kept inputs, 0 bytes\n")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	code, out = fuzzed(t, ctx, dir, "-time", "1h", "-only", "[bd] Fuzz")
@@ -134,7 +134,7 @@ func TestKeep(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("exit code %d\n%s", code, out)
 		}
-		expect(t, out, "fuzzrun: at most 24 inputs of at most 300 bytes are kept of each target\n", "a FuzzF: kept 2 of ")
+		expect(t, out, "fuzzrun: at most 32 inputs of at most 300 bytes are kept of each target\n", "a FuzzF: kept 2 of ")
 		files, _ := filepath.Glob(filepath.Join(dir, "a/testdata/fuzz/FuzzF/*"))
 		for i := range files {
 			files[i] = filepath.Base(files[i])

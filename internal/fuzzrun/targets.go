@@ -21,7 +21,7 @@ type target struct {
 func (t target) String() string { return t.dir + " " + t.name }
 
 // defaultFloor is the floor of a target that only decodes.
-const defaultFloor = 5000
+const defaultFloor = 2000
 
 var (
 	declared  = regexp.MustCompile(`(?m)^((?://.*\n)*)func (Fuzz\w+)\(\w+ \*testing\.F\)`)

@@ -37,7 +37,7 @@ func within(terms, most rdmaio.Terms) bool {
 // FuzzServer is a hostile client: it sends any Call to the program, twice. Each is answered, the
 // sizes of the server stay within its memory, and a Call that is refused changes none of them.
 //
-//fuzz:floor 250 each execution makes a connection, with its goroutines
+//fuzz:floor 100 each execution makes a connection, with its goroutines
 func FuzzServer(f *testing.F) {
 	good, _ := (&rdmaconfig.Req{MaxCallSendSize: 4096, MaxReplySendSize: 4096, MaxRDMARead: 4}).MarshalBinary()
 	for _, args := range [][]byte{good, make([]byte, 12), {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, good[:8], append(good, 0, 0, 0, 0), nil} {
@@ -97,7 +97,7 @@ func FuzzServer(f *testing.F) {
 // FuzzClient is a hostile server: it answers the call of a client with any reply. The client gets
 // an error, and keeps its sizes, or it has sizes within its memory. Its connection still works.
 //
-//fuzz:floor 250 each execution makes a connection, with its goroutines
+//fuzz:floor 100 each execution makes a connection, with its goroutines
 func FuzzClient(f *testing.F) {
 	good, _ := (&rdmaconfig.Reply{MaxCallSendSize: 2000, Align: 4, MaxRDMARead: 3}).MarshalBinary()
 	for _, results := range [][]byte{good, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {0xff, 0xff, 0xff, 0xff, 0, 0, 0, 4, 0xff, 0xff, 0xff, 0xff}, good[:8], append(good, 0, 0, 0, 0), nil} {

@@ -11,6 +11,8 @@ import (
 
 // FuzzReceive feeds sequences of messages to an Endpoint that also makes requests and decisions. An
 // input is a list of messages: operation, direction, xid, length and body.
+//
+//fuzz:floor 100 each execution has two state machines and many messages
 func FuzzReceive(f *testing.F) {
 	for _, h := range []*xcharcarrier.Optional{
 		initOf(f, wire.Subset{1}, ReceiveSize(8192), RemoteInvalidation(true)),

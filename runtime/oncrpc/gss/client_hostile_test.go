@@ -204,6 +204,8 @@ func TestTruncatedReplies(t *testing.T) {
 
 // FuzzReply changes replies at will: the client neither panics nor takes results that the server
 // did not send.
+//
+//fuzz:floor 400 each execution makes a context
 func FuzzReply(f *testing.F) {
 	f.Add(uint8(0), false, 21, []byte{1})
 	f.Add(uint8(1), false, protectedReply, []byte{0, 0, 0, 8})

@@ -14,7 +14,7 @@ import (
 // drops it once, keeps no use of the context, and a call that is served was made by the owner of
 // the context.
 //
-//fuzz:floor 500 each execution makes a context
+//fuzz:floor 300 each execution makes a context
 func FuzzHandler(f *testing.F) {
 	f.Add(uint8(0), 0, []byte{})
 	f.Add(uint8(1), 36, []byte{0, 0, 0, 3})

@@ -331,6 +331,8 @@ func TestServerConcurrently(t *testing.T) {
 
 // Whatever a caller sends: no panic, an answer that decodes, and a table of usable addresses within
 // its limit.
+//
+//fuzz:floor 100 each execution makes a connection, and five calls on it
 func FuzzServer(f *testing.F) {
 	for _, p := range procs {
 		f.Add(p.vers, p.proc, unhex(f, p.args))

@@ -251,6 +251,8 @@ func memory() int {
 }
 
 // The server and the client survive any bytes.
+//
+//fuzz:floor 150 each execution has two connections, with their goroutines
 func FuzzConn(f *testing.F) {
 	f.Add(goodCall(1))
 	f.Add(append(goodReply(1), goodCall(2)...))

@@ -110,7 +110,7 @@ type fuzzRun struct {
 // and form. The server passes each Call to the handler as it came, within its limits, sends at most
 // one reply for each, within the rate of its source, and keeps nothing of a Call that is answered.
 //
-//fuzz:floor 5000 it starts goroutines, and sends datagrams
+//fuzz:floor 1500 it starts goroutines, and sends datagrams
 func FuzzServer(f *testing.F) {
 	whole, _ := oncrpc.NewCall(5, 1, 1, 1, oncrpc.None()).AppendBinary(nil)
 	answer, _ := oncrpc.NewReply(5, oncrpc.Success).AppendBinary(nil)
@@ -316,7 +316,7 @@ func (s *fuzzServer) unanswered() int {
 // FuzzClient answers a Call with any datagrams. The Call gets the first that is a reply to it, byte
 // for byte, and all others count as strays.
 //
-//fuzz:floor 2000 each execution sends datagrams, and waits for the reader
+//fuzz:floor 1000 each execution sends datagrams, and waits for the reader
 func FuzzClient(f *testing.F) {
 	const xid = 0x78696430 // "xid0", which the fuzzer can copy
 	answer, _ := oncrpc.NewReply(xid, oncrpc.Success).AppendBinary(nil)

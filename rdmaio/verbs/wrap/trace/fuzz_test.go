@@ -11,6 +11,8 @@ import (
 
 // FuzzEvent formats arbitrary events. The result is one line without control characters,
 // which names the event's kind.
+//
+//fuzz:floor 300 it formats and parses JSON
 func FuzzEvent(f *testing.F) {
 	for k := range uint8(len(kindNames) + 1) {
 		f.Add(k, uint32(3), uint64(7), uint8(1), uint8(2), 64, "127.0.0.1:1", "mem0", "")
