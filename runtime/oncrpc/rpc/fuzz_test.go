@@ -135,6 +135,8 @@ func FuzzHandler(f *testing.F) {
 			want = []error{oncrpc.ErrRPCMismatch}
 		case bad != nil:
 			want = []error{oncrpc.ErrGarbageArgs}
+		case oncrpc.CheckCred(&body.Cred) != nil:
+			want = []error{oncrpc.ErrAuth}
 		case body.Prog != store.Program:
 			want = []error{oncrpc.ErrProgUnavail}
 		case body.Vers != 1 && body.Vers != 3:
