@@ -136,7 +136,7 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// A host is one source whatever its zone, and the text of an address is that of IPv4 in IPv6 too.
+// A host is one source whatever its zone, and IPv4 in IPv6 is printed as IPv4.
 func TestZonesAndMappedAddresses(t *testing.T) {
 	s := newServer(t, nothing, nil)
 	s.mu.Lock()
