@@ -74,7 +74,7 @@ var engineMutants = []mutant{
 	{"refusals without end", "rdmaio/internal/engine/shared.go", "s.refusals.n > s.cfg.MaxErrors {", "s.refusals.n > 1<<30 {", engineTests},
 
 	// Headers, limits and grants, by the tests of their packages.
-	{"an ERROR grants nothing", "rdmaio/internal/v1/account.go", "case header.KindError:\n		return true\n	case header.KindMsg:", "case header.KindMsg:", []string{"rdmaio/internal/v1"}},
+	{"an ERROR is not counted in the account", "rdmaio/internal/v1/account.go", "case header.KindError:\n		return true\n	case header.KindMsg:", "case header.KindMsg:", []string{"rdmaio/internal/v1"}},
 	{"a long Reply to no Call grants", "rdmaio/internal/v1/account.go", "return m.HasReply && a.end.Calls.Outstanding(m.XID)", "return m.HasReply", []string{"rdmaio/internal/v1"}},
 	{"an invalid message grants", "rdmaio/internal/v1/account.go", "if f == nil && p == protocol.Answer && a.grants(m) {", "if p == protocol.Answer && a.grants(m) {", []string{"rdmaio/internal/v1"}},
 	{"answers grant the Receives of Replies", "rdmaio/internal/v1/account.go", "cfg.Receives-cfg.Serves),", "0),", []string{"rdmaio/internal/v1"}},
