@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -507,9 +508,10 @@ func TestNoMemoryDuringReverseCall(t *testing.T) {
 // A Request that waits until replies are written is dropped if the connection ends.
 func TestEndWhileRepliesUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate, handled := make(chan struct{}), 0
+		gate := make(chan struct{})
+		var handled atomic.Int64
 		s, ln := servePipes(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
-			handled++
+			handled.Add(1)
 			<-gate
 			r.Reply(oncrpc.Message{Inline: append(goodReply(xidOf(r))[4:], make([]byte, 5<<20)...)}, nil)
 		}), &tcp.Config{MaxHandlers: 1, Logger: quiet})
@@ -521,14 +523,14 @@ func TestEndWhileRepliesUnread(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		before := handled
+		before := handled.Load()
 		close(gate)
 		synctest.Wait()
-		made := handled
+		made := handled.Load()
 		_, _ = others.Close(), ours.Close()
 		synctest.Wait()
-		if handled != made || before == 0 || made == 6 {
-			t.Errorf("%d Requests handled, %d and %d before the connections ended", handled, before, made)
+		if handled.Load() != made || before == 0 || made == 6 {
+			t.Errorf("%d Requests handled, %d and %d before the connections ended", handled.Load(), before, made)
 		}
 		_ = s.Close()
 	})
