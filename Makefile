@@ -64,7 +64,17 @@ xdrgen: ## build the compiler as bin/xdrgen
 quick: ## check what you have changed, within a minute: gofmt, vet and short tests of those packages, then of their importers
 	@$(GO) run ./internal/quick $(if $(BUDGET),-budget '$(BUDGET)') $(if $(BASE),-base '$(BASE)') -- $(QUICK)
 
-test: check-format vet check-generated check-conformance test-bench test-go ## run every check that this machine can run
+# The parts of make test, the cheapest first, with their budgets in seconds on two processors without other work.
+parts = check-format:10 check-conformance:15 vet:60 check-generated:60 test-bench:60 test-race:330 test-all:320
+test: ## run every check that this machine can run
+	@set -e; table=; for part in $(parts); do \
+		name=$${part%:*} budget=$${part#*:} note= begin=$$(date +%s); \
+		echo "make test: $$name"; \
+		$(MAKE) --no-print-directory $$name; \
+		took=$$(($$(date +%s) - begin)); \
+		[ $$took -le $$budget ] || note=', over budget'; \
+		table="$$table$$(printf '%5d s of %4d s  %s%s' $$took $$budget $$name "$$note")\n"; \
+	done; printf "$$table"
 	@echo 'make test: passed'
 	$(if $(race),,@echo 'make test: without the race detector, which needs a C compiler')
 
