@@ -84,7 +84,7 @@ func lasting(err error) bool {
 	}
 	for _, e := range []error{
 		context.Canceled, context.DeadlineExceeded, ErrNoVersion, ErrMessage, ErrXIDInUse, ErrInvalidated, ErrReverse,
-		verbs.ErrInvalidValue, verbs.ErrNotSupported, verbs.ErrDeviceRemoved, verbs.ErrTLS,
+		verbs.ErrInvalidValue, verbs.ErrNotSupported, verbs.ErrDeviceRemoved, verbs.ErrTLS, verbs.ErrOtherProtocol,
 	} {
 		if errors.Is(err, e) {
 			return true

@@ -20,6 +20,8 @@ func TestLasting(t *testing.T) {
 		{&Fault{}, true},
 		{context.Canceled, true},
 		{verbs.ErrDeviceRemoved, true},
+		{verbs.ErrTLS, true},
+		{verbs.ErrOtherProtocol, true},
 		{verbs.ErrConnectionBroken, false},
 		{verbs.ErrConnectionRefused, false},
 	} {

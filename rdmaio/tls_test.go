@@ -116,10 +116,10 @@ func TestTLSProviders(t *testing.T) {
 	}
 	for _, tt := range []struct{ client, server, want string }{
 		{"iwarp TLS", "iwarp TLS", ""},
-		{"iwarp", "iwarp TLS", "the peer speaks TLS: set Config.TLS here"},
+		{"iwarp", "iwarp TLS", "the peer speaks TLS, and this side does not"},
 		{"iwarp TLS", "iwarp", "it may have no TLS at this address"},
-		{"rdmatcp", "iwarp TLS", "the peer speaks TLS: set Config.TLS here"},
-		{"iwarp", "rdmatcp TLS", "the peer speaks TLS: set Config.TLS here"},
+		{"rdmatcp", "iwarp TLS", "the peer speaks TLS, and this side does not"},
+		{"iwarp", "rdmatcp TLS", "the peer speaks TLS, and this side does not"},
 		{"rdmatcp TLS", "iwarp TLS", `the peer speaks none of the application protocols ["rdmatcp"]`},
 		{"iwarp TLS", "rdmatcp TLS", `the peer speaks none of the application protocols ["iwarp"]`},
 	} {

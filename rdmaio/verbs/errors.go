@@ -33,6 +33,11 @@ var (
 	// the configuration of one end is changed.
 	ErrTLS = errors.New("verbs: no agreement on TLS")
 
+	// ErrOtherProtocol means that the peer's first bytes, which the error quotes, begin no message
+	// of the provider's protocol. Further attempts fail until both ends have the same provider, or
+	// the address is another one.
+	ErrOtherProtocol = errors.New("verbs: the peer speaks another protocol")
+
 	// ErrConnectionBroken is wrapped together with a StatusError, if the status is known.
 	ErrConnectionBroken = errors.New("verbs: connection broken by an error")
 )

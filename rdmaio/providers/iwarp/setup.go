@@ -113,8 +113,8 @@ func readFrame(c *stream.Conn, frame *mpa.Frame) error {
 		return err
 	}
 	n, err := mpa.PrivateLength(b, frame.Kind)
-	if errors.Is(err, mpa.BadKey) { // most often another protocol
-		return fmt.Errorf("the peer speaks another protocol: its first bytes are %q: %w", b[:mpa.KeySize], err)
+	if errors.Is(err, mpa.BadKey) {
+		return c.OtherProtocol(err)
 	}
 	if err != nil {
 		return err

@@ -377,9 +377,29 @@ func TestGoneBeforeHello(t *testing.T) {
 	}
 }
 
-// The error quotes the first bytes of a peer that speaks another protocol.
+// The error quotes the first bytes of a peer that speaks another protocol, and names it if it is a
+// known one, instead of a rule of the segment's format.
 func TestDialSomethingElse(t *testing.T) {
-	for _, banner := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-x\r\n", "\x15\x03\x01\x00\x02\x02\x46"} {
+	for _, tt := range []struct {
+		banner string
+		is     error
+		want   string // after the first bytes
+	}{
+		{"HTTP/1.1 400 Bad Request\r\n\r\n", segment.BadVersion, "and this side speaks rdmatcp: check the port: segment: found 0x48, want 0x1"},
+		{"SSH-2.0-x\r\n", verbs.ErrOtherProtocol, "and this side speaks rdmatcp: check the port"},
+		{"\x01\x0d", verbs.ErrPeerDisconnected, ""},
+		{"\x02\x0d\x00\x20", segment.BadVersion, "check the port"},
+		{"MPA ID Rep Frame", verbs.ErrOtherProtocol, "as of iwarp (RFC 5044 §7.1), and this side speaks rdmatcp: use the same provider at both ends"},
+		{"MPA ", verbs.ErrOtherProtocol, "as of iwarp"},
+		{"\x80\x00\x00\x18\xca\xfe\x00\x01\x00\x00\x00\x01", verbs.ErrOtherProtocol, "as of ONC RPC over TCP (RFC 5531 §11), and this side speaks rdmatcp: use RDMA"},
+		{"\x80\x00\x00\x28\xca\xfe\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02", verbs.ErrOtherProtocol, "as of ONC RPC over TCP"},
+		{"\x80\x00\x00\x28\xca\xfe\x00\x01\x00\x00\x00\x00\x00\x00\x00\x03", segment.BadVersion, "check the port"},
+		{"\x80\x00\x00\x28\xca\xfe\x00\x01\x00\x00\x00\x00\x00\x00\x00", segment.BadVersion, "check the port"},
+		{"\x80\x00\x00\x18\xca\xfe\x00\x01\x00\x00\x00", segment.BadVersion, "check the port"},
+		{"\x80\x00\x00\x18\xca\xfe\x00\x01\x00\x00\x00\x02", segment.BadVersion, "check the port"},
+		{"\x00\x00\x00\x18\xca\xfe\x00\x01\x00\x00\x00\x01", segment.BadVersion, "check the port"},
+		{"\x15\x03\x01\x00\x02\x02\x46", verbs.ErrTLS, "a TLS record (RFC 8446 §5.1): set Config.TLS here, or unset it there"},
+	} {
 		ln, err := net.Listen("tcp", local)
 		if err != nil {
 			t.Fatal(err)
@@ -392,12 +412,20 @@ func TestDialSomethingElse(t *testing.T) {
 			}
 			defer conn.Close()
 			conn.Read(make([]byte, 100))
-			conn.Write([]byte(banner))
+			conn.Write([]byte(tt.banner))
 		}()
 		dev := device(t, nil)
 		_, err = dev.Dial(context.Background(), ln.Addr().String(), newSide(t, dev).qp, nil)
-		if want := fmt.Sprintf("%q", banner)[:9]; !errors.Is(err, segment.BadVersion) || !strings.Contains(err.Error(), want) {
-			t.Errorf("dial: %v, want %s quoted", err, want)
+		if err == nil {
+			t.Fatalf("connected to %q", tt.banner)
+		}
+		text := err.Error()
+		quotes := strings.Count(text, "its first bytes are "+fmt.Sprintf("%q", tt.banner[:min(len(tt.banner), 16)]))
+		if !errors.Is(err, tt.is) || !strings.Contains(text, tt.want) || quotes != min(1, len(tt.want)) || strings.Count(text, "segment:") > 1 {
+			t.Errorf("%q: %v, want %v, the first bytes once, and %q", tt.banner, err, tt.is, tt.want)
+		}
+		if errors.Is(err, verbs.ErrTLS) && (strings.Contains(text, "segment") || errors.Is(err, verbs.ErrOtherProtocol)) {
+			t.Errorf("%q: %v, want TLS alone", tt.banner, err)
 		}
 	}
 }

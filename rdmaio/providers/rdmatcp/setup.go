@@ -153,9 +153,8 @@ func (f *framer) receiveHello(c *stream.Conn) (*hello, error) {
 		return nil, err
 	}
 	size, err := segment.Prefix(b)
-	if errors.Is(err, segment.BadVersion) { // most often a server of another protocol
-		first := c.Buffered()
-		return nil, fmt.Errorf("the peer speaks another protocol: its first bytes are %q: %w", first[:min(len(first), 16)], err)
+	if errors.Is(err, segment.BadVersion) {
+		return nil, c.OtherProtocol(err)
 	}
 	if err != nil {
 		return nil, err

@@ -84,14 +84,14 @@ func TestTLSDisagreements(t *testing.T) {
 	}{
 		{
 			"client without TLS", nil, good,
-			[]string{`the peer speaks TLS: set Config.TLS here, or unset it there: its first bytes are "\x15\x03\x03\x00\x02\x02\n"`},
+			[]string{`the peer speaks TLS, and this side does not: its first bytes are "\x15\x03\x03\x00\x02\x02\n", a TLS record (RFC 8446 §5.1): set Config.TLS here, or unset it there`},
 			[]string{`the peer speaks no TLS: its first bytes are`, `set it there`},
 			nil,
 		},
 		{
 			"server without TLS", good, &rdmatcp.Config{},
 			[]string{"the peer closed the connection without an answer: it may have no TLS at this address"},
-			[]string{`the peer speaks TLS: set Config.TLS here`, `its first bytes are "\x16\x03\x01`},
+			[]string{`the peer speaks TLS, and this side does not: its first bytes are "\x16\x03\x01`, `a TLS record (RFC 8446 §5.1): set Config.TLS here, or unset it there`},
 			verbs.ErrTLS,
 		},
 		{
@@ -167,6 +167,11 @@ func TestTLSDisagreements(t *testing.T) {
 			for _, want := range tt.log {
 				log.wants(t, escaped(want))
 			}
+			// A rule of the format would be beside the point.
+			if log.mu.Lock(); strings.Contains(log.b.String(), "segment:") {
+				t.Errorf("log: %s", log.b.String())
+			}
+			log.mu.Unlock()
 			if got := dev.Stats(); got.RefusedHandshake != 1 || got.Connections != 0 {
 				t.Errorf("stats %+v, want one failed handshake", got)
 			}

@@ -1,10 +1,6 @@
 package stream
 
-import (
-	"fmt"
-
-	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
-)
+import "fmt"
 
 // Need returns the next n bytes of the peer's part of the set-up without consuming them. It waits
 // for them for as long as the connection's deadline allows. It fails if n is more than
@@ -21,12 +17,7 @@ func (c *Conn) Need(n int) ([]byte, error) {
 		k, err := c.conn.Read(c.buf[c.w:])
 		c.w += k
 		if err != nil && c.w-c.r < n {
-			hint := ""
-			if c.w == c.r && tlsstream.Closed(err) {
-				hint = " (does it speak this protocol at this port? A server of ONC RPC over TCP does not, nor does one of another provider: rdmatcp and iwarp are two protocols. " +
-					"Or a server of this protocol has as many connections as its Config.MaxPerSource or MaxConnections allows: raise them there)"
-			}
-			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w%s", c.w-c.r, err, hint)
+			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w", c.w-c.r, err)
 		}
 	}
 	return c.buf[c.r : c.r+n], nil
@@ -34,10 +25,6 @@ func (c *Conn) Need(n int) ([]byte, error) {
 
 // Skip consumes n bytes that Need returned.
 func (c *Conn) Skip(n int) { c.skip(n) }
-
-// Buffered returns the bytes that were read and not consumed. What the set-up leaves is read as
-// frames.
-func (c *Conn) Buffered() []byte { return c.buf[c.r:c.w] }
 
 // Write writes a part of the set-up.
 func (c *Conn) Write(b []byte) (int, error) { return c.conn.Write(b) }

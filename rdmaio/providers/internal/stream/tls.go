@@ -80,20 +80,3 @@ func encrypt(c *tlsConn, b *batch) error {
 	b.staged, b.direct = b.staged+b.direct, 0
 	return b.writeEach(c)
 }
-
-// setUpFailed returns the error of a set-up over c that has failed with err. It recognizes a peer
-// whose TLS differs.
-func (c *Conn) setUpFailed(err error) error {
-	if s, ok := c.conn.(*tlsConn); ok {
-		// A server's verdict on the client's certificate comes after the client's handshake.
-		if tlsstream.IsAlert(err) {
-			return s.Explain(err)
-		}
-		return peerClosed(err)
-	}
-	// The set-up does not move what it has read, so that the first bytes are where they were.
-	if first := c.buf[:c.w]; len(first) > 1 && tlsstream.IsRecord(first) {
-		return fmt.Errorf("%w: the peer speaks TLS: set Config.TLS here, or unset it there: its first bytes are %q: %w", verbs.ErrTLS, first[:min(len(first), 16)], err)
-	}
-	return peerClosed(err)
-}
