@@ -224,14 +224,14 @@ func joinAddress(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// dial connects to the first address of a host that does not refuse the connection, and returns
-// that address. It tries IPv4 addresses first.
-func dial(ctx context.Context, dev verbs.Device, addr string, cfg *rdmaio.Config) (*rdmaio.Conn, string, error) {
+// dial connects a provider's device to the first address of a host that does not refuse the
+// connection, and returns that address. It tries IPv4 addresses first.
+func dial(ctx context.Context, provider string, dev verbs.Device, addr string, cfg *rdmaio.Config) (*rdmaio.Conn, string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil { // an address of the provider mem
 		conn, err := rdmaio.Dial(ctx, dev, addr, cfg)
 		if err != nil {
-			return nil, "", explain("connection", addr, err)
+			return nil, "", explainDial(provider, addr, err)
 		}
 		return conn, addr, nil
 	}
@@ -250,7 +250,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *rdmaio.Config
 			return conn, at, nil
 		}
 		if i == len(ips)-1 || !errors.Is(err, verbs.ErrConnectionRefused) {
-			return nil, "", explain("connection", at, err)
+			return nil, "", explainDial(provider, at, err)
 		}
 	}
 	return nil, "", &failure{code: exitFailed, stage: "name of " + addr, err: errors.New("the name has no address")}

@@ -16,7 +16,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -57,7 +56,7 @@ func TestHintsNameFlagsOfTheCommand(t *testing.T) {
 		&oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}, &oncrpc.ReplyError{Accept: oncrpc.ProgMismatch}, &oncrpc.ReplyError{Accept: oncrpc.ProcUnavail},
 		&oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, &oncrpc.ReplyError{Accept: oncrpc.SystemErr},
 		call(context.DeadlineExceeded), verbs.ErrConnectionRefused, verbs.ErrTLS, &verbs.RejectedError{}, verbs.ErrPeerDisconnected,
-		verbs.ErrConnectionBroken, rdmaio.ErrNoVersion, rdmaio.ErrNoAnswer, segment.BadVersion, &rpc.Error{Err: errors.New("other")},
+		verbs.ErrConnectionBroken, rdmaio.ErrNoVersion, rdmaio.ErrNoAnswer, verbs.ErrOtherProtocol, &rpc.Error{Err: errors.New("other")},
 	}
 	for code := range rdmaio.PeerErrSystem + 1 {
 		failures = append(failures, &rdmaio.PeerError{Code: code})
@@ -69,6 +68,7 @@ func TestHintsNameFlagsOfTheCommand(t *testing.T) {
 		at      []string // commands
 	}{
 		{"explain", func(err error) *failure { return explain("connection", "host", err) }, []string{"ping", "perf", "nfsping"}},
+		{"explainDial", func(err error) *failure { return explainDial("rdmatcp", "host", err) }, []string{"ping", "perf", "nfsping"}},
 		{"explain", func(err error) *failure { return explain("call", "host", err) }, []string{"ping", "perf", "nfsping"}},
 		{"explainTCP", func(err error) *failure { return explainTCP("connection", "host", err) }, []string{"call"}},
 		{"explainCall", func(err error) *failure { return explainCall("host", err) }, []string{"call"}},
@@ -119,6 +119,47 @@ func TestPortOfAnotherProtocol(t *testing.T) {
 			if code != exitPeer || !strings.Contains(stderr, want) || strings.Contains(stderr, "may have executed") {
 				t.Errorf("%s: code %d, %s, want %q", args[0], code, stderr, want)
 			}
+		}
+	}
+}
+
+// A client of one provider at a server of the other gets the hint to use that one.
+func TestHintProposesTheOtherProvider(t *testing.T) {
+	for provider, other := range map[string]string{"rdmatcp": "iwarp", "iwarp": "rdmatcp"} {
+		addr := serving(t, "-q", "-provider", other)
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"ping", "-c", "1", addr}, {"perf", "-t", "1ms", addr}, {"nfsping", "-c", "1", addr},
+			{"call", "-carrier", "rdma", notesFile, addr, "NOTES.NOTES_V1.NOTES_NULL"},
+		} {
+			args = append([]string{args[0], "-provider", provider}, args[1:]...)
+			code, stdout, stderr := try(t.Context(), args...)
+			for _, want := range []string{"this side speaks " + provider + ": a server of " + other, "try: -provider " + other + ","} {
+				if code != exitFailed || !strings.Contains(stderr, want) {
+					t.Errorf("%q: code %d, %s%s, want %q", args, code, stdout, stderr, want)
+				}
+			}
+			args[2] = other
+			if _, stdout, stderr := try(t.Context(), args...); strings.Contains(stdout+stderr, "-provider") {
+				t.Errorf("%q: %s%s, want no hint of the provider", args, stdout, stderr)
+			}
+		}
+		// info has the error in its table.
+		args := []string{"info", "-provider", provider, "-port", port, host}
+		if _, stdout, stderr := try(t.Context(), args...); !strings.Contains(stdout, "a server of "+other+", or of ONC RPC over TCP, closes") {
+			t.Errorf("%q: %s%s, want the other provider", args, stdout, stderr)
+		}
+	}
+	for name, f := range map[string]*failure{
+		"mem":       explainDial("mem", "host", verbs.ErrPeerDisconnected),
+		"cancelled": explainDial("iwarp", "host", errors.Join(verbs.ErrPeerDisconnected, context.DeadlineExceeded)),
+		"refused":   explainDial("iwarp", "host", verbs.ErrConnectionRefused),
+	} {
+		if strings.Contains(f.help, "-provider") {
+			t.Errorf("%s: hint %q", name, f.help)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (f *remoteFlags) overRDMA(ctx context.Context, env environment, host, addr 
 	if err != nil {
 		return nil, errors.Join(err, fabric.close())
 	}
-	conn, at, err := dial(ctx, dev, addr, fabric.dialConfig(wait))
+	conn, at, err := dial(ctx, f.Provider, dev, addr, fabric.dialConfig(wait))
 	if err != nil {
 		return nil, errors.Join(err, fabric.close())
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/perf"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -58,12 +57,21 @@ func explain(stage, addr string, err error) *failure {
 		}
 	case errors.As(err, &decoding):
 		f.code, f.help = exitPeer, "-prog and -vers of a program that the server has: its answer is not a valid RPC reply to this procedure"
-	case errors.Is(err, segment.BadVersion) && stage == "connection":
+	case errors.Is(err, verbs.ErrOtherProtocol):
 		f.help = "the address of a server for this provider: a server of another protocol listens there"
-	case errors.Is(err, verbs.ErrPeerDisconnected) && stage == "connection":
-		f.help = "check that a server for this provider listens there: the peer accepted the TCP connection and closed it"
 	case errors.Is(err, verbs.ErrPeerDisconnected), errors.Is(err, verbs.ErrConnectionBroken):
 		f.help = "read the server's log: the connection was established and then lost"
+	}
+	return f
+}
+
+// explainDial is explain for a connection that a device of a provider has failed to make. A server
+// of another provider closes it without an answer.
+func explainDial(provider, addr string, err error) *failure {
+	f := explain("connection", addr, err)
+	other := map[string]string{"rdmatcp": "iwarp", "iwarp": "rdmatcp"}[provider]
+	if other != "" && f.code == exitFailed && errors.Is(err, verbs.ErrPeerDisconnected) {
+		f.help = "-provider " + other + ", if the server speaks that: the peer accepted the TCP connection and closed it. Otherwise check the port, and read the server's log"
 	}
 	return f
 }

@@ -90,11 +90,10 @@ func servingAt(t *testing.T, at string, args ...string) string {
 // Each failure names its stage, gives advice, and has its exit code.
 func TestPingStages(t *testing.T) {
 	closed := listener(t, nil)
-	closed.Close()
 	shut := listener(t, func(c net.Conn) { c.Close() })
 	mute := listener(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	web := listener(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n"); io.Copy(io.Discard, c) })
-	for _, tt := range []struct {
+	stages := []struct {
 		name string
 		addr string
 		code int
@@ -102,14 +101,16 @@ func TestPingStages(t *testing.T) {
 	}{
 		{"name", "no-such-host.invalid", exitFailed, []string{"name of no-such-host.invalid:20049", "try: "}},
 		{"refused", closed.Addr().String(), exitFailed, []string{"connection to " + closed.Addr().String(), "no listener", "start the server"}},
-		{"shut", shut.Addr().String(), exitFailed, []string{"connection to", "disconnected by the peer", "accepted the TCP connection and closed it"}},
+		{"shut", shut.Addr().String(), exitFailed, []string{"connection to", "disconnected by the peer", "try: -provider iwarp, if the server speaks that: the peer accepted the TCP connection and closed it"}},
 		{"mute", mute.Addr().String(), exitSilent, []string{"connection to", "no answer in time", "a longer -W"}},
 		{"something else", web.Addr().String(), exitFailed, []string{"connection to", `its first bytes are "HTTP`, "another protocol listens"}},
 		{"program", oncrpcServer(t, func(xid uint32) *oncrpc.Header { return oncrpc.NewReply(xid, oncrpc.ProgUnavail) }), exitPeer, []string{"call to", "program unavailable", "-prog and -vers"}},
 		{"version", oncrpcServer(t, func(xid uint32) *oncrpc.Header { return oncrpc.NewProgMismatch(xid, 4, 4) }), exitPeer, []string{"has version 4 (RFC"}},
 		{"silence", oncrpcServer(t, nil), exitSilent, []string{"call to", "no answer in time"}},
 		{"transport", wrongVersion(t), exitPeer, []string{"ERR_VERS", "supports version 2,", "version 1"}},
-	} {
+	}
+	closed.Close() // after the other listeners, which could get its port
+	for _, tt := range stages {
 		t.Run(tt.name, func(t *testing.T) {
 			code, _, stderr := try(context.Background(), "ping", "-c", "1", "-W", "300ms", tt.addr)
 			if code != tt.code {
