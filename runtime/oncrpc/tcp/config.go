@@ -156,7 +156,7 @@ func (cfg *Config) settle() settings {
 	limit(&s.MaxRequests, 64, math.MaxInt/2)
 	limit(&s.MaxHandlers, 256*runtime.GOMAXPROCS(0), 0)
 	limit(&s.AcceptRate, 5000, 0)
-	limit(&s.MaxRecord, 16<<20+64<<10, math.MaxInt32)
+	limit(&s.MaxRecord, oncrpc.DefaultMaxMessage+64<<10, math.MaxInt32)
 	s.MaxRecord = min(s.MaxRecord, math.MaxInt32)
 	limit(&s.MaxFragments, 16<<10, math.MaxInt)
 	limit(&s.MaxMemory, 256<<20, math.MaxInt)

@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // A source is an IPv4 address, also one of a listener on [::], or an IPv6 network of 64 bits.
@@ -46,10 +50,10 @@ func (a namedAddr) String() string { return string(a) }
 // Memory of a record has room for it, and at most twice as much, whatever earlier records left.
 func TestMemoryForFits(t *testing.T) {
 	for range 100 { // a sync.Pool need not return what it has
-		for _, left := range []int{firstSize + 1, 100 << 10, longest} {
+		for _, left := range []int{firstSize, firstSize + 1, 100 << 10, 1<<20 - 1, 4 << 20} {
 			keep(make([]byte, 0, left))
 		}
-		for _, n := range []int{1, firstSize, firstSize + 1, 200 << 10, longest, longest + 1} {
+		for _, n := range []int{1, firstSize - 1, firstSize, firstSize + 1, 65 << 10, 200 << 10, 1 << 20, 4 << 20, 4<<20 + 1} {
 			b := memoryFor(n)
 			if len(b) != 0 || cap(b) < n || cap(b) > 2*n {
 				t.Fatalf("memory for %d bytes has %d of %d", n, len(b), cap(b))
@@ -58,25 +62,41 @@ func TestMemoryForFits(t *testing.T) {
 	}
 }
 
-// Memory that is short or very long is not kept.
+// Memory of firstSize and more is kept, up to the default of Config.MaxRecord and beyond.
 func TestKeepBounds(t *testing.T) {
-	for _, size := range []int{firstSize, longest + 1} {
-		for range 100 {
-			b := make([]byte, 0, size)
-			keep(b)
-			if got, ok := long.Get().(*[]byte); ok && cap(*got) == size {
-				t.Fatalf("memory of %d bytes was kept", size)
-			}
+	largest := new(Config).settle().MaxRecord
+	if largest < oncrpc.DefaultMaxMessage {
+		t.Errorf("MaxRecord is %d, want at least the data of a message, %d", largest, oncrpc.DefaultMaxMessage)
+	}
+	for _, size := range []int{firstSize - 1, firstSize, firstSize + 1, 4<<20 + 1, largest, 2 * largest} {
+		kept := false
+		for tries := 0; tries < 100 && !kept; tries++ { // a sync.Pool need not return what it has
+			keep(make([]byte, 0, size))
+			got, ok := long[class(size)].Get().(*[]byte)
+			kept = kept || ok && cap(*got) == size
+		}
+		if kept != (size >= firstSize) {
+			t.Errorf("memory of %d bytes was kept: %v", size, kept)
 		}
 	}
-	kept := false
-	for range 100 {
-		keep(make([]byte, 0, longest))
-		got, ok := long.Get().(*[]byte)
-		kept = kept || ok && cap(*got) == longest
+	if first, last := class(firstSize), class(math.MaxInt32); first != 0 || last != len(long)-1 || class(firstSize+1) != 1 {
+		t.Errorf("classes %d to %d, want 0 to %d", first, last, len(long)-1)
 	}
-	if !kept {
-		t.Error("memory of the largest size was never kept")
+}
+
+// Memory that no record uses goes to the garbage collector.
+func TestIdleMemoryIsFreed(t *testing.T) {
+	const size = 5<<20 + 1 // of no other test
+	freed := make(chan bool, 1)
+	func() {
+		b := make([]byte, 0, size)
+		runtime.AddCleanup(&b[:1][0], func(int) { freed <- true }, 0)
+		keep(b)
+	}()
+	for limit := time.Now().Add(10 * time.Second); len(freed) == 0; time.Sleep(time.Millisecond) {
+		if runtime.GC(); time.Now().After(limit) {
+			t.Fatal("the memory was not freed")
+		}
 	}
 }
 

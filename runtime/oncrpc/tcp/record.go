@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/bits"
 	"sync"
 	"time"
 )
@@ -26,7 +27,6 @@ func appendMark(b []byte, n int) []byte {
 const (
 	firstSize   = 64 << 10
 	growth      = 32       // a longer record has at most as many times the bytes that have come
-	longest     = 4 << 20  // the longest memory that is kept
 	progress    = 64 << 10 // bytes that must come in each Config.RecordTimeout
 	readBuffer  = 16 << 10
 	firstQuoted = 32 // the most bytes of a peer that an error quotes
@@ -131,26 +131,34 @@ func (rd *records) larger(buf []byte, n int) ([]byte, error) {
 		keep(to)
 		return buf, err
 	}
-	return append(to, buf...), nil
+	to = append(to, buf...)
+	keep(buf)
+	return to, nil
 }
 
-// long has memory of records longer than firstSize, until the garbage collector takes it.
-var long sync.Pool // of *[]byte
+// long has memory of firstSize and more by class, until the garbage collector takes it. A record
+// takes memory of several classes, one after the other. There is no largest size but that of
+// Config.MaxRecord, so that records of any size that comes again and again find memory.
+var long [16]sync.Pool // of *[]byte
 
-// memoryFor returns memory of at least n bytes, and at most twice as many if n is over firstSize.
+// class returns the class of memory of n bytes: 0 up to firstSize, then one for each doubling, up
+// to 15 for 2 GiB.
+func class(n int) int { return bits.Len(uint(n-1) / firstSize) }
+
+// memoryFor returns memory of at least n bytes, and at most twice as many.
 func memoryFor(n int) []byte {
-	if n > firstSize {
-		if b, ok := long.Get().(*[]byte); ok && cap(*b) >= n && cap(*b) <= 2*n {
+	if n >= firstSize {
+		if b, ok := long[class(n)].Get().(*[]byte); ok && cap(*b) >= n {
 			return (*b)[:0]
 		}
 	}
 	return make([]byte, 0, n)
 }
 
-// keep keeps memory for memoryFor. Nothing may point to it.
+// keep keeps memory for memoryFor, unless it is short. Nothing may point to it.
 func keep(b []byte) {
-	if cap(b) > firstSize && cap(b) <= longest {
-		long.Put(&b)
+	if cap(b) >= firstSize {
+		long[class(cap(b))].Put(&b)
 	}
 }
 
