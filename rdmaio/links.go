@@ -34,8 +34,9 @@ type links struct {
 
 // waiter is a Call in the queue. ready is closed when it has a link.
 type waiter struct {
-	link  *link
-	ready chan struct{}
+	link     *link
+	ready    chan struct{}
+	failures uint64 // Client.failures when it began to wait
 }
 
 // take counts a Call on a connection and returns it. It returns nil if the Call must wait.

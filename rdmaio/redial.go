@@ -40,7 +40,7 @@ func (c *Client) wait(ctx context.Context) (*link, error) {
 	if c.links.isUp() {
 		c.delayed()
 	}
-	for failures := c.failures; ; {
+	for w.failures = c.failures; ; {
 		up := c.links.isUp()
 		switch {
 		case c.ctx.Err() != nil:
@@ -57,7 +57,7 @@ func (c *Client) wait(ctx context.Context) (*link, error) {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%w with no connection: %w", ctx.Err(), c.failed)
 		case up:
-		case c.failures > failures && (hopeless(c.failed) || c.failures-failures > c.patience()):
+		case c.givesUp(w):
 			return nil, c.failed
 		case c.cfg.DialFailures == 0 && c.watchers == 0 && c.first.isPausing():
 			return nil, c.failed
@@ -72,6 +72,12 @@ func (c *Client) wait(ctx context.Context) (*link, error) {
 		}
 		c.mu.Lock()
 	}
+}
+
+// givesUp reports whether a Call that waits fails with the last attempt to connect. mu must be held.
+func (c *Client) givesUp(w *waiter) bool {
+	failures := c.failures - w.failures
+	return !c.links.isUp() && failures > 0 && (hopeless(c.failed) || failures > c.patience())
 }
 
 // delayed counts and reports a Call that waits for a credit of any connection.
@@ -205,7 +211,9 @@ func (c *Client) wanted() bool {
 			return false // its watcher calls start
 		}
 	}
-	return len(c.links.queue) > 0 || c.further || n == 0 && c.keeps() && c.stats.Connects > 0
+	// A Call that has given up is in the queue until its goroutine runs.
+	waits := slices.ContainsFunc(c.links.queue, func(w *waiter) bool { return !c.givesUp(w) })
+	return waits || c.further || n == 0 && c.keeps() && c.stats.Connects > 0
 }
 
 // concluded begins a pause after an attempt to connect that failed, or after a connection that

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,11 +17,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// absent makes the address of a server that is not there.
+// absent makes the address of a server that is not there. Its port is not one of those that the
+// system gives to listeners, as other tests have.
 func absent(w *rdmaiotest.World) {
 	w.T.Helper()
 	if err := w.Serve(&file{}, nil).Close(); err != nil {
 		w.T.Fatal(err)
+	}
+	if host, _, err := net.SplitHostPort(w.Addr); err == nil {
+		w.Addr = net.JoinHostPort(host, "1")
 	}
 }
 

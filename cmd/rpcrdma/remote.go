@@ -135,7 +135,7 @@ func explainTCP(stage, addr string, err error) *failure {
 	case errors.Is(err, tcp.ErrMessage):
 		f.code, f.help = exitPeer, "check that an RPC server listens there: its answer is no RPC message (RFC 5531 §9)"
 	case errors.As(err, &decoding):
-		f.code, f.help = exitPeer, "check that an RPC server listens there: its answer is no valid RPC reply (RFC 5531 §9)"
+		f.code, f.help = exitPeer, "check that an RPC server listens there: its answer is not a valid RPC reply (RFC 5531 §9)"
 	case errors.Is(err, tcp.ErrPeerClosed), errors.Is(err, syscall.ECONNRESET):
 		f.help = "read the server's log: it closed the connection"
 	}

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
 func names(list []mutant) string {
@@ -32,9 +33,7 @@ func TestChooseByNameAndRoom(t *testing.T) {
 // repository makes a git repository with a commit on branch main.
 func repository(t *testing.T, files map[string]string) (root string, put func(name, text string)) {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	witness.Program(t, "git")
 	root = t.TempDir()
 	put = func(name, text string) { t.Helper(); write(t, root, name, text) }
 	for name, text := range files {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
 // module writes a module to a new folder: package c imports b, b imports a, the tests of d import
@@ -53,9 +55,7 @@ func remove(t *testing.T, dir, name string) {
 // commit makes the folder a git repository, if it is not one, and commits all of it.
 func commit(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	witness.Program(t, "git")
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"},
 		{"-c", "user.name=Test", "-c", "user.email=test@example.com", "commit", "-q", "-m", "all"}} {
 		cmd := exec.Command("git", args...)

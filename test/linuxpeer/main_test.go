@@ -68,9 +68,7 @@ func TestOutcome(t *testing.T) {
 
 // The flags of INTEROPFLAGS reach the program as they are, characters of the shell included.
 func TestMakeInteropPassesFlags(t *testing.T) {
-	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip("make is not installed")
-	}
+	witness.Program(t, "make")
 	cmd := exec.Command("make", "--no-print-directory", "-C", "../..", "interop", "KERNEL=backports", "SET=ci", "INTEROPFLAGS=-list -run ^(mpa/connect|tls/p.*)")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

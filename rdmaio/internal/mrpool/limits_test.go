@@ -336,6 +336,7 @@ func TestCloseReturnsErrorsOfRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute + time.Second)
+		synctest.Wait() // for the timer, which calls deregister
 		broken.deregister = nil
 		if err := p.Close(); !errors.Is(err, errBroken) {
 			t.Errorf("%v, want %v", err, errBroken)

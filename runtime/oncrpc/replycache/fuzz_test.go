@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -32,24 +33,26 @@ type fuzzCall struct {
 	conn    *fuzzConn
 	request oncrpc.Request
 	message []byte
-	answers int
-	reply   *oncrpc.Message // as the carrier got it, not copied
+	reply   *oncrpc.Message // as the carrier got it, not copied; set before answers is
+	answers atomic.Int32
 }
 
 func (c *fuzzCall) Conn() oncrpc.Conn        { return c.conn }
 func (c *fuzzCall) Context() context.Context { return c.conn.ctx }
 func (c *fuzzCall) Serve(h oncrpc.Handler)   { h.ServeRPC(&c.request) }
 func (c *fuzzCall) Reply(m oncrpc.Message, done func(error)) {
-	c.answers++
 	c.reply = &m
 	if done != nil {
 		own := m.Clone() // it is sent: the handler may use its memory
 		c.reply = &own
+	}
+	c.answers.Add(1)
+	if done != nil {
 		done(nil)
 	}
 }
 func (c *fuzzCall) Drop(done func(error)) {
-	c.answers++
+	c.answers.Add(1)
 	if done != nil {
 		done(nil)
 	}
@@ -166,8 +169,8 @@ func (r *fuzzCache) run(b []byte) {
 	}
 	r.check()
 	for _, c := range r.calls {
-		if c.answers != 1 {
-			r.t.Errorf("%x was answered %d times", c.message, c.answers)
+		if c.answers.Load() != 1 {
+			r.t.Errorf("%x was answered %d times", c.message, c.answers.Load())
 		}
 	}
 }
@@ -213,8 +216,8 @@ func (r *fuzzCache) expect(c *fuzzCall, got *oncrpc.Request) {
 	}
 	switch {
 	case c.conn.Err() != nil:
-		if c.answers != 1 || c.reply != nil {
-			r.t.Fatalf("a Call of a lost connection was not dropped: %d answers", c.answers)
+		if c.answers.Load() != 1 || c.reply != nil {
+			r.t.Fatalf("a Call of a lost connection was not dropped: %d answers", c.answers.Load())
 		}
 	case e == nil:
 		if got == nil {
@@ -223,12 +226,12 @@ func (r *fuzzCache) expect(c *fuzzCall, got *oncrpc.Request) {
 		r.running = append(r.running, &running{got, c, r.enter(c)})
 		return
 	case e.done:
-		if c.answers != 1 || c.reply == nil || !bytes.Equal(c.reply.Inline, e.reply) {
+		if c.answers.Load() != 1 || c.reply == nil || !bytes.Equal(c.reply.Inline, e.reply) {
 			r.t.Fatalf("%x got %v, want the reply that is kept, %x", c.message, c.reply, e.reply)
 		}
 	default:
 		e.waiting = append(e.waiting, c)
-		if c.answers != 0 {
+		if c.answers.Load() != 0 {
 			r.t.Fatalf("%x was answered before the first was", c.message)
 		}
 	}
@@ -289,7 +292,7 @@ func (r *fuzzCache) answer(which, size int, drop bool) {
 		})
 	}
 	x.request.Drop(nil) // a second answer is the carrier's to refuse
-	x.call.answers--
+	x.call.answers.Add(-1)
 	synctest.Wait()
 	if !drop && !bytes.Equal(x.call.reply.Inline, sent) {
 		r.t.Fatalf("the carrier got %x, want %x", x.call.reply.Inline, sent)
@@ -318,8 +321,8 @@ func (r *fuzzCache) answered(x *running, sent []byte, drop bool) {
 	}
 	for _, c := range waiting {
 		switch {
-		case c.answers != 1:
-			r.t.Fatalf("a Call that waited has %d answers", c.answers)
+		case c.answers.Load() != 1:
+			r.t.Fatalf("a Call that waited has %d answers", c.answers.Load())
 		case drop != (c.reply == nil):
 			r.t.Fatalf("dropped: %v, and a Call that waited got %v", drop, c.reply)
 		case !drop && !bytes.Equal(c.reply.Inline, sent):

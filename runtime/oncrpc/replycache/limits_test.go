@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,7 @@ import (
 type desk struct {
 	t        *testing.T
 	cache    *replycache.Cache
-	executed uint32
+	executed atomic.Uint32
 	hold     bool
 	held     []*oncrpc.Request
 	reply    func(xid, n uint32) oncrpc.Message
@@ -37,18 +38,18 @@ func numbered(more int) func(xid, n uint32) oncrpc.Message {
 func newDesk(t *testing.T, cfg *replycache.Config) *desk {
 	d := &desk{t: t, reply: numbered(0)}
 	d.cache = replycache.New(oncrpc.HandlerFunc(func(r *oncrpc.Request) {
-		d.executed++
+		n := d.executed.Add(1)
 		if d.hold {
 			d.held = append(d.held, r)
 			return
 		}
-		d.answer(r)
+		d.answer(r, n)
 	}), cfg)
 	return d
 }
 
-func (d *desk) answer(r *oncrpc.Request) {
-	r.Reply(d.reply(binary.BigEndian.Uint32(r.Message), d.executed), nil)
+func (d *desk) answer(r *oncrpc.Request, n uint32) {
+	r.Reply(d.reply(binary.BigEndian.Uint32(r.Message), n), nil)
 }
 
 // conn returns a new connection of a host, which is up.
@@ -70,12 +71,12 @@ func (d *desk) call(c *fuzzConn, xid uint32) *fuzzCall {
 // ran checks that a Call is answered, and whether it was executed for that.
 func (d *desk) ran(c *fuzzConn, xid uint32, want bool) {
 	d.t.Helper()
-	before := d.executed
+	before := d.executed.Load()
 	x := d.call(c, xid)
-	if x.answers != 1 || x.reply == nil {
-		d.t.Fatalf("Call %d of %s has %d answers", xid, c.host, x.answers)
+	if x.answers.Load() != 1 || x.reply == nil {
+		d.t.Fatalf("Call %d of %s has %d answers", xid, c.host, x.answers.Load())
 	}
-	if got := d.executed > before; got != want {
+	if got := d.executed.Load() > before; got != want {
 		d.t.Errorf("Call %d of %s was executed: %v, want %v; %+v", xid, c.host, got, want, d.cache.Stats())
 	}
 }
@@ -142,7 +143,7 @@ func TestSilentSourceGoes(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for _, r := range d.held {
-		d.answer(r)
+		d.answer(r, d.executed.Load())
 	}
 	d.ran(c, 9, false)
 	d.ran(b, 9, false)
@@ -184,7 +185,7 @@ func TestRepliesAge(t *testing.T) {
 			}
 			d.ran(a, 1, true)
 			time.Sleep(2 * age)
-			d.answer(d.held[0])
+			d.answer(d.held[0], d.executed.Load())
 			d.ran(b, 1, false) // it was answered just now
 			if s := d.cache.Stats(); s.Entries != 1 || s.Sources != 1 || s.Running != 0 {
 				t.Errorf("%+v", s)
@@ -246,8 +247,8 @@ func TestWaitingCallGetsBytesOfItsOwn(t *testing.T) {
 		want := bytes.Clone(m.Inline)
 		d.held[0].Reply(m, func(error) { clear(m.Inline) })
 		for _, w := range waiting {
-			if w.answers != 1 || w.reply == nil || !bytes.Equal(w.reply.Inline, want) {
-				t.Errorf("a reply of %d bytes: the Call that waited has %d answers, with other bytes", len(want), w.answers)
+			if w.answers.Load() != 1 || w.reply == nil || !bytes.Equal(w.reply.Inline, want) {
+				t.Errorf("a reply of %d bytes: the Call that waited has %d answers, with other bytes", len(want), w.answers.Load())
 			}
 		}
 	}
@@ -264,8 +265,8 @@ func TestEveryByteCounts(t *testing.T) {
 	y := &fuzzCall{t: t, conn: c, message: other}
 	y.request = oncrpc.Request{Message: other, Responder: y}
 	y.Serve(d.cache)
-	if d.executed != 2 || y.answers != 1 || bytes.Equal(x.reply.Inline, y.reply.Inline) {
-		t.Errorf("%d Calls were executed, and the other got %x", d.executed, y.reply.Inline)
+	if d.executed.Load() != 2 || y.answers.Load() != 1 || bytes.Equal(x.reply.Inline, y.reply.Inline) {
+		t.Errorf("%d Calls were executed, and the other got %x", d.executed.Load(), y.reply.Inline)
 	}
 }
 
@@ -282,12 +283,12 @@ func TestClientIsNamed(t *testing.T) {
 	d.hold = true
 	d.call(a, 8)
 	waiting := d.call(b, 8)
-	if s := d.cache.Stats(); d.executed != 3 || s.Waited != 1 || s.Running != 1 {
-		t.Errorf("%d executed, %+v", d.executed, s)
+	if s := d.cache.Stats(); d.executed.Load() != 3 || s.Waited != 1 || s.Running != 1 {
+		t.Errorf("%d executed, %+v", d.executed.Load(), s)
 	}
-	d.answer(d.held[0])
-	if waiting.answers != 1 || waiting.reply == nil {
-		t.Errorf("the Call that waited has %d answers", waiting.answers)
+	d.answer(d.held[0], d.executed.Load())
+	if waiting.answers.Load() != 1 || waiting.reply == nil {
+		t.Errorf("the Call that waited has %d answers", waiting.answers.Load())
 	}
 	if s := d.cache.Stats(); s.Sources != 2 || s.Entries != 2 || s.Delayed != 0 {
 		t.Errorf("%+v", s)
@@ -306,13 +307,13 @@ func TestHeldBackAgain(t *testing.T) {
 		first.lost()
 		d.ran(second, 7, false) // at once, so the reply is of second
 		synctest.Wait()
-		if x.answers == 1 && x.reply != nil {
+		if x.answers.Load() == 1 && x.reply != nil {
 			return // third came first
 		}
 		time.Sleep(501 * time.Millisecond)
 		synctest.Wait()
-		if s := d.cache.Stats(); x.answers != 1 || d.executed != 2 || s.Delayed != 1 {
-			t.Errorf("after a second the Call has %d answers, %d executed, %+v", x.answers, d.executed, s)
+		if s := d.cache.Stats(); x.answers.Load() != 1 || d.executed.Load() != 2 || s.Delayed != 1 {
+			t.Errorf("after a second the Call has %d answers, %d executed, %+v", x.answers.Load(), d.executed.Load(), s)
 		}
 	})
 }
@@ -330,8 +331,8 @@ func TestReplyBelongsToConnection(t *testing.T) {
 	d.call(b, 8)
 	d.call(c, 8)
 	d.held[0].Drop(nil)
-	if d.call(c, 8); d.executed != 4 {
-		t.Errorf("%d executed: the Call of the other connection is in progress", d.executed)
+	if d.call(c, 8); d.executed.Load() != 4 {
+		t.Errorf("%d executed: the Call of the other connection is in progress", d.executed.Load())
 	}
 }
 
@@ -347,20 +348,20 @@ func TestHeldBack(t *testing.T) {
 		x, y := d.call(second, 7), d.call(third, 7)
 		time.AfterFunc(300*time.Millisecond, second.lost)
 		time.Sleep(299 * time.Millisecond)
-		if synctest.Wait(); x.answers+y.answers != 0 {
+		if synctest.Wait(); x.answers.Load()+y.answers.Load() != 0 {
 			t.Errorf("answered after %v, although the first connection is up", time.Since(began))
 		}
 		time.Sleep(2 * time.Millisecond)
-		if synctest.Wait(); x.answers != 1 || x.reply != nil || y.answers != 0 {
-			t.Errorf("the connection of a Call was lost, and it has %d answers", x.answers)
+		if synctest.Wait(); x.answers.Load() != 1 || x.reply != nil || y.answers.Load() != 0 {
+			t.Errorf("the connection of a Call was lost, and it has %d answers", x.answers.Load())
 		}
 		time.Sleep(697 * time.Millisecond)
-		if synctest.Wait(); y.answers != 0 {
+		if synctest.Wait(); y.answers.Load() != 0 {
 			t.Errorf("answered after %v, want a second", time.Since(began))
 		}
 		time.Sleep(3 * time.Millisecond)
-		if synctest.Wait(); y.answers != 1 || d.executed != 2 {
-			t.Errorf("after a second the Call has %d answers, and %d are executed", y.answers, d.executed)
+		if synctest.Wait(); y.answers.Load() != 1 || d.executed.Load() != 2 {
+			t.Errorf("after a second the Call has %d answers, and %d are executed", y.answers.Load(), d.executed.Load())
 		}
 		if s := d.cache.Stats(); s.Delayed != 2 || s.Entries != 2 {
 			t.Errorf("%+v", s)
@@ -395,8 +396,8 @@ func TestHeldForMany(t *testing.T) {
 			synctest.Wait()
 			d.held[slices.IndexFunc(d.held, func(r *oncrpc.Request) bool { return r.Conn() == oncrpc.Conn(all[lost]) })].Reply(numbered(0)(7, 99), nil)
 			synctest.Wait()
-			if x.answers != 1 || x.reply == nil || binary.BigEndian.Uint32(x.reply.Inline[24:]) != 99 {
-				t.Errorf("connection %d was lost, and the Call has %d answers", lost, x.answers)
+			if x.answers.Load() != 1 || x.reply == nil || binary.BigEndian.Uint32(x.reply.Inline[24:]) != 99 {
+				t.Errorf("connection %d was lost, and the Call has %d answers", lost, x.answers.Load())
 			}
 			if s := d.cache.Stats(); s.Running != 19 || s.Entries != 1 {
 				t.Errorf("%+v", s)

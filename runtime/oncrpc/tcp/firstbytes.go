@@ -30,18 +30,31 @@ var rejection = appendMark(nil, 0)
 var errRejected = fmt.Errorf("%w: it has as many connections as its limits allow, in all or from this address (Config.MaxConns, MaxPerSource)", ErrFull)
 
 // speaksRPC returns an error if the first bytes of a peer cannot begin an RPC message. The mark of
-// its first record is too long for Config.MaxRecord.
+// its first record is too long for Config.MaxRecord. A peer with a longer limit may send such a
+// message, in several fragments too, so only the type of a message, text or TLS decide.
 func speaksRPC(first []byte) error {
 	const header = markSize + 8 // up to the type of the message
-	switch {
-	case binary.BigEndian.Uint32(first)&lastFragment == 0: // of 500 MiB and more, if it is text
-	case len(first) < header, binary.BigEndian.Uint32(first[header-4:]) <= uint32(oncrpc.MsgReply):
+	if len(first) >= header && binary.BigEndian.Uint32(first[header-4:]) <= uint32(oncrpc.MsgReply) {
 		return nil
 	}
-	if tlsstream.IsRecord(first) {
+	tls := tlsstream.IsRecord(first)
+	if len(first) < header && !tls && !isText(first) {
+		return nil // too few bytes to know
+	}
+	if tls {
 		return fmt.Errorf("%w: TLS from the first byte on, where RPC-with-TLS begins with a Call in plaintext (RFC 9289 §4.1), beginning with %q", ErrNotRPC, first)
 	}
 	return fmt.Errorf("%w, beginning with %q, where a record mark and an RPC message were expected (RFC 5531 §9, §11): check the port", ErrNotRPC, first)
+}
+
+// isText reports whether b is printable ASCII with tabs and ends of lines.
+func isText(b []byte) bool {
+	for _, c := range b {
+		if (c < ' ' || c > '~') && c != '\t' && c != '\r' && c != '\n' {
+			return false
+		}
+	}
+	return true
 }
 
 // hasNotRun reports whether the reason why a connection ended means that the peer has executed
