@@ -74,7 +74,7 @@ func (c *Client) wait(ctx context.Context) (*link, error) {
 	}
 }
 
-// givesUp reports whether a Call that waits fails with the last attempt to connect. mu must be held.
+// givesUp reports whether a waiting Call fails with the last attempt to connect. mu must be held.
 func (c *Client) givesUp(w *waiter) bool {
 	failures := c.failures - w.failures
 	return !c.links.isUp() && failures > 0 && (hopeless(c.failed) || failures > c.patience())
