@@ -42,8 +42,17 @@ func Open(cfg *Config) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	dev, err := stream.Open(stream.Config{
-		Provider: provider, Attrs: a, Addresses: true, Framing: &framing{&c},
+	dev, err := stream.Open(c.stream(a))
+	if err != nil {
+		return nil, err
+	}
+	return &Device{dev}, nil
+}
+
+// stream returns the configuration of package stream, for a device with these attributes.
+func (c *Config) stream(a verbs.DeviceAttributes) stream.Config {
+	return stream.Config{
+		Provider: provider, Attrs: a, Addresses: true, Framing: &framing{c},
 		Shape: stream.Shape{
 			Prefix: prefixSize, Header: untaggedSize, MaxHead: maxHead,
 			StageSend: stageSend, StageReceive: stageReceive, Whole: true, SumFirst: true,
@@ -54,11 +63,7 @@ func Open(cfg *Config) (*Device, error) {
 		MaxConnections: c.MaxConnections, MaxPerSource: c.MaxPerSource, MaxHandshakes: c.MaxHandshakes,
 		AcceptRate: c.AcceptRate, Backlog: c.Backlog,
 		Logger: c.Logger, LogRate: c.LogRate, Rand: c.Rand,
-	})
-	if err != nil {
-		return nil, err
 	}
-	return &Device{dev}, nil
 }
 
 // Attributes implements verbs.Device.
