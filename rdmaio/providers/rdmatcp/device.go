@@ -35,6 +35,15 @@ func Open(cfg *Config) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
+	dev, err := stream.Open(c.stream(a))
+	if err != nil {
+		return nil, err
+	}
+	return &Device{dev}, nil
+}
+
+// stream returns the configuration of package stream, for a device with these attributes.
+func (c *Config) stream(a verbs.DeviceAttributes) stream.Config {
 	settings := stream.Config{
 		Provider: provider, Attrs: a, Framing: &profile{raw: c.Raw, attrs: a},
 		Shape: stream.Shape{
@@ -52,11 +61,7 @@ func Open(cfg *Config) (*Device, error) {
 		settings.NoReports = "needs the connection profile, which Config.Raw disables"
 		settings.Attach = c.Raw.attach()
 	}
-	dev, err := stream.Open(settings)
-	if err != nil {
-		return nil, err
-	}
-	return &Device{dev}, nil
+	return settings
 }
 
 // provider is the name of the provider in errors.
