@@ -51,8 +51,8 @@ func TestV2CeilingOfLessThanZero(t *testing.T) {
 	}
 }
 
-// Without a credit, an end sends a Grant only if it expects something of the peer: answers, the rest
-// of a message, Calls, or further messages like the last one.
+// Without a credit, an end sends a Grant only if it expects something of the peer: answers, the
+// rest of a message, Calls, or further messages like the last one.
 func TestV2Expects(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -80,8 +80,8 @@ func newJoiner(longest, size int) (j *joiner, into *Call, reserved *int) {
 	return &e.joiner, &Call{ReplyTo: make([]byte, 0, size)}, reserved
 }
 
-// The parts of a Reply fill the memory of its Call to the last byte, and only one more moves them to
-// memory of the connection. A message may have exactly Config.MaxContinued bytes.
+// The parts of a Reply fill the memory of its Call to the last byte, and only one more moves them
+// to memory of the connection. A message may have exactly Config.MaxContinued bytes.
 func TestPartsFillTheirMemory(t *testing.T) {
 	const longest = 20000
 	for _, c := range []struct {

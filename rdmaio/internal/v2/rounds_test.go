@@ -60,7 +60,7 @@ func TestExtraAndPosted(t *testing.T) {
 	}
 }
 
-// Numbers that do not fit an int of 32 bits are reduced, in the properties that this end sends, too.
+// Numbers that do not fit an int of 32 bits are reduced, in the properties of this end, too.
 func TestLargestOwn(t *testing.T) {
 	const most = math.MaxUint32
 	v := v2.New(v2.Config{Own: v2.Properties{MaxSend: most, ReceiveSize: most, SegmentSize: most, Segments: most, Reverse: most}})

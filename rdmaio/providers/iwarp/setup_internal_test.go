@@ -76,7 +76,7 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
-// Each ready-to-receive indication is that of package mpa with the same name.
+// Each ready-to-receive indication becomes the one of package mpa with the same name.
 func TestIndications(t *testing.T) {
 	for r, want := range map[RTR]mpa.RTR{
 		0: 0, RTRSend: mpa.RTRSend, RTRWrite: mpa.RTRWrite, RTRRead: mpa.RTRRead, RTRSend | RTRRead: mpa.RTRSend | mpa.RTRRead,
@@ -122,9 +122,8 @@ func whole(t *testing.T, b []byte, crc bool) (h ddp.Header, rest []byte) {
 	return h, ulpdu[h.Size():]
 }
 
-// RFC 6581 §9.2: the indication that was negotiated, and the wake-up: each is one whole FPDU without
-// payload. The numbers of its queue go on after it, and nothing is sent before the response to a
-// Read.
+// RFC 6581 §9.2: the negotiated indication, and the wake-up: each is one whole FPDU without a
+// payload. The numbers of its queue go on after it. Before the response to a Read nothing is sent.
 func TestIndicationsSent(t *testing.T) {
 	for _, without := range []Workaround{0, NonZeroSTag} {
 		for _, crc := range []bool{false, true} {

@@ -201,7 +201,7 @@ func TestControlOfTheProfile(t *testing.T) {
 	}
 }
 
-// Additions to requests are copied. A LocalInvalidate has none, and what cannot be sent is refused.
+// Additions to requests are copied. A LocalInvalidate has none. Those of a wrong size are refused.
 func TestAttach(t *testing.T) {
 	if (&RawConfig{}).attach() != nil {
 		t.Error("there are additions")

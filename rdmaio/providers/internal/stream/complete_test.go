@@ -153,8 +153,7 @@ func TestRingGrows(t *testing.T) {
 	}
 }
 
-// A pause and a nudge: who has heard from the peer needs none. One is due after the pause and the
-// patience, and only if a frame was sent.
+// A nudge is due after the pause and the patience, if a frame was sent and the peer was silent.
 func TestNudge(t *testing.T) {
 	const long = time.Hour
 	for _, tt := range []struct {
@@ -196,7 +195,7 @@ func TestNudge(t *testing.T) {
 	}
 }
 
-// What was posted during a pause is sent when it ends.
+// Requests posted during a pause are sent when it ends.
 func TestPauseEnds(t *testing.T) {
 	w := newWired(t, nil)
 	w.queue(t, verbs.Send, 8)
@@ -213,8 +212,8 @@ func TestPauseEnds(t *testing.T) {
 	w.mu.Unlock()
 }
 
-// A connection begins with what was negotiated, an input buffer of its own, and a timer if there is
-// a pause or a nudge.
+// A connection begins with the negotiated numbers, an input buffer of its own, and a timer if there
+// is a pause or a nudge.
 func TestStart(t *testing.T) {
 	for _, tt := range []struct {
 		pause         time.Duration
@@ -250,7 +249,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// DisconnectFor reports the reason to a peer that may be told, and else says why it cannot.
+// DisconnectFor reports the reason to the peer, or returns why it cannot.
 func TestDisconnectFor(t *testing.T) {
 	for _, tt := range []struct {
 		why       verbs.DisconnectReason

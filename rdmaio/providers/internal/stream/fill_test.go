@@ -82,7 +82,7 @@ func TestOrderOfFrames(t *testing.T) {
 }
 
 // A poster leaves direct payload of either kind to the writer, with nothing of that message sent,
-// and sends what comes before it.
+// and sends the staged frames before it.
 func TestDirectIsLeftToTheWriter(t *testing.T) {
 	for _, tt := range []struct {
 		what              string

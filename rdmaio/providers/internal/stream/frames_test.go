@@ -233,7 +233,7 @@ func TestOpenBytes(t *testing.T) {
 	}
 }
 
-// A side that must hear from the peer first sends what was posted when a frame has come.
+// A side that must hear from the peer first sends the posted requests when a frame has come.
 func TestFirstFrameLetsSend(t *testing.T) {
 	w := newWired(t, nil)
 	w.f.ready, w.mayWrite = false, false
@@ -379,7 +379,7 @@ func TestReadsLetSend(t *testing.T) {
 }
 
 // A wait looks again whenever it is woken, and gives up when its time is over or the connection
-// ends. What the reader has held back is released first: the wait may be for that.
+// ends. The reader first releases all that it has held back: the wait may be for that.
 func TestAwait(t *testing.T) {
 	w := newWired(t, nil)
 	w.queue(t, verbs.Send, 8)
@@ -389,7 +389,7 @@ func TestAwait(t *testing.T) {
 		t.Errorf("held back %v, %d sent", w.corked, w.sqNext)
 	}
 	if w.cork(0); !w.await(func() bool { return true }, 0) || !w.corked {
-		t.Error("a wait that is over releases what is held back")
+		t.Error("a wait that is over uncorks")
 	}
 	looks := 0
 	for len(w.woken) > 0 {

@@ -15,7 +15,7 @@ import (
 // one before anything has arrived, is left to the writer. Nothing is sent while the reader holds it
 // back, or while this side may not send.
 func TestWhoSends(t *testing.T) {
-	const nobody, poster, writer = "nobody", "the poster", "the writer"
+	const none, poster, writer = "no goroutine", "the poster", "the writer"
 	for _, tt := range []struct {
 		what string
 		set  func(*queuePair)
@@ -24,11 +24,11 @@ func TestWhoSends(t *testing.T) {
 		{"a single request", func(*queuePair) {}, poster},
 		{"a second one", func(q *queuePair) { q.inlineWrites = 1 }, writer},
 		{"a stream", func(q *queuePair) { q.streaming = true }, writer},
-		{"held back", func(q *queuePair) { q.corked = true }, nobody},
-		{"another has the token", func(q *queuePair) { q.sending = true }, nobody},
-		{"the end", func(q *queuePair) { q.ending = true }, nobody},
-		{"a pause", func(q *queuePair) { q.paused = true }, nobody},
-		{"before the peer", func(q *queuePair) { q.mayWrite = false }, nobody},
+		{"held back", func(q *queuePair) { q.corked = true }, none},
+		{"another has the token", func(q *queuePair) { q.sending = true }, none},
+		{"the end", func(q *queuePair) { q.ending = true }, none},
+		{"a pause", func(q *queuePair) { q.paused = true }, none},
+		{"before the peer", func(q *queuePair) { q.mayWrite = false }, none},
 	} {
 		w := newWired(t, nil)
 		w.queue(t, verbs.Send, 8)
@@ -36,7 +36,7 @@ func TestWhoSends(t *testing.T) {
 		tt.set(w.queuePair)
 		before := w.inlineWrites
 		w.kick()
-		got := nobody
+		got := none
 		switch {
 		case w.writing:
 			got = writer
@@ -124,7 +124,7 @@ func TestReadyToSend(t *testing.T) {
 }
 
 // The end of a turn of sending wakes the reader, which may wait for it, and gives the batch back
-// without what was in it. At the end of the connection the reader needs the batch.
+// empty. At the end of the connection the reader needs the batch.
 func TestTokenIsReleased(t *testing.T) {
 	for _, ending := range []bool{false, true} {
 		q := &queuePair{woken: make(chan struct{}, 1), sending: true, ending: ending}

@@ -213,7 +213,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// A batch, an idle queue and a finished one keep nothing of what was in them.
+// A batch that was reset, copied or unpinned keeps no memory of its frames.
 func TestBatchKeepsNothing(t *testing.T) {
 	w := newWired(t, nil)
 	empty := func(what string, lists ...[][]byte) {

@@ -147,7 +147,7 @@ type scripted struct {
 	writes     []scriptedWrite // the results; afterwards all is taken
 	reads      []int           // the results, then io.EOF
 	onLimit    func()          // called by SetWriteDeadline, if not nil
-	got        []byte          // what was written
+	got        []byte          // all bytes written
 	limits     []time.Time     // of writes
 	readLimits []time.Time     // of reads
 	all        []time.Time     // of both directions
