@@ -72,6 +72,9 @@ func TestLargestSet(t *testing.T) {
 			if taken := ct.eff.Props != nil; taken != (more == 0) {
 				t.Errorf("a set of %d bytes more than allowed, in %d parts: taken %v", more, parts, taken)
 			}
+			if n := len(ct.eff.Props); more == 0 && n != parts {
+				t.Errorf("a set in %d parts has %d properties", parts, n)
+			}
 		}
 	}
 }
