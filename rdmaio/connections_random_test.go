@@ -64,6 +64,7 @@ func randomConnections(t *testing.T, seed uint64) {
 		Conn:        &rdmaio.Config{Credits: 1 + rnd.IntN(4), Versions: versions},
 	}
 	if rnd.IntN(3) == 0 {
+		cfg.WaitForServer = true // the first attempt may fail, too
 		cfg.Connected = func(ctx context.Context, c *rdmaio.Conn) error {
 			if rand.N(4) == 0 {
 				return errors.New("not today")

@@ -1,6 +1,15 @@
 package rdmaio
 
-import "testing"
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
 
 // R309: bytes that a budget refuses are not counted, so that the rest stays available, however
 // often it refuses.
@@ -18,5 +27,217 @@ func TestBudget(t *testing.T) {
 	}
 	if b.left() != 100 {
 		t.Errorf("all given back: %d are left", b.left())
+	}
+}
+
+// The limit itself may be reached. Less than nothing is never left, and without a limit all is.
+func TestBudgetLimits(t *testing.T) {
+	b := budget{most: 100}
+	if !b.reserve(100) || b.reserve(1) {
+		t.Error("100 of 100 must be given, and no more")
+	}
+	b.used.Add(1) // as while another connection tries to reserve
+	if b.left() != 0 {
+		t.Errorf("%d are left", b.left())
+	}
+	if b = (budget{}); !b.reserve(1<<40) || b.left() != math.MaxInt {
+		t.Errorf("without a limit %d are left", b.left())
+	}
+}
+
+// chunkCalls is a connection with Calls that have chunks.
+type chunkCalls struct {
+	t *testing.T
+	*Conn
+	s     *script
+	calls []*engine.Request
+	hits  int // LimitMaxConnMemory
+}
+
+func newChunkCalls(t *testing.T, attributes *verbs.DeviceAttributes, sizes ...int) *chunkCalls {
+	t.Helper()
+	c := &chunkCalls{t: t}
+	c.Conn, c.s = scriptedConn(t, 1, attributes)
+	c.set.MaxConnMemory = 100_000
+	c.set.Events = func(e Event) {
+		if hit, ok := e.(*LimitHit); ok && hit.Limit == LimitMaxConnMemory {
+			c.hits++
+		}
+	}
+	for _, n := range sizes {
+		c.calls = append(c.calls, &engine.Request{AssemblySize: n})
+	}
+	return c
+}
+
+// fills reports all bytes of a Call's buffer as filled, and asks for more.
+func (c *chunkCalls) fills(i int) {
+	q := c.calls[i]
+	for j := q.AssemblyFilled; j < len(q.Assembly.Bytes); j++ {
+		q.Assembly.Bytes[j] = byte(j)
+	}
+	q.AssemblyFilled = q.Owner.(*request).assemblyBytes
+	c.queueAssembly(q)
+}
+
+// ends releases the memory of a Call.
+func (c *chunkCalls) ends(i int) {
+	r := c.calls[i].Owner.(*request)
+	if err := c.pool.Put(r.assembly); err != nil {
+		c.t.Error(err)
+	}
+	c.reclaim(r.assemblyBytes)
+}
+
+// want checks which Calls had an answer since the last time, with how many bytes, 0 for an error.
+func (c *chunkCalls) want(when string, answers ...[2]int) {
+	c.t.Helper()
+	got, used := [][2]int{}, 0
+	for _, ev := range c.s.take() {
+		a := [2]int{slices.Index(c.calls, ev.Request)}
+		if ev.Err == nil {
+			r := ev.Request.Owner.(*request)
+			a[1] = r.assemblyBytes
+			if len(ev.Request.Assembly.Bytes) < a[1] {
+				c.t.Errorf("%s: a buffer of %d bytes, want %d", when, len(ev.Request.Assembly.Bytes), a[1])
+			}
+		}
+		got = append(got, a)
+	}
+	if !slices.Equal(got, append([][2]int{}, answers...)) {
+		c.t.Errorf("%s: Calls and their bytes %v, want %v", when, got, answers)
+	}
+	used = c.chunks.used
+	if n := c.shared.memory.used.Load(); n != int64(used) {
+		c.t.Errorf("%s: %d bytes count for the connection, %d for all", when, used, n)
+	}
+}
+
+// R309: the memory of a connection's Calls follows the bytes that arrived. One Call at a time grows,
+// the others wait behind it in their order, and memory that is given back goes to them.
+func TestCallsWithChunksGrowInTurn(t *testing.T) {
+	c := newChunkCalls(t, nil, 40_000, 1000, 98_000, 2000, 1000)
+	const first = freeMemory
+	c.queueAssembly(c.calls[0])
+	c.want("the first begins with the free memory", [2]int{0, first})
+	c.queueAssembly(c.calls[1])
+	c.want("the second waits for the first to grow")
+	if c.hits != 0 {
+		t.Errorf("%d events LimitHit, and no limit was met", c.hits)
+	}
+	c.queueAssembly(c.calls[2])
+	c.queueAssembly(c.calls[3])
+	if c.hits != 1 {
+		t.Errorf("%d events LimitHit, want 1: the third Call does not fit beside the first", c.hits)
+	}
+	c.fills(0)
+	c.want("without bytes delivered it does not grow")
+	c.s.delivered = (40_000-first)/perDelivered - 1
+	c.grantWaiting()
+	c.want("too few were delivered")
+	c.s.delivered += 2
+	c.grantWaiting()
+	if want := bytes.Clone(c.calls[0].Assembly.Bytes[:first]); want[1] != 1 || want[first-1] != byte((first-1)%256) {
+		t.Error("what the Call has is not at the beginning of its longer buffer")
+	}
+	c.want("it has all that it needs", [2]int{0, 40_000})
+	c.s.delivered += 1000
+	c.grantWaiting()
+	c.want("more was delivered for the second", [2]int{1, 1000})
+	c.s.delivered = 1 << 20
+	c.set.MaxConnMemory = 98_999
+	c.ends(0)
+	c.want("the third does not fit beside the second")
+	c.queueAssembly(c.calls[4])
+	c.want("a short one does not pass it")
+	c.set.MaxConnMemory = 99_000
+	c.reclaim(0)
+	c.want("now it just fits", [2]int{2, 98_000})
+	c.ends(1)
+	c.want("the next one does not fit")
+	c.set.MaxConnMemory = 101_000
+	c.reclaim(0)
+	c.want("all that wait go on, in their order", [2]int{3, 2000}, [2]int{4, 1000})
+	for _, i := range []int{2, 3, 4} {
+		c.ends(i)
+	}
+	if c.chunks.used != 0 || c.chunks.growing != nil || len(c.chunks.waiting) != 0 {
+		t.Errorf("in the end there is %+v", c.chunks)
+	}
+}
+
+// A connection uses at most as much as remains after it for others. A Call for which there is
+// nothing is refused, with nothing left behind, and so is one whose buffer the device refuses.
+func TestCallsWithChunksLeaveMemory(t *testing.T) {
+	c := newChunkCalls(t, nil, 20_000, 10_000, 10_001, 30_000)
+	c.shared.memory.most = 40_000
+	c.s.delivered = 1 << 20
+	c.queueAssembly(c.calls[0])
+	c.want("the first", [2]int{0, 20_000})
+	c.shared.memory.most = 50_000
+	c.queueAssembly(c.calls[1])
+	c.want("it just leaves as much as it takes", [2]int{1, 10_000})
+	c.queueAssembly(c.calls[2])
+	c.want("this one would leave less")
+	c.ends(0)
+	c.want("now it fits", [2]int{2, 10_001})
+	c.ends(1)
+	c.ends(2)
+	c.want("all was given back")
+	c.shared.memory.most = 29_999
+	c.queueAssembly(c.calls[3])
+	c.want("not enough for it alone", [2]int{3, 0})
+
+	c = newChunkCalls(t, &verbs.DeviceAttributes{MaxMRSize: 20_000}, 50_000, 1000)
+	c.queueAssembly(c.calls[0])
+	c.want("no region is so long", [2]int{0, 0})
+	if c.chunks.growing != nil {
+		t.Error("a Call that was refused goes on growing")
+	}
+	c.queueAssembly(c.calls[1])
+	c.want("the next one has memory", [2]int{1, 1000})
+	c.ends(1)
+}
+
+// The growing Call counts once for the budget when it moves to a longer buffer.
+func TestGrowingCallCountsOnce(t *testing.T) {
+	c := newChunkCalls(t, nil, 40_000)
+	c.shared.memory.most = 40_000
+	c.queueAssembly(c.calls[0])
+	c.want("it begins", [2]int{0, freeMemory})
+	c.s.delivered = 1 << 20
+	c.fills(0)
+	c.want("it just fits", [2]int{0, 40_000})
+	c.ends(0)
+	if n := c.pool.Stats().Buffers; n > 1 {
+		t.Errorf("%d buffers are left, want one at most: the short one goes", n)
+	}
+}
+
+// When the connection ends, each Call that asks for memory gets the reason once. One that is being
+// filled asks for nothing.
+func TestCallsWithChunksEnd(t *testing.T) {
+	why := errors.New("the end")
+	for _, asks := range []bool{false, true} {
+		c := newChunkCalls(t, nil, 80_000, 1000, 2000)
+		c.queueAssembly(c.calls[0])
+		c.queueAssembly(c.calls[1])
+		c.queueAssembly(c.calls[2])
+		want := [][2]int{{1, 0}, {2, 0}}
+		if asks {
+			c.fills(0)
+			want = append(want, [2]int{0, 0})
+		}
+		c.s.take()
+		c.failWaiting(why)
+		for _, ev := range c.s.events {
+			if ev.Err != why {
+				t.Errorf("a Call ends with %v", ev.Err)
+			}
+		}
+		c.want("the end", want...)
+		c.failWaiting(why)
+		c.ends(0)
+		c.want("after the end")
 	}
 }

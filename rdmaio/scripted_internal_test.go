@@ -1,0 +1,87 @@
+package rdmaio
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// script is an engine that records its events and has the counts that a test sets.
+type script struct {
+	events    []engine.Event // since the last call of take
+	credits   int
+	delivered uint64
+	stats     engine.Stats
+}
+
+func (s *script) Step(_ time.Duration, events []engine.Event) *engine.Effects {
+	s.events = append(s.events, events...)
+	return new(engine.Effects)
+}
+func (s *script) ReadStats(st *engine.Stats) { *st = s.stats }
+func (s *script) Delivered() uint64          { return s.delivered }
+func (s *script) Credits() int               { return s.credits }
+
+// take returns the events since the last call.
+func (s *script) take() []engine.Event {
+	list := s.events
+	s.events = nil
+	return list
+}
+
+// scriptedConn returns a connection of a version whose engine is a script. The connection is to no
+// peer, and ends with the test.
+func scriptedConn(t *testing.T, version uint32, attributes *verbs.DeviceAttributes) (*Conn, *script) {
+	t.Helper()
+	dev, err := mem.New(nil).Open("device", attributes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Conn{shared: new(shared), log: slog.New(slog.DiscardHandler)}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	setVersion(c, version)
+	if c.pd, err = dev.AllocPD(); err != nil {
+		t.Fatal(err)
+	}
+	c.pool = mrpool.New(c.pd, mrpool.Config{})
+	if c.driver, err = driver.New(dev, c.pd, owner{c}, 4, 4); err != nil {
+		t.Fatal(err)
+	}
+	c.qp = c.driver.QP()
+	s := new(script)
+	c.driver.Start(s)
+	s.take()
+	t.Cleanup(func() {
+		c.driver.Stop()
+		if err := c.free(); err != nil {
+			t.Error(err)
+		}
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c, s
+}
+
+// setVersion gives a connection a version.
+func setVersion(c *Conn, version uint32) {
+	var v protocol.Version = new(v1.Version)
+	if version == v2.Number {
+		v = v2.New(v2.Config{})
+	}
+	c.agreed.Store(&agreed{Terms: header.Terms{}, version: v, known: true})
+}
+
+// refresh makes a connection take over the counts of its script.
+func refresh(c *Conn) { c.driver.Post(engine.Event{}) }
