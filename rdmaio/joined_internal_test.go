@@ -20,3 +20,29 @@ func TestJoinedMemory(t *testing.T) { // R324
 		}
 	}
 }
+
+// A buffer that was given back, even a part of it, is used for the next message of its length, and
+// for no longer one. (The pool may drop it: then the next one counts.)
+func TestJoinedMemoryIsUsedAgain(t *testing.T) { // R324
+	for n := 1 << leastJoined; n <= 1<<mostJoined; n *= 2 {
+		var m joinedMemory
+		again := false
+		for range 1000 {
+			b := m.Take(n)
+			m.Give(b[:10])
+			if next := m.Take(n); &next[0] == &b[0] {
+				again = true
+				break
+			}
+		}
+		if !again {
+			t.Errorf("a buffer of %d bytes is never used again", n)
+		}
+		for range 10 {
+			m.Give(m.Take(n))
+			if b := m.Take(2 * n); len(b) != 2*n {
+				t.Fatalf("a message of %d bytes has a buffer of %d", 2*n, len(b))
+			}
+		}
+	}
+}

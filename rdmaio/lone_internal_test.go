@@ -82,6 +82,11 @@ func TestLoneRules(t *testing.T) {
 			l.answer(s)
 			l.begin(s)
 		}, []string{"Progress", "done"}},
+		{"answered when its caller no longer polls", func(l *lone, p *progresser) {
+			s := newSlot()
+			l.begin(s)
+			l.answer(s)
+		}, []string{"Progress"}},
 	} {
 		p := &progresser{}
 		l := &lone{qp: p}

@@ -50,6 +50,7 @@ func scriptedConn(t *testing.T, version uint32, attributes *verbs.DeviceAttribut
 	}
 	c := &Conn{shared: new(shared), log: slog.New(slog.DiscardHandler)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.set.Versions = []int{int(version)}
 	setVersion(c, version)
 	if c.pd, err = dev.AllocPD(); err != nil {
 		t.Fatal(err)
