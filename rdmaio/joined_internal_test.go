@@ -27,7 +27,7 @@ func TestJoinedMemoryIsUsedAgain(t *testing.T) { // R324
 	for n := 1 << leastJoined; n <= 1<<mostJoined; n *= 2 {
 		var m joinedMemory
 		again := false
-		for range 1000 {
+		for range 50 {
 			b := m.Take(n)
 			m.Give(b[:10])
 			if next := m.Take(n); &next[0] == &b[0] {

@@ -113,8 +113,8 @@ func (c *chunkCalls) want(when string, answers ...[2]int) {
 	}
 }
 
-// R309: the memory of a connection's Calls follows the bytes that arrived. One Call at a time grows,
-// the others wait behind it in their order, and memory that is given back goes to them.
+// R309: the memory of a connection's Calls follows the bytes that arrived. One Call at a time
+// grows, the others wait behind it in their order, and memory that is given back goes to them.
 func TestCallsWithChunksGrowInTurn(t *testing.T) {
 	c := newChunkCalls(t, nil, 40_000, 1000, 98_000, 2000, 1000)
 	const first = freeMemory
@@ -167,7 +167,7 @@ func TestCallsWithChunksGrowInTurn(t *testing.T) {
 }
 
 // A connection uses at most as much as remains after it for others. A Call for which there is
-// nothing is refused, with nothing left behind, and so is one whose buffer the device refuses.
+// nothing is refused, with nothing left behind, and so is a Call if the device refuses its buffer.
 func TestCallsWithChunksLeaveMemory(t *testing.T) {
 	c := newChunkCalls(t, nil, 20_000, 10_000, 10_001, 30_000)
 	c.shared.memory.most = 40_000
@@ -236,6 +236,9 @@ func TestCallsWithChunksEnd(t *testing.T) {
 			}
 		}
 		c.want("the end", want...)
+		if m := &c.chunks; m.asks || m.growing != nil || len(m.waiting) != 0 {
+			t.Fatalf("after the end there is %+v", m)
+		}
 		c.failWaiting(why)
 		c.ends(0)
 		c.want("after the end")

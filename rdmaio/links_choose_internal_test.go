@@ -56,7 +56,8 @@ func TestLinksChoose(t *testing.T) {
 	}
 }
 
-// The queue is served from its head, as far as there are credits, and those that left are not in it.
+// The queue is served from its head, as far as there are credits, and Calls that left are not in
+// it.
 func TestLinksServeInOrder(t *testing.T) {
 	s, scripts := creditedLinks(t, 0, 0)
 	var calls []*waiter

@@ -17,7 +17,7 @@ import (
 
 var errLost = errors.New("lost")
 
-// keepingConfig is that of a Client whose server may call.
+// keepingConfig returns the Config for a server that may call.
 func keepingConfig() *Config { return &Config{ReverseHandler: HandlerFunc(func(*Request) {})} }
 
 // endedLink returns a connection that has ended.
@@ -279,7 +279,8 @@ func TestWatchOutlasts(t *testing.T) {
 			}
 			lost.Stop()
 			synctest.Wait()
-			c.closeIdle(&link{conn: l.conn, used: l.used.Add(-time.Hour)}) // dropped before: these count nothing
+			// A link that was dropped before counts nothing.
+			c.closeIdle(&link{conn: l.conn, used: l.used.Add(-time.Hour)})
 			c.giveUp(&link{conn: l.conn}, &c.stats.Stuck)
 			if c.stats != tt.stats || (len(c.links.all) == 0) != (tt.stats != ClientStats{}) {
 				t.Errorf("%s: %+v, %d connections are left", tt.name, c.stats, len(c.links.all))
@@ -379,7 +380,7 @@ func TestOneAttemptAtATime(t *testing.T) {
 }
 
 // A new connection ends the failures before it, and serves a Call that waits. With several
-// connections it also tells of its credits.
+// connections it also reports its credits.
 func TestConnectionIsAdded(t *testing.T) {
 	for _, most := range []int{1, 2, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -403,7 +404,7 @@ func TestConnectionIsAdded(t *testing.T) {
 					t.Errorf("connection %d of %d: failed with %v, further %v, %d in a row, %+v", i, most, c.failed, c.further, c.inRow, c.stats)
 				}
 				if (conn.onCredits.Load() != nil) != (most > 1) {
-					t.Errorf("connection %d of %d tells of its credits %v", i, most, most == 1)
+					t.Errorf("connection %d of %d reports its credits %v", i, most, most == 1)
 				}
 			}
 			if w.link == nil || w.link.conn != conns[0] || w.link.users != 1 {

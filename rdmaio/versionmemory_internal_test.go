@@ -33,7 +33,7 @@ func TestVersionMemoryLearns(t *testing.T) {
 		}
 		begins("at first", 2, false)
 		if m.learn(2) || m.learn(3) {
-			t.Error("what is known, or not configured, was learnt")
+			t.Error("a version was learnt that is known, or not configured")
 		}
 		begins("after nothing new", 2, false)
 		if !m.learn(1) || m.learn(1) {

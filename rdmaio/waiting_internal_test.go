@@ -130,8 +130,8 @@ func TestWaitEndsWithContext(t *testing.T) {
 	}
 }
 
-// A Call waits through as many failures as DialFailures says, counted since it waits. A failure that
-// would come each time ends it at once.
+// A Call waits through as many failures as DialFailures says, counted since it waits. A failure
+// that would come each time ends it at once.
 func TestWaitsThroughFailures(t *testing.T) {
 	refused := errors.New("refused")
 	fail := func(err error) func(c *Client) { return func(c *Client) { c.failures++; c.failed = err } }
