@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -52,6 +54,24 @@ func openssl(t testing.TB, args ...string) net.Conn {
 	})
 	_ = mine.SetDeadline(time.Now().Add(patience))
 	return mine
+}
+
+// ownPort returns an address with a free port, for a program that cannot choose one. On Linux all of
+// 127.0.0.0/8 is the loopback interface, and this process takes an address of its own: at 127.0.0.1
+// the port could be given to another program meanwhile, or get a connection meant for the program
+// that had it before.
+func ownPort(t testing.TB) string {
+	t.Helper()
+	pid := os.Getpid()
+	ln, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>16&63, pid>>8&255, pid&255))
+	if err != nil {
+		ln, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
 }
 
 // relay copies between two streams until one ends.
@@ -112,12 +132,7 @@ func TestOpenSSLClientRPC(t *testing.T) {
 func TestOpenSSLServerRPC(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	ca, cert, key := a.Write(nil)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	behind := ln.Addr().String()
-	_ = ln.Close()
+	behind := ownPort(t)
 	stream := openssl(t, "s_server", "-quiet", "-accept", behind, "-naccept", "1", "-alpn", "sunrpc", "-tls1_3",
 		"-CAfile", ca, "-cert", cert, "-key", key, "-Verify", "1", "-verify_return_error")
 	addr := scripted(t, func(c net.Conn) {
@@ -129,7 +144,7 @@ func TestOpenSSLServerRPC(t *testing.T) {
 		_, _ = c.Write(startTLS(xid))
 		up, err := net.Dial("tcp", behind)
 		for limit := time.Now().Add(patience); errors.Is(err, syscall.ECONNREFUSED) && time.Now().Before(limit); up, err = net.Dial("tcp", behind) {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // until OpenSSL listens
 		}
 		if err != nil {
 			t.Error(err)
