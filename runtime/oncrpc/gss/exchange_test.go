@@ -286,3 +286,33 @@ func TestAnswersOfServer(t *testing.T) {
 		t.Errorf("a context that has expired: %s", got)
 	}
 }
+
+// The next Handler sees the same message for the same call of a user, whatever its context, and
+// another for that of another user: a reply cache must not mix them.
+func TestMessageNamesPrincipal(t *testing.T) {
+	realm := gsstest.NewRealm(2)
+	var seen [][]byte
+	drop := false
+	h := gss.NewHandler(oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		if seen = append(seen, bytes.Clone(r.Message)); drop {
+			r.Drop(nil)
+			return
+		}
+		echo(r)
+	}), realm.Acceptor(), nil)
+	p := newPeer(t, h, realm, "192.0.2.1:1000")
+	for _, user := range []string{"alice", "alice", "bob"} {
+		p.connect(user)
+		p.xid = 1000
+		if got := p.result(p.call(1, 1, gss.None, []byte("args"))); got != "ok" {
+			t.Fatalf("%s: %s", user, got)
+		}
+	}
+	if !bytes.Equal(seen[0], seen[1]) || bytes.Equal(seen[1], seen[2]) {
+		t.Errorf("the messages of alice are %x and %x, that of bob is %x", seen[0], seen[1], seen[2])
+	}
+	drop = true
+	if got := p.result(p.call(1, 2, gss.None, nil)); got != "dropped" || h.InUse() != 0 {
+		t.Errorf("%s, and %d uses are left", got, h.InUse())
+	}
+}

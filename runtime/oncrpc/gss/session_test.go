@@ -96,7 +96,12 @@ func TestUnusedExpires(t *testing.T) {
 		if len(tab.sources) != 1 {
 			t.Errorf("%d sources, want 1", len(tab.sources))
 		}
-		time.Sleep(61 * time.Second)
+		time.Sleep(30 * time.Second)
+		c := put(tab, "a")
+		time.Sleep(31 * time.Second)
+		tab.count()
+		there(t, tab, []*session{a, b, c}, c) // it was made later
+		tab.remove(c)
 		if tab.take(b.handle[:]) != nil {
 			t.Error("an old context is taken")
 		}

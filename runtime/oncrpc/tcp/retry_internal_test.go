@@ -1,0 +1,204 @@
+package tcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// nullCall returns a Call without arguments.
+func nullCall(t *testing.T, xid uint32) *oncrpc.Call {
+	t.Helper()
+	b, err := oncrpc.NewCall(xid, 2, 3, 0, oncrpc.None()).AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &oncrpc.Call{Message: oncrpc.Message{Inline: b}}
+}
+
+// listed is a source of connections in an order.
+type listed struct {
+	conns []*Conn
+	inUse int
+}
+
+var errNoMore = errors.New("no further connection")
+
+func (l *listed) acquire(context.Context) (*Conn, error) {
+	if len(l.conns) == 0 {
+		return nil, errNoMore
+	}
+	c := l.conns[0]
+	l.conns = l.conns[1:]
+	l.inUse++
+	return c, nil
+}
+
+func (l *listed) release(*Conn) { l.inUse-- }
+
+// connected returns a connection to a peer that ends it when a Call has come, serves Calls, or else
+// does nothing.
+func connected(t *testing.T, does string) *Conn {
+	ours, theirs := net.Pipe()
+	c := NewConn(ours, nil)
+	go func() {
+		defer theirs.Close()
+		b := make([]byte, 44)
+		for does == "ends" || does == "serves" {
+			if _, err := io.ReadFull(theirs, b); err != nil || does == "ends" {
+				return
+			}
+			reply, _ := oncrpc.NewReply(uint32(b[4])<<24|uint32(b[5])<<16|uint32(b[6])<<8|uint32(b[7]), oncrpc.Success).AppendBinary(appendMark(nil, 24))
+			_, _ = theirs.Write(reply)
+		}
+		<-t.Context().Done()
+	}()
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// A Call is sent again only where its connection is lost, and gets a new message for each time that
+// it was sent. Every connection is given back.
+func TestRetry(t *testing.T) {
+	refused := errors.New("no further message")
+	for _, tt := range []struct {
+		name    string
+		conns   []string // what their peers do; "down" is lost before
+		losses  int
+		busy    bool // the XID is in use on each
+		renewal error
+		want    error
+		run     bool
+		renewed int
+		again   uint64
+	}{
+		{name: "served", conns: []string{"serves"}},
+		{name: "lost", conns: []string{"ends", "serves"}, losses: 1, renewed: 1, again: 1},
+		{name: "lost twice", conns: []string{"ends", "ends", "serves"}, losses: 2, renewed: 2, again: 2},
+		{name: "lost once too often", conns: []string{"ends", "ends", "serves"}, losses: 1, want: ErrPeerClosed, run: true, renewed: 1, again: 1},
+		{name: "not sent", conns: []string{"down", "down", "serves"}},
+		{name: "lost, not sent", conns: []string{"ends", "down", "down", "serves"}, losses: 1, renewed: 1, again: 1},
+		{name: "lost, and no further connection", conns: []string{"ends"}, losses: 1, want: errNoMore, run: true},
+		{name: "no connection", want: errNoMore},
+		{name: "no further message", conns: []string{"ends", "serves"}, losses: 1, renewal: refused, want: refused, run: true, renewed: 1},
+		{name: "XID in use", conns: []string{"nothing", "serves"}, losses: 1, busy: true, want: oncrpc.ErrXIDInUse},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			src := new(listed)
+			for _, does := range tt.conns {
+				c := connected(t, does)
+				if does == "down" {
+					_ = c.Close()
+				}
+				if tt.busy {
+					c.mu.Lock()
+					c.calls[7] = c.pendings.Get().(*pending)
+					c.calls[7].call = nullCall(t, 7)
+					c.mu.Unlock()
+				}
+				src.conns = append(src.conns, c)
+			}
+			var again atomic.Uint64
+			renewed := 0
+			call := nullCall(t, 7)
+			call.Renew = func(context.Context) (oncrpc.Message, error) {
+				renewed++
+				return nullCall(t, 7).Message, tt.renewal
+			}
+			_, err := retry(t.Context(), call, src, tt.losses, &again)
+			var ce *oncrpc.CallError
+			if (err == nil) != (tt.want == nil) || !errors.Is(err, tt.want) || errors.As(err, &ce) && (ce.MayHaveRun != tt.run || ce.XID != 7) {
+				t.Errorf("%v, want %v, may have run: %v", err, tt.want, tt.run)
+			}
+			if renewed != tt.renewed || again.Load() != tt.again || src.inUse != 0 {
+				t.Errorf("renewed %d times, want %d; %d retransmissions, want %d; %d connections in use", renewed, tt.renewed, again.Load(), tt.again, src.inUse)
+			}
+		})
+	}
+}
+
+// A reply to a cancelled Call that was never sent is a stray one, and one to a Call that was sent
+// is not.
+func TestAbandonedCalls(t *testing.T) {
+	for _, state := range []state{queued, sent} {
+		c := bare(settings{})
+		p := newPending().(*pending)
+		p.call = nullCall(t, 7)
+		c.calls[7] = p
+		if c.queue.push(&p.out); state == sent {
+			c.queue.remove(&p.out)
+			p.out.state = sent
+		}
+		c.abandon(p, context.Canceled)
+		if len(p.done) != 1 || p.sent != (state == sent) || c.abandoned.has(7) != p.sent || len(c.calls) != 0 || c.queue.first != nil {
+			t.Errorf("state %d: %+v, abandoned %v, %d Calls", state, p, c.abandoned.has(7), len(c.calls))
+		}
+		for strays := range uint64(2) {
+			c.reply(7, make([]byte, 24))
+			want := strays
+			if state == queued {
+				want++
+			}
+			if c.stats.StrayReplies != want {
+				t.Errorf("state %d: %d stray replies, want %d", state, c.stats.StrayReplies, want)
+			}
+		}
+	}
+}
+
+// Marks count among the bytes that must come in each RecordTimeout, so fragments without data renew
+// it as others do.
+func TestMarksAreProgress(t *testing.T) {
+	const fragments = 2 + 2*progress/markSize
+	stream := bytes.Repeat([]byte{0, 0, 0, 0}, fragments-1)
+	set, removed := 0, 0
+	rd := &records{
+		r:       bufio.NewReaderSize(iotest.OneByteReader(bytes.NewReader(append(stream, fragment(0, true)...))), readBuffer),
+		maxSize: 100, maxFragments: fragments, timeout: time.Hour, grow: func(int) error { return nil },
+		deadline: func(at time.Time) {
+			if at.IsZero() {
+				removed++
+			} else {
+				set++
+			}
+		},
+	}
+	if b, err := rd.next(nil); err != nil || len(b) != 0 {
+		t.Fatalf("%d bytes, %v", len(b), err)
+	}
+	if set != 3 || removed != 1 {
+		t.Errorf("the limit was set %d times and removed %d times, want 3 and 1", set, removed)
+	}
+}
+
+// A Client that is closed while it connects logs no failure.
+func TestClosedClientLogsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		c, err := NewClient("", &ClientConfig{
+			Conn: &Config{Logger: slog.New(slog.NewTextHandler(&log, nil))},
+			Dial: func(ctx context.Context, _ string, _ *Config) (*Conn, error) { <-ctx.Done(); return nil, ctx.Err() },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := make(chan error, 1)
+		go func() { _, err := c.Call(context.Background(), nullCall(t, 7)); failed <- err }()
+		synctest.Wait()
+		_ = c.Close()
+		if err := <-failed; !errors.Is(err, oncrpc.ErrClosed) || log.Len() != 0 {
+			t.Errorf("%v, and logged: %s", err, log.String())
+		}
+	})
+}
