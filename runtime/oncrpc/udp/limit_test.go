@@ -117,8 +117,9 @@ func TestNoCallAfterClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, _ := oncrpc.NewCall(1, 1, 1, 1, oncrpc.None()).AppendBinary(nil)
-	if s.admit(1, b, netip.MustParseAddrPort("192.0.2.1:9"), s.local, nil) != nil || s.Stats() != (ServerStats{}) {
+	if r := s.admit(1, b, netip.MustParseAddrPort("192.0.2.1:9"), s.local, nil); r != nil || s.Stats() != (ServerStats{}) {
 		t.Errorf("the Call was admitted, %+v", s.Stats())
+		r.Drop(nil)
 	}
 }
 
