@@ -199,3 +199,46 @@ func TestContextIsShared(t *testing.T) {
 		}
 	})
 }
+
+// A call whose time ends while it makes the context leaves that to those that wait, and to the
+// calls after them.
+func TestMakerRunsOutOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		realm := gsstest.NewRealm(2)
+		conn := memcarrier.New(gss.NewHandler(rpc.NewHandler(nil, serviceOf(nil)), realm.Acceptor(), nil), nil)
+		defer conn.Close()
+		mech := &slowInitiator{Initiator: realm.Initiator("alice", "s"), release: make(chan error)}
+		c, err := gss.NewCarrier(conn, mech, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results := make(chan error, 2)
+		call := func(ctx context.Context) {
+			var args, res oncrpc.Uint32
+			results <- rpc.NewClient(c, plainProgram, nil).Call(ctx, 2, &args, &res, nil)
+		}
+		ctx, stop := context.WithTimeout(context.Background(), time.Second)
+		defer stop()
+		go call(ctx)
+		synctest.Wait()
+		go call(context.Background())
+		if err := <-results; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the maker: %v", err)
+		}
+		synctest.Wait()
+		if n := mech.began.Load(); n != 2 || len(results) != 0 {
+			t.Fatalf("%d contexts were begun, and %d calls have ended: %v", n, len(results), <-results)
+		}
+		mech.release <- nil
+		if err := <-results; err != nil {
+			t.Errorf("the call that waited: %v", err)
+		}
+		call(context.Background())
+		if err := <-results; err != nil || mech.began.Load() != 2 {
+			t.Errorf("the next call: %v, and %d contexts were begun", err, mech.began.Load())
+		}
+		if err := c.Close(context.Background()); err != nil || realm.Live() != 0 {
+			t.Errorf("%v, %d contexts are left", err, realm.Live())
+		}
+	})
+}

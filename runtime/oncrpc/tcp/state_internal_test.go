@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"math"
 	"net"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -343,3 +345,46 @@ func TestLimitsOff(t *testing.T) {
 		t.Errorf("%+v", off.Config)
 	}
 }
+
+// A handler that panics, or ends its goroutine before it has answered, loses its connection, and
+// its Request is over. One that ends its goroutine afterwards loses nothing.
+func TestHandlerEndsBadly(t *testing.T) {
+	for name, tt := range map[string]struct {
+		handler func(r *oncrpc.Request)
+		lost    bool
+	}{
+		"panic":               {func(*oncrpc.Request) { panic("out of coffee") }, true},
+		"panic behind answer": {func(r *oncrpc.Request) { r.Drop(nil); panic("out of coffee") }, true},
+		"end":                 {func(*oncrpc.Request) { runtime.Goexit() }, true},
+		"end behind answer":   {func(r *oncrpc.Request) { r.Drop(nil); runtime.Goexit() }, false},
+	} {
+		ours, theirs := net.Pipe()
+		c := NewConn(ours, &Config{Logger: slog.New(slog.DiscardHandler)})
+		drops := 0
+		r := &request{conn: c, memory: new([]byte)}
+		r.Responder, r.Message = r, nullCall(t, 7).Inline
+		_, _ = c.admit()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.handle(r, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+				r.Responder = &counting{r.Responder, &drops}
+				tt.handler(r)
+			}))
+		}()
+		<-done
+		if n := c.unanswered(); n != 0 || drops == 0 || tt.lost != errors.Is(c.Err(), oncrpc.ErrPanic) || tt.lost != (c.Err() != nil) {
+			t.Errorf("%s: %d Requests are left, dropped %d times by way of the Responder, and the connection has %v", name, n, drops, c.Err())
+			c.requests = 0 // Close would wait
+		}
+		_, _ = c.Close(), theirs.Close()
+	}
+}
+
+// counting is a Responder that a handler puts before the connection's.
+type counting struct {
+	oncrpc.Responder
+	drops *int
+}
+
+func (c *counting) Drop(done func(error)) { *c.drops++; c.Responder.Drop(done) }
