@@ -61,7 +61,7 @@ type Conn struct {
 	stalled   bool      // with MaxRequests; its reader fills the read buffer
 	writes    bool      // a goroutine writes
 	hurry     bool      // its write was interrupted
-	broken    bool      // a write has failed
+	broken    error     // of a write that has failed
 	farewell  time.Time // when the last write must end; zero: the connection is up
 	calls     map[uint32]*pending
 	abandoned xidSet
@@ -188,6 +188,9 @@ func (c *Conn) read() {
 			err = c.dispatch(rec)
 		}
 		if err != nil {
+			if errors.Is(err, io.EOF) && ofSystem(c.out.nc) {
+				err = c.awaitWriter(err)
+			}
 			if errors.Is(err, io.EOF) && c.accepted {
 				c.awaitAnswers()
 			}
@@ -197,6 +200,29 @@ func (c *Conn) read() {
 	}
 	c.shared.budget.release(c.reserved, 0)
 	c.reserved = 0
+}
+
+// awaitWriter returns the error of a write in progress, if that says that the system has given up
+// the peer, and otherwise err. The system reports the reason once, to a read or to a write, and the
+// end of the stream to the other.
+func (c *Conn) awaitWriter(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	expired := false
+	t := time.AfterFunc(reasonTime, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		expired = true
+		c.wake.Broadcast()
+	})
+	defer t.Stop()
+	for c.err == nil && c.writes && !c.switching && c.broken == nil && !expired {
+		c.wake.Wait()
+	}
+	if deadpeer.Gone(c.broken) {
+		return c.broken
+	}
+	return err
 }
 
 // awaitAnswers waits until the Requests of a client are answered that has closed its direction of

@@ -2,19 +2,38 @@ package tcp
 
 import (
 	"encoding/binary"
+	"net"
 	"syscall"
 )
 
-// established is TCP_ESTABLISHED of linux/net/tcp_states.h.
-const established = 1
+// States of linux/net/tcp_states.h: TCP_ESTABLISHED and TCP_CLOSE.
+const (
+	established = 1
+	closed      = 7
+)
+
+// stateOf returns the state of a socket of TCP.
+func stateOf(fd uintptr) (state byte, ok bool) {
+	info, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_INFO)
+	// The first byte of struct tcp_info is the state.
+	return binary.NativeEndian.AppendUint32(nil, uint32(info))[0], err == nil
+}
 
 // peerGone reports whether the peer of a socket has closed its connection or is lost, although
 // there may be bytes to read before the end.
 func peerGone(fd uintptr) bool {
-	info, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_INFO)
-	if err != nil { // not a socket of TCP
-		return false
+	state, ok := stateOf(fd)
+	return ok && state != established
+}
+
+// ofSystem reports whether the system has ended a connection: a peer that closes it leaves it in
+// another state.
+func ofSystem(nc net.Conn) (ended bool) {
+	if socket, err := rawConn(nc); err == nil {
+		_ = socket.Control(func(fd uintptr) {
+			state, ok := stateOf(fd)
+			ended = ok && state == closed
+		})
 	}
-	// The first byte of struct tcp_info is the state.
-	return binary.NativeEndian.AppendUint32(nil, uint32(info))[0] != established
+	return ended
 }

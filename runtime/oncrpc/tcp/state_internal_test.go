@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"os"
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -337,7 +339,7 @@ func TestFailureEndsWithConnection(t *testing.T) {
 	})
 }
 
-// The limits of Config that are off do not overflow what is computed with them.
+// The limits of Config that are off leave room to compute with them.
 func TestLimitsOff(t *testing.T) {
 	off := (&Config{MaxCalls: -1, MaxRequests: -1, MaxHandlers: -1, MaxRecord: -1, MaxFragments: -1, MaxMemory: -1, MaxConns: -1, AcceptRate: -1}).settle()
 	if off.MaxCalls != 1<<16 || off.MaxRequests > math.MaxInt/2 || off.MaxRecord != math.MaxInt32 || off.MaxHandlers != 0 || off.AcceptRate != 0 ||
@@ -388,3 +390,44 @@ type counting struct {
 }
 
 func (c *counting) Drop(done func(error)) { *c.drops++; c.Responder.Drop(done) }
+
+// A read that finds the end of a stream which the system has ended waits for the write that got the
+// reason, and takes no other error of it.
+func TestReasonOfWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timedOut := os.NewSyscallError("writev", syscall.ETIMEDOUT)
+		for name, tt := range map[string]struct {
+			writes, switching bool
+			broken            error // after 10 ms
+			ended             bool  // then
+			want              error
+			took              time.Duration
+		}{
+			"no write":      {want: io.EOF},
+			"a handshake":   {writes: true, switching: true, want: io.EOF},
+			"timed out":     {writes: true, broken: timedOut, want: timedOut, took: 10 * time.Millisecond},
+			"reset":         {writes: true, broken: syscall.ECONNRESET, want: io.EOF, took: 10 * time.Millisecond},
+			"ended":         {writes: true, ended: true, want: io.EOF, took: 10 * time.Millisecond},
+			"a write waits": {writes: true, want: io.EOF, took: reasonTime},
+		} {
+			c := bare(settings{})
+			c.writes, c.switching = tt.writes, tt.switching
+			go func() {
+				time.Sleep(10 * time.Millisecond)
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				if c.broken = tt.broken; tt.ended {
+					c.err = oncrpc.ErrClosed
+				}
+				if tt.ended || tt.broken != nil {
+					c.wake.Broadcast()
+				}
+			}()
+			start := time.Now()
+			if err := c.awaitWriter(io.EOF); err != tt.want || time.Since(start) != tt.took {
+				t.Errorf("%s: %v after %v, want %v after %v", name, err, time.Since(start), tt.want, tt.took)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}

@@ -68,7 +68,8 @@ func (c *Conn) write() {
 		c.written(err)
 		if err != nil {
 			c.mu.Lock()
-			c.broken = true
+			c.broken = err
+			c.wake.Broadcast()
 			c.mu.Unlock()
 			if tlsstream.Closed(err) {
 				c.awaitReason()

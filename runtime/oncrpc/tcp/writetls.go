@@ -89,7 +89,7 @@ func (c *Conn) sayGoodbye() {
 		for c.writes {
 			c.wake.Wait()
 		}
-		broken := c.broken
+		broken := c.broken != nil
 		c.mu.Unlock()
 		if broken {
 			_ = c.out.nc.Close()
