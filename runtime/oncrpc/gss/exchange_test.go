@@ -229,8 +229,8 @@ func TestFailureOfProcedure(t *testing.T) {
 	}
 }
 
-// A reply of RDMA_MSGP is refused: padding within what is protected could not be told from data
-// (RFC 8166 §8.2.2).
+// A reply of RDMA_MSGP is refused: no checksum says which of its bytes are padding (RFC 8166
+// §8.2.2).
 func TestPaddedReply(t *testing.T) {
 	realm := gsstest.NewRealm(2)
 	w := &wired{listener: listener{h: gss.NewHandler(oncrpc.HandlerFunc(echo), realm.Acceptor(), nil)}}

@@ -81,8 +81,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// What is no reply to the Call, or too long, is answered with SYSTEM_ERR, and its handler learns
-// why. A second answer is refused.
+// A message that is no reply to the Call, or is too long, becomes SYSTEM_ERR, and the handler gets
+// the reason. A second answer is refused.
 func TestAnswersRefused(t *testing.T) {
 	s := newServer(t, nothing, &Config{Logger: slog.New(slog.DiscardHandler)})
 	for name, tt := range map[string]struct {
