@@ -74,8 +74,8 @@ func TestTLSHandler(t *testing.T) {
 	}
 }
 
-// Where the two ends do not agree on TLS, a Call of a Client fails at once with the reason: another
-// attempt would have the same.
+// Where the two ends do not agree on TLS, a Call of a Client fails at once with the reason, even with
+// WaitForServer: another attempt would have the same.
 func TestTLSFailsFast(t *testing.T) {
 	open := func() *rdmatcp.Device {
 		config := tlstest.NewAuthority(t).Config() // each has an authority of its own
@@ -88,7 +88,7 @@ func TestTLSFailsFast(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	client, err := rdmaio.NewClient(open(), server.Addr(), &rdmaio.ClientConfig{DialFailures: -1})
+	client, err := rdmaio.NewClient(open(), server.Addr(), &rdmaio.ClientConfig{WaitForServer: true})
 	if err != nil {
 		t.Fatal(err)
 	}

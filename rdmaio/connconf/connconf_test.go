@@ -304,7 +304,7 @@ func TestVersion2(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	c, err := rdmaio.NewClient(open("client"), "here", &rdmaio.ClientConfig{Conn: cfg, Connected: connconf.Connected(nil), DialFailures: -1})
+	c, err := rdmaio.NewClient(open("client"), "here", &rdmaio.ClientConfig{Conn: cfg, Connected: connconf.Connected(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

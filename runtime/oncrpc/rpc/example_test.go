@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log"
 	"strings"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store/storerpc"
@@ -42,8 +41,7 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	defer stop()
+	ctx := context.Background()
 	dev, err := rdmatcp.Open(nil) // a device for both sides, with all defaults
 	must(err)
 	defer dev.Close()

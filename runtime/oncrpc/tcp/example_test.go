@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -14,8 +13,7 @@ import (
 // A service of a program is served and called over TCP. The same handler can be passed to
 // rdmaio.Listen, and the same rpc.NewClient takes an rdmaio.Client.
 func Example() {
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	defer stop()
+	ctx := context.Background()
 	program := oncrpc.Program{Number: 400000, Version: 1}
 	svc := rpc.NewService(program)
 	rpc.Handle(svc, 1, func(_ *rpc.Request, args, res *oncrpc.Uint32) error {

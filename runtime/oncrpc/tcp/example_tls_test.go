@@ -8,7 +8,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -20,8 +19,7 @@ import (
 func ExampleTLS() {
 	dir, remove := certificates("host7") // ca.pem, cert.pem and key.pem
 	defer remove()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	defer stop()
+	ctx := context.Background()
 	program := oncrpc.Program{Number: 400000, Version: 1}
 	svc := rpc.NewService(program)
 	rpc.Handle(svc, 1, func(r *rpc.Request, _, res *oncrpc.Uint32) error {
