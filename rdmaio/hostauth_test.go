@@ -24,6 +24,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
 	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth/pubkey"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -463,5 +464,74 @@ func TestMissingHostAuthIsNamed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A server that closes the connection before it answers a Call may require host authentication that
+// an attacker on the path has hidden: the error names that where this side wants it, and property 6
+// is missing. After an answer it is not suspected, and without host authentication here only if the
+// server has it.
+func TestRemovedHostAuthIsNamed(t *testing.T) {
+	const off, absent = "set Config.HostAuth here", "an attacker on the path may have removed property 6"
+	h := newHosts(t)
+	for name, c := range map[string]struct {
+		mode     rdmaio.HostAuthMode
+		has      bool // the server has property 6
+		answered bool
+		want     string
+	}{
+		"wanted, removed":              {rdmaio.HostAuthWanted, false, false, absent},
+		"wanted, removed and answered": {rdmaio.HostAuthWanted, false, true, ""},
+		"off, there":                   {rdmaio.HostAuthOff, true, false, off},
+		"off, there and answered":      {rdmaio.HostAuthOff, true, true, ""},
+		"off, absent":                  {rdmaio.HostAuthOff, false, false, ""},
+	} {
+		for kind, open := range fabrics {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				cfg := &rdmaio.Config{Versions: []int{2}}
+				if c.mode != rdmaio.HostAuthOff {
+					cfg = authConfig(c.mode, method(t, h.clientKey()))
+				}
+				var server *peer2.Peer
+				conn, err := open(t).rawAccept(t, cfg, func(p *peer2.Peer) {
+					server = p
+					m := p.Next()
+					var set []peer2.Property
+					if c.has {
+						set = append(set, opaque())
+					}
+					p.Send(peer2.Props(m.XID, set...))
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error, 1)
+				go func() {
+					_, err := conn.Call(context.Background(), nullCall(conn.XID(), 40))
+					done <- err
+				}()
+				if call := server.Next(); c.answered {
+					server.Send(peer2.Reply(call.XID, rpcOf(call.XID, 1, 8)))
+					if err := <-done; err != nil {
+						t.Error(err)
+					}
+				}
+				if err := server.QP.Disconnect(); err != nil {
+					t.Error(err)
+				}
+				<-conn.Done()
+				ends := []error{conn.Err()}
+				if !c.answered {
+					ends = append(ends, <-done)
+				}
+				for _, err := range ends {
+					named := strings.Contains(err.Error(), off) || strings.Contains(err.Error(), absent)
+					if !errors.Is(err, verbs.ErrPeerDisconnected) || !strings.Contains(err.Error(), c.want) || named != (c.want != "") ||
+						c.want == absent && strings.Contains(err.Error(), off) || errors.Is(err, rdmaio.ErrHostAuth) {
+						t.Errorf("%v, want a disconnect with %q", err, c.want)
+					}
+				}
+			})
+		}
 	}
 }

@@ -74,8 +74,8 @@ func TestTLSHandler(t *testing.T) {
 	}
 }
 
-// Where the two ends do not agree on TLS, a Call of a Client fails at once with the reason, even with
-// WaitForServer: another attempt would have the same.
+// Where the two ends do not agree on TLS, a Call of a Client fails at once with the reason, even
+// with WaitForServer: another attempt would have the same.
 func TestTLSFailsFast(t *testing.T) {
 	open := func() *rdmatcp.Device {
 		config := tlstest.NewAuthority(t).Config() // each has an authority of its own

@@ -58,6 +58,8 @@ var rdmaioMutants = []mutant{
 	{"ERR_CHUNK of version 1 says that nothing ran", "rdmaio/errors.go", "R120)\n		return e.Version > 1\n", "R120)\n		return true\n", ioTests},
 	{"codes that version 1 does not have say that nothing ran", "rdmaio/errors.go", "		return e.Version > 1 // draft", "		return true // draft", ioTests},
 	{"a client hears nothing of host authentication", "rdmaio/auth.go", "		c.auth.hint = hintOff\n", "", ioTests},
+	{"host authentication that an attacker removed is not named", "rdmaio/auth.go", "case !found && c.set.HostAuth.Mode == HostAuthWanted:", "case !found && c.set.HostAuth.Mode == HostAuthRequired:", ioTests},
+	{"host authentication is missed where it is off at both ends", "rdmaio/auth.go", "case !found && c.set.HostAuth.Mode == HostAuthWanted:", "case !found:", ioTests},
 	{"a server that has answered is said to require host authentication", "rdmaio/effects.go", "			c.auth.hint = \"\"\n", "", ioTests},
 	{"the error of a Call does not name host authentication", "rdmaio/call.go", "c.lossOf(translate(e.Err))", "translate(e.Err)", ioTests},
 	{"a Call that a Reply broke off is dropped in silence", "rdmaio/internal/engine/join.go", "		e.control.refuse(xid, header.Error{Code: header.ErrFlag})\n", "", []string{"rdmaio/internal/engine"}},
