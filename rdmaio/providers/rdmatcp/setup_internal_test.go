@@ -250,7 +250,7 @@ func TestDivision(t *testing.T) {
 	}
 	for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMAWrite} {
 		most := typeOf(op).MaxPayload()
-		for _, n := range []int{0, 8, 400} {
+		for _, n := range []int{0, 4, 8, 400} {
 			f := &framer{number: 41}
 			r := &stream.Request{Request: soft.Request{Opcode: op, Total: most}}
 			if n > 0 {

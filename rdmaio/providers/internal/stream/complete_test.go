@@ -52,6 +52,8 @@ func TestEndComesOnce(t *testing.T) {
 		w := newWired(t, nil)
 		w.receive(t, 8)
 		w.mu.Lock()
+		*w.messages.next() = message{}
+		w.messages.push()
 		timer := time.AfterFunc(time.Hour, func() {})
 		var canceled error
 		w.timer, w.cancel, w.ioCount = timer, func(err error) { canceled = err }, tt.io

@@ -156,6 +156,7 @@ func TestCorkIsLimited(t *testing.T) {
 		{"input is expected", 3, false, true, 4},
 		{"no input", 3, false, false, 0},
 		{"nothing is held back", 0, false, false, 0},
+		{"the last at hand", 1, false, false, 2},
 	} {
 		w := newWired(t, nil)
 		f := w.frame(0, KindNone, toyLast, 0, 0, 0)
@@ -164,7 +165,7 @@ func TestCorkIsLimited(t *testing.T) {
 		switch {
 		case tt.buffered:
 			w.peerSends(t, f, f)
-		case tt.noWait:
+		case tt.noWait, tt.want == 2:
 			w.peerSends(t, f)
 		default:
 			if _, err := w.peer.Write(f); err != nil {
