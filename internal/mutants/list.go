@@ -39,6 +39,8 @@ var mutants = slices.Concat(
 	hostauthMutants,
 	providerMutants,
 	iwarpMutants,
+	streamMutants,
+	creditMutants,
 	wrapMutants,
 	codecMutants,
 	planMutants,
