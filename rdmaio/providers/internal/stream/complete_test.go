@@ -224,7 +224,7 @@ func TestStart(t *testing.T) {
 	}{{}, {pause: time.Hour, timer: true, paused: true}, {nudge: "n", timer: true}, {pause: time.Hour, nudge: "n", timer: true, paused: true}} {
 		w := newWired(t, nil)
 		c := newConn(w.dev, w.c.conn)
-		c.w = copy(c.buf, "read ahead")
+		c.w = copy(c.buf, "12") // read ahead: too few for the reader to go on
 		w.cancel, w.depth, w.resources, w.maxSend, w.mayWrite = func(error) {}, 0, 0, 0, false
 		w.SetState(verbs.StateConnecting)
 		s := &Session{Framer: w.f, InitiatorDepth: 3, ResponderResources: 5, MaxSend: 77, Pause: tt.pause, Patience: time.Hour, Nudge: []byte(tt.nudge)}

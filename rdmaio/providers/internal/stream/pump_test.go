@@ -204,20 +204,27 @@ func TestFullSocket(t *testing.T) {
 	w.c.tcp.SetWriteBuffer(4 << 10)
 	w.peer.(*net.TCPConn).SetReadBuffer(4 << 10)
 	junk := make([]byte, 64<<10)
-	for full := 0; full < 3; { // the system moves bytes between the ends' buffers
-		n, err := w.c.try(junk)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if full++; n > 0 {
-			full = 0
+	fill := func() {
+		for n := 1; n > 0; {
+			var err error
+			if n, err = w.c.try(junk); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	fill()
 	w.queue(t, verbs.Send, 900)
 	w.mu.Lock()
 	w.takeToken()
-	if released := w.pump(w.c); released || w.ioCount != 0 || !w.sending || w.ending || len(w.out.bufs) == 0 {
-		t.Errorf("token released %v, %d in progress, ending %v", released, w.ioCount, w.ending)
+	for rounds := 0; rounds < 1000 && w.pump(w.c); rounds++ { // the system has found room
+		w.mu.Unlock()
+		fill()
+		w.queue(t, verbs.Send, 900)
+		w.mu.Lock()
+		w.takeToken()
+	}
+	if w.ioCount != 0 || !w.sending || w.ending || len(w.out.bufs) == 0 {
+		t.Errorf("token kept %v, %d in progress, ending %v", w.sending, w.ioCount, w.ending)
 	}
 	w.releaseToken()
 	w.mu.Unlock()
@@ -306,7 +313,8 @@ func TestDirectPayload(t *testing.T) {
 // from a copy.
 func TestInvalidateDuringWrite(t *testing.T) {
 	w := newWired(t, nil)
-	w.c.tcp.SetWriteBuffer(4 << 10)
+	w.c.tcp.SetWriteBuffer(4 << 10) // a batch is longer than both buffers
+	w.peer.(*net.TCPConn).SetReadBuffer(32 << 10)
 	const requests, each = 16, 1 << 16
 	for range requests {
 		w.queue(t, verbs.RDMAWrite, each)
@@ -327,10 +335,10 @@ func TestInvalidateDuringWrite(t *testing.T) {
 		w.mu.Lock()
 	}
 	whole := w.out.requests
-	w.mu.Unlock()
 	if !w.c.sending.Load() {
 		t.Error("the writer does not say that it sends")
 	}
+	w.mu.Unlock()
 	invalidated := make(chan struct{})
 	go func() {
 		if err := w.mr.Invalidate(); err != nil {

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"testing"
@@ -110,7 +111,7 @@ func TestInterruptBeforeAWrite(t *testing.T) {
 		w.mr.Bytes()[0] = wasFirst + 1 // the owner has the region back
 	})
 	got := make([]byte, len(want))
-	if n, rerr := w.peer.Read(got); err != nil || rerr != nil || !bytes.Equal(got[:n], want) {
+	if _, rerr := io.ReadFull(w.peer, got); err != nil || rerr != nil || !bytes.Equal(got, want) {
 		t.Errorf("%v, %v: other bytes", err, rerr)
 	}
 	if len(b.pins) != 0 || len(b.pay) != 0 || w.c.interruptWrite.Load() {
