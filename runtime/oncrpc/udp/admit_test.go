@@ -76,6 +76,7 @@ func TestAdmit(t *testing.T) {
 		s.mu.Lock()
 		if s.requests != 0 || len(s.peers) != 0 {
 			t.Errorf("round %d: %d Requests and %d peers are left", round, s.requests, len(s.peers))
+			s.requests = 0 // Close would wait
 		}
 		s.mu.Unlock()
 	}
@@ -136,7 +137,7 @@ func TestCallsOfConn(t *testing.T) {
 		all = append(all, p)
 	}
 	if err := c.begin(1, all[0]); !errors.Is(err, oncrpc.ErrXIDInUse) {
-		t.Errorf("an XID in use: %v", err)
+		t.Fatalf("an XID in use: %v", err)
 	}
 	c.fail(syscall.EHOSTUNREACH)
 	for i, p := range all {
@@ -155,6 +156,14 @@ func TestCallsOfConn(t *testing.T) {
 	}
 	if sent, err := c.exchange(canceled(t), &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}}); sent || !errors.Is(err, context.Canceled) {
 		t.Errorf("a Call that was cancelled before: sent %v, %v", sent, err)
+	}
+	_ = c.sock.Close()
+	if err := c.send(&oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}}); err != oncrpc.ErrClosed {
+		t.Errorf("to send when the socket is closed: %v", err)
+	}
+	c.end(oncrpc.ErrClosed)
+	if err := c.begin(5, all[0]); err != oncrpc.ErrClosed || len(c.calls) != 0 {
+		t.Errorf("to begin after the end: %v, and %d Calls are in progress", err, len(c.calls))
 	}
 }
 
