@@ -116,6 +116,9 @@ func whole(t *testing.T, b []byte, crc bool) (h ddp.Header, rest []byte) {
 	if err != nil || n != len(b) {
 		t.Fatalf("% x: %d bytes, %v", b, n, err)
 	}
+	if field := b[len(b)-mpa.CRCSize:]; !crc && !bytes.Equal(field, make([]byte, mpa.CRCSize)) {
+		t.Errorf("without CRCs the field is % x", field)
+	}
 	if err := h.Decode(ulpdu); err != nil {
 		t.Fatal(err)
 	}

@@ -237,6 +237,31 @@ func TestRefusedReplies(t *testing.T) {
 	}
 }
 
+// RFC 5044 §7.1.1: a request that a responder cannot take is answered with a rejection.
+func TestBadRequestIsRejected(t *testing.T) {
+	s := newSide(t, device(t, nil))
+	here, peer := tcpPair(t)
+	b, err := (&mpa.Frame{Kind: mpa.Request, Revision: 2, Enhanced: true, Markers: true}).Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := peer.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.acceptConn(here, nil); !errors.Is(err, mpa.MarkersRefused) {
+		t.Errorf("%v, want %v", err, mpa.MarkersRefused)
+	}
+	peer.SetDeadline(time.Now().Add(patience))
+	b, err = io.ReadAll(peer)
+	reply := mpa.Frame{Kind: mpa.Reply}
+	if err == nil {
+		err = reply.Decode(b)
+	}
+	if err != nil || !reply.Reject {
+		t.Errorf("the reply is %+v, %v", reply, err)
+	}
+}
+
 // In revision 1 all operations work, and depths and private data are those of each side (RFC 5044).
 func TestRevision1(t *testing.T) {
 	i, r := pair(t, &iwarp.Config{Revision: 1}, nil)
