@@ -135,6 +135,10 @@ func TestLateRead(t *testing.T) {
 // R289, R291: impatient callers do not cost the others their connection. The memory that their
 // Calls leave is bounded and is released.
 func TestImpatientCallers(t *testing.T) {
+	calls := 100
+	if testing.Short() {
+		calls = 20
+	}
 	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { go (&file{t: t, data: rdmaiotest.Pattern(60_000, 1)}).ServeRPC(r) }), nil)
 		c := w.Dial(nil)
@@ -145,7 +149,7 @@ func TestImpatientCallers(t *testing.T) {
 		for g := range 8 {
 			wg.Go(func() {
 				buf := make([]byte, 60_000)
-				for i := range 100 {
+				for i := range calls {
 					xid := uint32(2 + g*1000 + i)
 					call := readCall(xid, 0, buf)
 					if i%2 == 0 {
