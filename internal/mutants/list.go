@@ -35,6 +35,7 @@ const (
 var mutants = slices.Concat(
 	engineMutants,
 	rdmaioMutants,
+	statesMutants,
 	rpcMutants,
 	hostauthMutants,
 	providerMutants,
