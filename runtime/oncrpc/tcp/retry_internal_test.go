@@ -202,3 +202,42 @@ func TestClosedClientLogsNothing(t *testing.T) {
 		}
 	})
 }
+
+// The end of a Call's use of a connection counts for that connection alone.
+func TestReleaseOfEarlierConnection(t *testing.T) {
+	c := &Client{conn: new(Conn), users: 2}
+	if c.release(new(Conn)); c.users != 2 {
+		t.Errorf("%d Calls use the connection, want 2", c.users)
+	}
+	if c.release(c.conn); c.users != 1 || !c.used.IsZero() {
+		t.Errorf("%d Calls use the connection, want 1", c.users)
+	}
+	if c.release(c.conn); c.users != 0 || c.used.IsZero() {
+		t.Errorf("%d Calls use the connection, want none", c.users)
+	}
+}
+
+// Without IdleTimeout a connection without Calls stays.
+func TestNoIdleTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := NewClient("", &ClientConfig{IdleTimeout: -1, Dial: func(context.Context, string, *Config) (*Conn, error) {
+			ours, theirs := net.Pipe()
+			server := ServeConn(theirs, nil, &Config{FirstCallTimeout: -1}) // refuses Calls, which is a reply
+			t.Cleanup(func() { _ = server.Close() })
+			return NewConn(ours, nil), nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := c.Call(t.Context(), nullCall(t, c.XID())); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+		}
+		if s := c.Stats(); s != (ClientStats{Connects: 1}) {
+			t.Errorf("%+v", s)
+		}
+		_ = c.Close()
+	})
+}
