@@ -222,7 +222,7 @@ func TestNoIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := NewClient("", &ClientConfig{IdleTimeout: -1, Dial: func(context.Context, string, *Config) (*Conn, error) {
 			ours, theirs := net.Pipe()
-			server := ServeConn(theirs, nil, &Config{FirstCallTimeout: -1}) // refuses Calls, which is a reply
+			server := ServeConn(theirs, nil, nil) // refuses Calls, which is a reply
 			t.Cleanup(func() { _ = server.Close() })
 			return NewConn(ours, nil), nil
 		}})
