@@ -10,15 +10,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 )
 
-// setTimes sets both times to a time of the client.
-func setTimes(sec uint32) nfs3.SetAttr {
-	at := nfs3.Time{Seconds: sec, Nseconds: 5}
-	return nfs3.SetAttr{
-		Atime: nfs3.SetAtime{SetIt: nfs3.TimeHowSetToClientTime, Atime: at},
-		Mtime: nfs3.SetMtime{SetIt: nfs3.TimeHowSetToClientTime, Mtime: at},
-	}
-}
-
 // SETATTR sets the times of a symbolic link itself, by its owner only. The mode of a link cannot be
 // changed.
 func TestLinkTimes(t *testing.T) {

@@ -386,3 +386,12 @@ func TestLookupOfParent(t *testing.T) {
 		t.Error("LOOKUP of . is another directory")
 	}
 }
+
+// setTimes sets both times to a time of the client.
+func setTimes(sec uint32) nfs3.SetAttr {
+	at := nfs3.Time{Seconds: sec, Nseconds: 5}
+	return nfs3.SetAttr{
+		Atime: nfs3.SetAtime{SetIt: nfs3.TimeHowSetToClientTime, Atime: at},
+		Mtime: nfs3.SetMtime{SetIt: nfs3.TimeHowSetToClientTime, Mtime: at},
+	}
+}
