@@ -131,7 +131,7 @@ func TestIdleHasNoBuffer(t *testing.T) {
 	w := newWired(t, nil)
 	w.c.returnInput()
 	w.c.noWait = true
-	if _, err := w.c.need(1); err != errIdle || w.c.buf != nil || w.c.arrival.dst != nil {
+	if _, err := w.c.need(1); err != errIdle || w.c.buf != nil || keepsTarget(w.c) {
 		t.Errorf("%v, a buffer of %d bytes", err, len(w.c.buf))
 	}
 	w.peer.Close()

@@ -173,6 +173,9 @@ func TestFailedWrite(t *testing.T) {
 
 // A socket that takes a part gets the rest from the writer, once, in the same bytes.
 func TestRestOfABatch(t *testing.T) {
+	if !canTry {
+		t.Skip("this system has no write that does not wait")
+	}
 	w := newWired(t, nil)
 	w.queue(t, verbs.Send, 900)
 	w.mu.Lock()
@@ -180,8 +183,8 @@ func TestRestOfABatch(t *testing.T) {
 	w.fill(w.c, true)
 	w.out.seal(toySum)
 	want := bytes.Clone(w.out.bufs[0])
-	if n, err := w.c.try(w.out.bufs[0][:100]); n != 100 || err != nil || w.c.attempt.b != nil {
-		t.Fatalf("%d bytes, %v, memory kept: %v", n, err, w.c.attempt.b != nil)
+	if n, err := w.c.try(w.out.bufs[0][:100]); n != 100 || err != nil || keepsBytes(w.c) {
+		t.Fatalf("%d bytes, %v, memory kept: %v", n, err, keepsBytes(w.c))
 	}
 	w.out.advance(100)
 	if !w.write(w.c) || w.sqNext != 1 || w.sq.len() != 0 || w.ioCount != 0 {

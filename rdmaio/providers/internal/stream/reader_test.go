@@ -227,8 +227,8 @@ func TestReadKeepsNoTarget(t *testing.T) {
 	if _, err := w.peer.Write([]byte("1234")); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := w.c.read(make([]byte, 2), 10, true); n < 1 || err != nil || w.c.arrival.dst != nil {
-		t.Errorf("%d bytes, %v, a target is kept: %v", n, err, w.c.arrival.dst != nil)
+	if n, err := w.c.read(make([]byte, 2), 10, true); n < 1 || err != nil || keepsTarget(w.c) {
+		t.Errorf("%d bytes, %v, a target is kept: %v", n, err, keepsTarget(w.c))
 	}
 }
 

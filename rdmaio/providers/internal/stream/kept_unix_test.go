@@ -1,0 +1,9 @@
+//go:build unix
+
+package stream
+
+// keepsTarget reports whether c keeps the target of a read that has ended.
+func keepsTarget(c *Conn) bool { return c.arrival.dst != nil }
+
+// keepsBytes reports whether c keeps the bytes of a write that has ended.
+func keepsBytes(c *Conn) bool { return c.attempt.b != nil }
