@@ -503,3 +503,18 @@ func TestCloseDuringPause(t *testing.T) {
 		}
 	})
 }
+
+// A Call that fails with an attempt wants no further one, although its goroutine has not run yet.
+func TestCallThatGaveUpWantsNoConnection(t *testing.T) {
+	c, end := restingClient(t, ClientConfig{})
+	defer end()
+	c.links.most = 1
+	c.links.wait()
+	if !c.wanted() {
+		t.Error("a Call waits, and no connection is wanted")
+	}
+	c.failures, c.failed = 1, ErrClosed
+	if c.wanted() {
+		t.Error("the Call has given up, and a connection is wanted")
+	}
+}
