@@ -36,8 +36,11 @@ const (
 	participle = "github.com/alecthomas/participle/v2"
 	jennifer   = "github.com/dave/jennifer"
 	kong       = "github.com/alecthomas/kong"
+	purego     = "github.com/ebitengine/purego"
 	xsys       = "golang.org/x/sys"
 )
+
+const ibverbs = "rdmaio/providers/ibverbs"
 
 // Table returns the rows. The first row that matches a package applies.
 func Table() []Row {
@@ -101,7 +104,14 @@ func Table() []Row {
 		// A second reading of the documents of iWARP, for tests, without code of the provider.
 		{Package: "rdmaio/providers/iwarp/internal/stranger", Imports: []string{"internal/witness", "internal/pcapng"}},
 		{Package: "rdmaio/providers/iwarp/internal/strangertest", Imports: []string{"rdmaio/providers/iwarp", "rdmaio/providers/iwarp/internal/stranger", "rdmaio/verbs", "internal/leak"}},
-		{Package: "rdmaio/providers/uverbs/...", Imports: []string{"rdmaio/verbs"}, Outside: []string{xsys}, Unsafe: []string{"*.go"}},
+		// A program that imports purego is linked to the system's C library. Only lib does, and
+		// only the provider imports lib.
+		{Package: ibverbs + "/internal/abi", Unsafe: []string{"memory.go"}},
+		{Package: ibverbs + "/internal/lib", Imports: []string{ibverbs + "/internal/abi"}, Outside: []string{purego, xsys}, Unsafe: []string{"*.go"}},
+		{Package: ibverbs + "/internal/fakelib", Imports: []string{ibverbs + "/internal/abi", ibverbs + "/internal/lib"}, Outside: []string{xsys}},
+		{Package: ibverbs + "/internal/quirks", Imports: []string{ibverbs + "/internal/abi"}},
+		{Package: ibverbs + "/internal/sysfs"},
+		{Package: ibverbs, Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft", ibverbs + "/internal/*"}, Outside: []string{xsys}},
 		{Package: "rdmaio/providers/rdmatcp/crc", Imports: []string{"internal/cpuid"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}},
 
