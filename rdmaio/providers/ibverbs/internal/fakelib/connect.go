@@ -1,0 +1,339 @@
+//go:build linux
+
+package fakelib
+
+import (
+	"net/netip"
+	"syscall"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
+)
+
+// Reasons of InfiniBand's REJ message.
+const (
+	noListener     = 8
+	rejectedByUser = 28
+)
+
+// Limits of private data over InfiniBand, and what an InfiniBand device pads it to.
+const (
+	maxRequestData = 56
+	maxReplyData   = 196
+	maxRejectData  = 148
+)
+
+// Listen implements lib.Lib.
+func (h *Host) Listen(handle lib.ID, backlog int) error {
+	const fn = "rdma_listen"
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	id, err := h.find(fn, handle)
+	if err != nil {
+		return err
+	}
+	if id.state != idIdle || !id.src.IsValid() {
+		return fail(fn, syscall.EINVAL)
+	}
+	id.state, id.backlog = idListening, backlog
+	return nil
+}
+
+// listener returns the listener at an address, which is the device's.
+func (d *Device) listener(at netip.AddrPort) *cmID {
+	for _, o := range d.net.objects {
+		id, ok := o.(*cmID)
+		if ok && id.host == d.host && id.state == idListening && id.src.Port() == at.Port() &&
+			(id.dev == d || id.dev == nil && id.src.Addr().Is4() == at.Addr().Is4()) {
+			return id
+		}
+	}
+	return nil
+}
+
+// take reads the parameters of connect or accept, and the queue pair of the ID.
+func (id *cmID) take(fn string, p *abi.ConnParam, limit int) error {
+	if id.dev.transport == abi.TransportIWARP {
+		limit = 255
+	}
+	id.param = *p
+	if int(p.DataLen) > limit || p.RNRRetry > 7 || p.Retry > 7 {
+		return fail(fn, syscall.EINVAL)
+	}
+	id.data = nil
+	if p.DataLen > 0 {
+		id.data = append(id.data, abi.At(p.Data, int(p.DataLen))...)
+	}
+	handle := abi.GetCMID(id.handle()).QP
+	if handle == 0 {
+		return fail(fn, syscall.EINVAL)
+	}
+	q, err := find[*qp](id.host.net, fn, handle)
+	if err != nil {
+		return err
+	}
+	if q.dev != id.dev || q.state == abi.QPErr || q.dev.transport == abi.TransportIB && q.state != abi.QPInit || q.id != nil {
+		return fail(fn, syscall.EINVAL)
+	}
+	id.qp, q.id = q, id
+	return nil
+}
+
+// Connect implements lib.Lib.
+func (h *Host) Connect(handle lib.ID, p *abi.ConnParam) error {
+	const fn = "rdma_connect"
+	n := h.net
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	id, err := h.find(fn, handle)
+	if err != nil {
+		return err
+	}
+	if id.state != idRouted {
+		return fail(fn, syscall.EINVAL)
+	}
+	if err := id.take(fn, p, maxRequestData); err != nil {
+		return err
+	}
+	id.state = idConnecting
+	d := n.owner(id.dst.Addr())
+	if d == nil || !d.up() || !id.dev.up() {
+		id.timeout()
+		return nil
+	}
+	l := d.listener(id.dst)
+	if l == nil {
+		id.refused()
+		return nil
+	}
+	if l.waiting >= l.backlog {
+		id.rejected(nil, false)
+		return nil
+	}
+	l.waiting++
+	r := d.host.newID(l.ch, abi.GetCMID(l.handle()).Context)
+	r.state, r.dev, r.listener, r.peer = idRequested, d, l, id
+	r.src, r.dst = id.dst, id.src
+	r.show()
+	id.peer = r
+	ev := abi.CMEvent{ID: r.handle(), ListenID: l.handle(), Type: abi.CMConnectRequest}
+	ev.Responder, ev.Initiator = p.Initiator, p.Responder
+	if d.quirks.PeerDepths {
+		ev.Responder, ev.Initiator = p.Responder, p.Initiator
+	}
+	l.ch.add(l, ev, d.pad(id.data, maxRequestData))
+	return nil
+}
+
+// pad returns private data as the device delivers it.
+func (d *Device) pad(data []byte, size int) []byte {
+	if !d.quirks.PaddedPrivateData {
+		return data
+	}
+	return append(data[:len(data):len(data)], make([]byte, size-len(data))...)
+}
+
+// timeout reports after a time that the peer does not answer.
+func (id *cmID) timeout() {
+	n := id.host.net
+	time.AfterFunc(n.opts.RetryTime, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if id.state == idConnecting {
+			id.state = idEnded
+			id.add(abi.CMEvent{Type: abi.CMUnreachable, Status: -int32(syscall.ETIMEDOUT)}, nil)
+		}
+	})
+}
+
+// refused reports that the peer has no listener.
+func (id *cmID) refused() {
+	status := int32(noListener)
+	if id.dev.quirks.StatusRejects {
+		status = -int32(syscall.ECONNREFUSED)
+	}
+	id.state = idEnded
+	var data []byte
+	if !id.dev.quirks.StatusRejects {
+		data = id.dev.pad(nil, maxRejectData)
+	}
+	id.add(abi.CMEvent{Type: abi.CMRejected, Status: status}, data)
+}
+
+// rejected reports that the listener has rejected the connection.
+func (id *cmID) rejected(data []byte, answered bool) {
+	if id == nil || id.state != idConnecting {
+		return
+	}
+	status := int32(rejectedByUser)
+	if id.dev.quirks.StatusRejects {
+		status = -int32(syscall.ECONNRESET)
+	}
+	id.state, id.peer = idEnded, nil
+	if answered || !id.dev.quirks.StatusRejects {
+		data = id.dev.pad(data, maxRejectData)
+	}
+	id.add(abi.CMEvent{Type: abi.CMRejected, Status: status}, data)
+}
+
+// answered ends the wait of a request at its listener.
+func (id *cmID) answered() {
+	if id.listener != nil {
+		id.listener.waiting--
+		id.listener = nil
+	}
+}
+
+// Reject implements lib.Lib.
+func (h *Host) Reject(handle lib.ID, data []byte) error {
+	const fn = "rdma_reject"
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	id, err := h.find(fn, handle)
+	if err != nil {
+		return err
+	}
+	limit := maxRejectData
+	if id.dev != nil && id.dev.transport == abi.TransportIWARP {
+		limit = 255
+	}
+	if id.state != idRequested || len(data) > limit {
+		return fail(fn, syscall.EINVAL)
+	}
+	id.answered()
+	id.state = idEnded
+	id.peer.rejected(append([]byte(nil), data...), true)
+	id.peer = nil
+	return nil
+}
+
+// Accept implements lib.Lib. The client's queue pair is connected when the client takes the event.
+func (h *Host) Accept(handle lib.ID, p *abi.ConnParam) error {
+	const fn = "rdma_accept"
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	id, err := h.find(fn, handle)
+	if err != nil {
+		return err
+	}
+	if id.state != idRequested {
+		return fail(fn, syscall.EINVAL)
+	}
+	client := id.peer
+	if client == nil || client.state != idConnecting {
+		if id.dev.transport == abi.TransportIWARP {
+			return fail(fn, syscall.ECONNRESET)
+		}
+		return fail(fn, syscall.EINVAL)
+	}
+	if err := id.take(fn, p, maxReplyData); err != nil {
+		return err
+	}
+	id.answered()
+	id.state = idAccepted
+	id.connectQP(client)
+	ev := abi.CMEvent{Type: abi.CMEstablished, Responder: p.Initiator, Initiator: p.Responder}
+	if client.dev.quirks.PeerDepths {
+		ev.Responder, ev.Initiator = p.Responder, p.Initiator
+	}
+	if !id.dev.up() || !client.dev.up() {
+		client.timeout()
+		return nil
+	}
+	client.reply(ev, client.dev.pad(id.data, maxReplyData))
+	return nil
+}
+
+// reply delivers the acceptance to the client.
+func (id *cmID) reply(ev abi.CMEvent, data []byte) {
+	if id.dev.transport == abi.TransportIWARP {
+		id.establish(&ev)
+		id.add(ev, data)
+		return
+	}
+	// The client's librdmacm connects the queue pair when its caller takes the event.
+	c := id.add(ev, data)
+	c.then = func() { id.establish(&c.ev) }
+}
+
+// establish connects the client's side. If it has no queue pair any more, ev becomes an error.
+func (id *cmID) establish(ev *abi.CMEvent) {
+	server := id.peer
+	if id.state != idConnecting || server == nil || server.state != idAccepted || id.qp == nil || id.qp.state == abi.QPErr {
+		ev.Type, ev.Status = abi.CMConnectError, -int32(syscall.EINVAL)
+		return
+	}
+	id.connectQP(server)
+	id.state, server.state = idConnected, idConnected
+	server.add(abi.CMEvent{Type: abi.CMEstablished}, nil)
+}
+
+// connectQP moves the queue pair of an ID to QPRTS.
+func (id *cmID) connectQP(peer *cmID) {
+	q := id.qp
+	q.peer = peer.qp
+	q.state = abi.QPRTS
+	q.rnrRetry = int(id.param.RNRRetry)
+	q.initiator = int(min(id.param.Initiator, peer.param.Responder))
+	q.kick()
+	if q.peer != nil {
+		q.peer.kick()
+	}
+}
+
+// Disconnect implements lib.Lib.
+func (h *Host) Disconnect(handle lib.ID) error {
+	const fn = "rdma_disconnect"
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	id, err := h.find(fn, handle)
+	if err != nil {
+		return err
+	}
+	if id.state != idConnected && id.state != idAccepted && (id.state != idEnded || id.qp == nil) {
+		return fail(fn, syscall.EINVAL)
+	}
+	id.disconnect()
+	return nil
+}
+
+// disconnect ends a connection from this side.
+func (id *cmID) disconnect() {
+	if q := id.qp; q != nil && !q.dead {
+		q.end(noEvent)
+	}
+	if id.state == idEnded {
+		return
+	}
+	p := id.peer
+	if p == nil || !p.dev.up() || !id.dev.up() {
+		n := id.host.net
+		id.state = idEnded
+		time.AfterFunc(n.opts.RetryTime, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			if n.objects[id.handle()] == any(id) {
+				id.add(abi.CMEvent{Type: abi.CMDisconnected, Status: -int32(syscall.ETIMEDOUT)}, nil)
+			}
+		})
+		return
+	}
+	id.disconnected(0)
+	p.disconnected(0)
+}
+
+// disconnected reports the end of a connection to one side. Over iWARP, that ends the queue pair.
+func (id *cmID) disconnected(status int32) {
+	if id.state != idConnected && id.state != idAccepted {
+		return
+	}
+	id.state = idEnded
+	if q := id.qp; q != nil && !q.dead && id.dev.transport == abi.TransportIWARP {
+		q.enter(noEvent)
+	}
+	id.add(abi.CMEvent{Type: abi.CMDisconnected, Status: status}, nil)
+	if id.dev.transport == abi.TransportIB {
+		id.add(abi.CMEvent{Type: abi.CMTimewaitExit}, nil)
+	}
+}

@@ -1,0 +1,73 @@
+//go:build linux
+
+package fakelib
+
+import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
+)
+
+// set changes the device, and lets all queue pairs go on.
+func (d *Device) set(change func()) {
+	d.net.mu.Lock()
+	defer d.net.mu.Unlock()
+	change()
+	for _, o := range d.net.objects {
+		if q, ok := o.(*qp); ok {
+			q.kick()
+		}
+	}
+}
+
+// Silence makes the device send and receive nothing, as if its cable were pulled, or ends that.
+// Peers notice after Options.RetryTime, if they have something to send.
+func (d *Device) Silence(on bool) { d.set(func() { d.silent = on }) }
+
+// Stall makes the device execute no further request of its send queues and flush none, or ends that.
+func (d *Device) Stall(on bool) { d.set(func() { d.stalled = on }) }
+
+// HoldReads makes the device hold back its Read Responses, or ends that.
+func (d *Device) HoldReads(on bool) { d.set(func() { d.holdReads = on }) }
+
+// Port sets the state of the device's port, and reports it as an asynchronous event.
+func (d *Device) Port(active bool) {
+	d.set(func() {
+		state, event := abi.PortDown, abi.AsyncPortErr
+		if active {
+			state, event = abi.PortActive, abi.AsyncPortActive
+		}
+		d.port.State = state
+		d.async.add(abi.AsyncEvent{Element: 1, Type: event})
+	})
+}
+
+// Fatal makes a queue pair of the device fail with an asynchronous event.
+func (d *Device) Fatal(handle lib.QP) {
+	d.set(func() {
+		if q, ok := d.net.objects[uintptr(handle)].(*qp); ok {
+			q.end(abi.AsyncQPFatal)
+		}
+	})
+}
+
+// Remove removes the device: its queue pairs fail, every rdma_cm_id on it has an event, and most
+// calls fail. What was created can be destroyed.
+func (d *Device) Remove() {
+	d.set(func() {
+		d.removed = true
+		d.async.add(abi.AsyncEvent{Type: abi.AsyncDeviceFatal})
+		for _, o := range d.net.objects {
+			switch o := o.(type) {
+			case *qp:
+				if o.dev == d {
+					o.enter(noEvent)
+				}
+			case *cmID:
+				if o.dev == d {
+					o.state = idEnded
+					o.add(abi.CMEvent{Type: abi.CMDeviceRemoval}, nil)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,314 @@
+//go:build linux
+
+package fakelib
+
+import (
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+)
+
+// readDelay is how long a device with the quirk DeregLeavesReads sends a Read Response.
+const readDelay = 200 * time.Microsecond
+
+// lateCause is how long the cause of an end comes after it, with the quirk CauseLate.
+const lateCause = 2 * time.Millisecond
+
+// noEvent is the absence of an asynchronous event.
+const noEvent abi.AsyncType = 0xffff
+
+// kick makes the Net's goroutine execute what it can of the queue pair. The Net is locked, here and
+// in all functions below.
+func (q *qp) kick() {
+	n := q.dev.net
+	n.ready = append(n.ready, q)
+	if !n.running {
+		n.running = true
+		go n.run()
+	}
+}
+
+// run executes requests until there is nothing to do.
+func (n *Net) run() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for len(n.ready) > 0 {
+		q := n.ready[0]
+		n.ready = n.ready[1:]
+		q.step()
+		n.changed.Broadcast()
+		n.mu.Unlock()
+		n.mu.Lock()
+	}
+	n.running = false
+	n.changed.Broadcast()
+}
+
+// step executes what it can of a queue pair.
+func (q *qp) step() {
+	if q.dead || q.dev.stalled {
+		return
+	}
+	for q.state == abi.QPRTS && q.next < len(q.sq) {
+		r := q.sq[q.next]
+		if q.next > 0 && q.sq[q.next-1].last() || !q.start(r) {
+			break
+		}
+		q.next++
+	}
+	if q.state == abi.QPRTS {
+		q.serveReads()
+		q.complete()
+	}
+	if q.state == abi.QPErr {
+		q.flush()
+	}
+}
+
+// last reports whether nothing behind the request is executed.
+func (r *sendReq) last() bool { return r.failed() || r.ends != endsNothing }
+
+func (r *sendReq) failed() bool { return r.done && r.status != abi.StatusSuccess }
+
+func (r *sendReq) finish(s abi.Status) { r.done, r.status = true, s }
+
+// reads returns the number of Reads that are outstanding.
+func (q *qp) reads() int {
+	n := 0
+	for _, r := range q.sq[:q.next] {
+		if !r.done {
+			n++
+		}
+	}
+	return n
+}
+
+// start executes a request, or starts a Read. It returns false if the request has to wait.
+func (q *qp) start(r *sendReq) bool {
+	if r.wr.Flags&abi.Fence != 0 && q.reads() > 0 {
+		return false
+	}
+	switch r.wr.Opcode {
+	case abi.OpLocalInv:
+		r.finish(q.invalidate(r.wr.Invalidate))
+		return true
+	case abi.OpBindMW:
+		r.finish(q.bind(r))
+		return true
+	case abi.OpRead:
+		if q.initiator == 0 {
+			r.finish(abi.StatusLocQPOp)
+			return true
+		}
+		if q.reads() >= q.initiator {
+			return false
+		}
+	}
+	if !q.reaches(q.peer) {
+		q.wait(r, abi.StatusRetryExc, q.dev.net.opts.RetryTime)
+		return false
+	}
+	switch r.wr.Opcode {
+	case abi.OpSend, abi.OpSendInv:
+		return q.send(r, q.peer)
+	case abi.OpWrite:
+		q.write(r, q.peer)
+	case abi.OpRead:
+		q.read(r, q.peer)
+	}
+	q.stopTimer()
+	return true
+}
+
+// reaches reports whether messages reach the peer.
+func (q *qp) reaches(p *qp) bool {
+	return p != nil && !p.dead && p.dev.up() && q.dev.up() && (p.state == abi.QPRTR || p.state == abi.QPRTS)
+}
+
+func (d *Device) up() bool { return !d.silent && !d.removed }
+
+// wait fails a request with a status after a time, unless another one waits already.
+func (q *qp) wait(r *sendReq, s abi.Status, d time.Duration) {
+	if q.timer != nil {
+		return
+	}
+	n := q.dev.net
+	var t *time.Timer
+	t = time.AfterFunc(d, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if q.dead || q.timer != t || q.state != abi.QPRTS || r.done {
+			return
+		}
+		q.timer = nil
+		r.finish(s)
+		if q.next < len(q.sq) && q.sq[q.next] == r {
+			q.next++
+		}
+		q.kick()
+	})
+	q.timer = t
+}
+
+func (q *qp) stopTimer() {
+	if q.timer != nil {
+		q.timer.Stop()
+		q.timer = nil
+	}
+}
+
+// complete makes the completions of requests that have a status, in the order of the posts.
+func (q *qp) complete() {
+	early := q.dev.quirks.SendsBeforeReads
+	for i := 0; i < q.next; {
+		r := q.sq[i]
+		if !r.done || i > 0 && r.failed() {
+			if !early {
+				return
+			}
+			i++
+			continue
+		}
+		q.sq = append(q.sq[:i:i], q.sq[i+1:]...)
+		q.next--
+		if r.status != abi.StatusSuccess {
+			q.push(r, q.shown(r.status))
+			q.fail(r)
+			return
+		}
+		if r.wr.Flags&abi.Signaled != 0 || q.attr.SignalAll {
+			q.push(r, r.status)
+		}
+		if r.ends != endsNothing {
+			q.fail(r)
+			return
+		}
+	}
+}
+
+// push makes the completion of a request.
+func (q *qp) push(r *sendReq, s abi.Status) {
+	wc := abi.WC{ID: r.wr.ID, Status: s, QPNum: q.num}
+	if s != abi.StatusSuccess {
+		// Only these fields are valid: the others have something that nobody may use.
+		wc.Opcode, wc.ByteLen, wc.VendorErr = abi.WCRecv, 0xa5a5a5, 0xfa
+	} else {
+		switch r.wr.Opcode {
+		case abi.OpWrite:
+			wc.Opcode = abi.WCWrite
+		case abi.OpRead:
+			wc.Opcode, wc.ByteLen = abi.WCRead, r.length
+		case abi.OpLocalInv:
+			wc.Opcode = abi.WCLocalInv
+		case abi.OpBindMW:
+			wc.Opcode = abi.WCBindMW
+		}
+	}
+	q.scq.push(entry{wc: wc, qp: q, seq: r.seq}, false)
+}
+
+// shown returns the status that a completion shows in place of s.
+func (q *qp) shown(s abi.Status) abi.Status {
+	if q.dev.quirks.CauseByEvent {
+		return abi.StatusFlushed
+	}
+	return s
+}
+
+// eventOf returns the asynchronous event of a request that failed with a status.
+func (q *qp) eventOf(s abi.Status) abi.AsyncType {
+	switch {
+	case !q.dev.quirks.CauseByEvent:
+		return noEvent
+	case s == abi.StatusRemAccess, s == abi.StatusLocProt, s == abi.StatusLocAccess:
+		return abi.AsyncQPAccessErr
+	case s == abi.StatusRetryExc, s == abi.StatusRNRRetryExc:
+		return abi.AsyncQPFatal
+	}
+	return abi.AsyncQPReqErr
+}
+
+// fail ends both queue pairs as a request says that has failed.
+func (q *qp) fail(r *sendReq) {
+	q.enter(q.eventOf(r.status))
+	p := q.peer
+	if r.ends == endsPeer && p != nil && !p.dead && p.dev.up() {
+		p.enter(r.event)
+	}
+	q.terminate()
+}
+
+// end moves the queue pair to QPErr, with an asynchronous event or noEvent.
+func (q *qp) end(event abi.AsyncType) {
+	q.enter(event)
+	q.terminate()
+}
+
+// terminate ends the peer's queue pair if the transport is iWARP, whose connection is closed when an
+// end fails. Over InfiniBand the peer notices nothing.
+func (q *qp) terminate() {
+	if p := q.peer; q.dev.transport == abi.TransportIWARP && q.id != nil && q.reaches(p) {
+		p.enter(noEvent)
+	}
+}
+
+// enter moves the queue pair to QPErr. Over iWARP its connection has ended.
+func (q *qp) enter(event abi.AsyncType) {
+	if q.state == abi.QPErr {
+		return
+	}
+	q.state = abi.QPErr
+	q.stopTimer()
+	m := q.dev.quirks
+	if event != noEvent && !m.CauseNever && !m.CauseLate && !m.CauseAfterEnd {
+		q.event(event)
+	}
+	if q.dev.transport == abi.TransportIWARP && q.id != nil {
+		q.id.disconnected(0)
+	}
+	switch {
+	case event == noEvent, m.CauseNever:
+	case m.CauseLate:
+		n := q.dev.net
+		time.AfterFunc(lateCause, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			q.event(event)
+		})
+	case m.CauseAfterEnd:
+		q.event(event)
+	}
+	q.kick()
+}
+
+// event adds an asynchronous event of the queue pair.
+func (q *qp) event(e abi.AsyncType) {
+	if !q.dead {
+		q.dev.async.add(abi.AsyncEvent{Element: abi.Addr(q.mem), Type: e})
+	}
+}
+
+// flush completes all requests of a queue pair in QPErr.
+func (q *qp) flush() {
+	flushed := false
+	for len(q.sq) > 0 {
+		if q.unflushed < q.dev.quirks.MaxUnflushed && len(q.sq) <= q.dev.quirks.MaxUnflushed-q.unflushed {
+			q.unflushed += len(q.sq)
+			break
+		}
+		r := q.sq[0]
+		q.sq = q.sq[1:]
+		if !r.done || flushed || r.failed() {
+			flushed = true
+			q.push(r, abi.StatusFlushed)
+		} else if r.wr.Flags&abi.Signaled != 0 || q.attr.SignalAll {
+			q.push(r, r.status)
+		}
+	}
+	q.sq, q.next = nil, 0
+	for _, r := range q.rq {
+		wc := abi.WC{ID: r.wr.ID, Status: abi.StatusFlushed, QPNum: q.num, ByteLen: 0xa5a5a5, Opcode: abi.WCSend}
+		q.rcq.push(entry{wc: wc, qp: q, seq: r.seq, recv: true}, false)
+	}
+	q.rq = nil
+}
