@@ -108,7 +108,7 @@ func Table() []Row {
 		// only the provider imports lib.
 		{Package: ibverbs + "/internal/abi", Unsafe: []string{"memory.go"}},
 		{Package: ibverbs + "/internal/lib", Imports: []string{ibverbs + "/internal/abi"}, Outside: []string{purego, xsys}, Unsafe: []string{"*.go"}},
-		{Package: ibverbs + "/internal/fakelib", Imports: []string{ibverbs + "/internal/abi", ibverbs + "/internal/lib"}, Outside: []string{xsys}},
+		{Package: ibverbs + "/internal/fakelib", Imports: []string{ibverbs + "/internal/abi", ibverbs + "/internal/lib", ibverbs + "/internal/quirks"}},
 		{Package: ibverbs + "/internal/quirks", Imports: []string{ibverbs + "/internal/abi"}},
 		{Package: ibverbs + "/internal/sysfs"},
 		{Package: ibverbs, Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft", ibverbs + "/internal/*"}, Outside: []string{xsys}},

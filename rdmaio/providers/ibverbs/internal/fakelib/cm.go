@@ -352,8 +352,8 @@ func (h *Host) owner(a netip.Addr) *Device {
 	return nil
 }
 
-// ResolveAddr implements lib.Lib. The device is that of the source address, or of the destination if
-// it is the Host's own, or the Host's first one.
+// ResolveAddr implements lib.Lib. It takes the device with the source address, or with the
+// destination if that is the Host's own, or the first one.
 func (h *Host) ResolveAddr(handle lib.ID, src, dst []byte, timeout time.Duration) error {
 	const fn = "rdma_resolve_addr"
 	h.net.mu.Lock()

@@ -119,7 +119,7 @@ func (h *Host) Connect(handle lib.ID, p *abi.ConnParam) error {
 	id.peer = r
 	ev := abi.CMEvent{ID: r.handle(), ListenID: l.handle(), Type: abi.CMConnectRequest}
 	ev.Responder, ev.Initiator = p.Initiator, p.Responder
-	if d.quirks.PeerDepths {
+	if d.quirks.PeersDepths {
 		ev.Responder, ev.Initiator = p.Responder, p.Initiator
 	}
 	l.ch.add(l, ev, d.pad(id.data, maxRequestData))
@@ -234,7 +234,7 @@ func (h *Host) Accept(handle lib.ID, p *abi.ConnParam) error {
 	id.state = idAccepted
 	id.connectQP(client)
 	ev := abi.CMEvent{Type: abi.CMEstablished, Responder: p.Initiator, Initiator: p.Responder}
-	if client.dev.quirks.PeerDepths {
+	if client.dev.quirks.PeersDepths {
 		ev.Responder, ev.Initiator = p.Responder, p.Initiator
 	}
 	if !id.dev.up() || !client.dev.up() {
@@ -324,16 +324,18 @@ func (id *cmID) disconnect() {
 }
 
 // disconnected reports the end of a connection to one side. Over iWARP, that ends the queue pair.
-func (id *cmID) disconnected(status int32) {
+// It returns the event, or nil if that side has had it.
+func (id *cmID) disconnected(status int32) *cmEvent {
 	if id.state != idConnected && id.state != idAccepted {
-		return
+		return nil
 	}
 	id.state = idEnded
 	if q := id.qp; q != nil && !q.dead && id.dev.transport == abi.TransportIWARP {
 		q.enter(noEvent)
 	}
-	id.add(abi.CMEvent{Type: abi.CMDisconnected, Status: status}, nil)
+	e := id.add(abi.CMEvent{Type: abi.CMDisconnected, Status: status}, nil)
 	if id.dev.transport == abi.TransportIB {
 		id.add(abi.CMEvent{Type: abi.CMTimewaitExit}, nil)
 	}
+	return e
 }

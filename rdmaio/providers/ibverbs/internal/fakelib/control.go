@@ -23,7 +23,8 @@ func (d *Device) set(change func()) {
 // Peers notice after Options.RetryTime, if they have something to send.
 func (d *Device) Silence(on bool) { d.set(func() { d.silent = on }) }
 
-// Stall makes the device execute no further request of its send queues and flush none, or ends that.
+// Stall makes the device execute no further request of its send queues and flush none, or ends
+// that.
 func (d *Device) Stall(on bool) { d.set(func() { d.stalled = on }) }
 
 // HoldReads makes the device hold back its Read Responses, or ends that.
@@ -51,7 +52,7 @@ func (d *Device) Fatal(handle lib.QP) {
 }
 
 // Remove removes the device: its queue pairs fail, every rdma_cm_id on it has an event, and most
-// calls fail. What was created can be destroyed.
+// calls fail. Existing objects can be destroyed.
 func (d *Device) Remove() {
 	d.set(func() {
 		d.removed = true

@@ -1,6 +1,7 @@
 package fakelib
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net/netip"
 	"strings"
@@ -194,7 +195,7 @@ func (e *env) listen() (lib.ID, []byte) {
 	l := must(e.server.h.CreateID(e.server.events, 0))(e.t)
 	check(e.t, e.server.h.BindAddr(l, sockaddr(netip.AddrPortFrom(e.server.dev.Addr(), 0))))
 	check(e.t, e.server.h.Listen(l, 4))
-	return l, abi.GetCMID(uintptr(l)).Src
+	return l, bytes.Clone(abi.GetCMID(uintptr(l)).Src)
 }
 
 // param returns conn parameters with private data, which lies in memory of the end.

@@ -8,17 +8,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 )
 
-// readDelay is how long a device with the quirk DeregLeavesReads sends a Read Response.
+// readDelay is the time in which a device with the quirk DeregLeavesReads sends a Read Response.
 const readDelay = 200 * time.Microsecond
-
-// lateCause is how long the cause of an end comes after it, with the quirk CauseLate.
-const lateCause = 2 * time.Millisecond
 
 // noEvent is the absence of an asynchronous event.
 const noEvent abi.AsyncType = 0xffff
 
-// kick makes the Net's goroutine execute what it can of the queue pair. The Net is locked, here and
-// in all functions below.
+// kick makes the Net's goroutine execute what it can of the queue pair. The Net is locked, here
+// and in all functions below.
 func (q *qp) kick() {
 	n := q.dev.net
 	n.ready = append(n.ready, q)
@@ -159,7 +156,7 @@ func (q *qp) stopTimer() {
 
 // complete makes the completions of requests that have a status, in the order of the posts.
 func (q *qp) complete() {
-	early := q.dev.quirks.SendsBeforeReads
+	early := q.dev.quirks.UnorderedReads
 	for i := 0; i < q.next; {
 		r := q.sq[i]
 		if !r.done || i > 0 && r.failed() {
@@ -190,7 +187,7 @@ func (q *qp) complete() {
 func (q *qp) push(r *sendReq, s abi.Status) {
 	wc := abi.WC{ID: r.wr.ID, Status: s, QPNum: q.num}
 	if s != abi.StatusSuccess {
-		// Only these fields are valid: the others have something that nobody may use.
+		// Only these fields are valid: the others have a value that the caller may not use.
 		wc.Opcode, wc.ByteLen, wc.VendorErr = abi.WCRecv, 0xa5a5a5, 0xfa
 	} else {
 		switch r.wr.Opcode {
@@ -209,7 +206,7 @@ func (q *qp) push(r *sendReq, s abi.Status) {
 
 // shown returns the status that a completion shows in place of s.
 func (q *qp) shown(s abi.Status) abi.Status {
-	if q.dev.quirks.CauseByEvent {
+	if q.dev.quirks.LateCause {
 		return abi.StatusFlushed
 	}
 	return s
@@ -218,7 +215,7 @@ func (q *qp) shown(s abi.Status) abi.Status {
 // eventOf returns the asynchronous event of a request that failed with a status.
 func (q *qp) eventOf(s abi.Status) abi.AsyncType {
 	switch {
-	case !q.dev.quirks.CauseByEvent:
+	case !q.dev.quirks.LateCause:
 		return noEvent
 	case s == abi.StatusRemAccess, s == abi.StatusLocProt, s == abi.StatusLocAccess:
 		return abi.AsyncQPAccessErr
@@ -244,8 +241,8 @@ func (q *qp) end(event abi.AsyncType) {
 	q.terminate()
 }
 
-// terminate ends the peer's queue pair if the transport is iWARP, whose connection is closed when an
-// end fails. Over InfiniBand the peer notices nothing.
+// terminate ends the peer's queue pair if the transport is iWARP, whose connection is closed when
+// an end fails. Over InfiniBand the peer notices nothing.
 func (q *qp) terminate() {
 	if p := q.peer; q.dev.transport == abi.TransportIWARP && q.id != nil && q.reaches(p) {
 		p.enter(noEvent)
@@ -260,21 +257,24 @@ func (q *qp) enter(event abi.AsyncType) {
 	q.state = abi.QPErr
 	q.stopTimer()
 	m := q.dev.quirks
-	if event != noEvent && !m.CauseNever && !m.CauseLate && !m.CauseAfterEnd {
+	if event != noEvent && !m.CauseNever && !m.CauseDelayed && !m.CauseAfterEnd {
 		q.event(event)
 	}
+	var gone *cmEvent
 	if q.dev.transport == abi.TransportIWARP && q.id != nil {
-		q.id.disconnected(0)
+		gone = q.id.disconnected(0)
 	}
 	switch {
 	case event == noEvent, m.CauseNever:
-	case m.CauseLate:
+	case m.CauseDelayed:
 		n := q.dev.net
-		time.AfterFunc(lateCause, func() {
+		time.AfterFunc(n.opts.CauseTime, func() {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			q.event(event)
 		})
+	case m.CauseAfterEnd && gone != nil:
+		gone.then = func() { q.event(event) }
 	case m.CauseAfterEnd:
 		q.event(event)
 	}

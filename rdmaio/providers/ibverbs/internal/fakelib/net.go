@@ -21,16 +21,20 @@ type Options struct {
 	// locks of the Net held. If nil, a misuse panics.
 	Misuse func(string)
 
-	// RetryTime is how long a queue pair and the connection manager try to reach a peer that is
-	// silent. If zero, it is 100 ms.
+	// RetryTime is the time for which a queue pair and the connection manager try to reach a
+	// silent peer. If zero, it is 100 ms.
 	RetryTime time.Duration
 
-	// RNRTime is how long a queue pair waits between attempts of a Send to a peer without a posted
-	// Receive. If zero, it is 1 ms.
+	// RNRTime is the time between attempts of a Send to a peer without a posted Receive. If zero,
+	// it is 1 ms.
 	RNRTime time.Duration
 
-	// AckTime is how long the destruction of an object waits for the acknowledgement of its events,
-	// before it counts as a misuse. If zero, it is 5 s.
+	// CauseTime is the time between the end of a connection and its cause, with the quirk
+	// CauseDelayed. If zero, it is 2 ms.
+	CauseTime time.Duration
+
+	// AckTime is the time for which the destruction of an object waits for the acknowledgement of
+	// its events, before it counts as a misuse. If zero, it is 5 s.
 	AckTime time.Duration
 }
 
@@ -59,6 +63,7 @@ func NewNet(opts Options) *Net {
 	}
 	setDefault(&opts.RetryTime, 100*time.Millisecond)
 	setDefault(&opts.RNRTime, time.Millisecond)
+	setDefault(&opts.CauseTime, 2*time.Millisecond)
 	setDefault(&opts.AckTime, 5*time.Second)
 	n := &Net{opts: opts, objects: map[uintptr]any{}, lastQP: 16, lastPort: 40000, lastKey: 1}
 	n.changed = sync.NewCond(&n.mu)

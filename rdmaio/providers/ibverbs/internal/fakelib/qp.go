@@ -40,8 +40,8 @@ type qp struct {
 	rq   []*recvReq
 }
 
-// counter counts the entries of a queue that are in use: those behind the last one whose completion
-// was polled.
+// counter counts the entries of a queue that are in use: those behind the last one whose
+// completion was polled.
 type counter struct{ posted, released uint64 }
 
 func (c *counter) used() int { return int(c.posted - c.released) }
@@ -326,7 +326,7 @@ func (q *qp) postRecv(w abi.RecvWR) syscall.Errno {
 		return syscall.EINVAL
 	case q.received.used() >= q.attr.MaxRecvWR:
 		return syscall.ENOMEM
-	case int(w.NumSGE) > q.attr.MaxRecvSGE, w.NumSGE == 0 && q.dev.quirks.NoEmptyReceive:
+	case int(w.NumSGE) > q.attr.MaxRecvSGE, w.NumSGE == 0 && q.dev.quirks.EmptySGE:
 		return syscall.EINVAL
 	}
 	r := &recvReq{wr: w, sges: sgl(w.SGL, w.NumSGE)}

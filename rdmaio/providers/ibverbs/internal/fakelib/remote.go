@@ -135,31 +135,13 @@ func (q *qp) send(r *sendReq, p *qp) bool {
 		return q.notReady(r)
 	}
 	q.stopTimer()
-	wc := abi.WC{Opcode: abi.WCRecv, ByteLen: uint32(len(data))}
-	if r.wr.Opcode == abi.OpSendInv {
-		key := r.wr.Invalidate
-		if q.dev.quirks.InvalidateInRKey {
-			key = r.wr.RKey
-		}
-		region, ok := p.invalidated(key)
-		if !ok {
-			q.refused(r, abi.StatusRemAccess, abi.AsyncQPAccessErr)
-			return true
-		}
-		if region && p.dev.quirks.RemoteInvalidateBreaks {
-			r.finish(abi.StatusSuccess)
-			p.receive(abi.WC{Status: abi.StatusRemInvReq}, false)
-			return true
-		}
-		wc.InvalidatedKey = key
-		switch {
-		case p.dev.quirks.InvalidationUnreported:
-			wc.InvalidatedKey = 0
-		case p.dev.quirks.InvalidationKernelBit:
-			wc.Flags = abi.KernelWithInv
-		default:
-			wc.Flags = abi.WithInv
-		}
+	key := r.wr.Invalidate
+	if q.dev.quirks.InvalidateInRKey {
+		key = r.wr.RKey
+	}
+	if r.wr.Opcode == abi.OpSendInv && !p.mayInvalidate(key) {
+		q.refused(r, abi.StatusRemAccess, abi.AsyncQPAccessErr)
+		return true
 	}
 	sink := p.rq[0].sges
 	if len(data) > total(sink) {
@@ -183,6 +165,10 @@ func (q *qp) send(r *sendReq, p *qp) bool {
 	}
 	scatter(sink, data)
 	r.finish(abi.StatusSuccess)
+	wc := abi.WC{Opcode: abi.WCRecv, ByteLen: uint32(len(data))}
+	if r.wr.Opcode == abi.OpSendInv {
+		p.invalidated(key, &wc)
+	}
 	p.receive(wc, r.wr.Flags&abi.Solicited != 0)
 	return true
 }
@@ -203,25 +189,37 @@ func (q *qp) notReady(r *sendReq) bool {
 	return false
 }
 
-// invalidated executes the invalidation of a Send. region says that the key is of a region.
-func (q *qp) invalidated(key uint32) (region, ok bool) {
+// mayInvalidate reports whether the peer's Send may invalidate a key.
+func (q *qp) mayInvalidate(key uint32) bool {
 	switch o := q.pd.keys[key>>8].(type) {
 	case *mr:
-		if o.key != key || o.invalid {
-			return true, false
-		}
-		if !q.dev.quirks.RemoteInvalidateBreaks {
-			o.invalid = true
-		}
-		return true, true
+		return o.key == key && !o.invalid
 	case *mw:
-		if o.key != key || o.qp != q || o.mr == nil {
-			return false, false
-		}
-		o.free()
-		return false, true
+		return o.key == key && o.qp == q && o.mr != nil
 	}
-	return false, false
+	return false
+}
+
+// invalidated invalidates a key for the peer's Send, and puts that in the completion of the
+// Receive.
+func (q *qp) invalidated(key uint32, wc *abi.WC) {
+	switch o := q.pd.keys[key>>8].(type) {
+	case *mr:
+		if q.dev.quirks.RemoteInvalidateBreaks {
+			*wc = abi.WC{Status: abi.StatusRemInvReq}
+			return
+		}
+		o.invalid = true
+	case *mw:
+		o.free()
+	}
+	switch {
+	case q.dev.quirks.UnreportedInvalidate:
+	case q.dev.quirks.KernelWithInv:
+		wc.InvalidatedKey, wc.Flags = key, abi.KernelWithInv
+	default:
+		wc.InvalidatedKey, wc.Flags = key, abi.WithInv
+	}
 }
 
 // receive completes the oldest Receive. A failure ends the queue pair.
@@ -253,14 +251,26 @@ func (q *qp) write(r *sendReq, p *qp) {
 	}
 }
 
+// sink reports whether the elements can be the sink of a Read.
+func (q *qp) sink(sges []abi.SGE) bool {
+	rights := abi.LocalWrite
+	if q.dev.quirks.SinkNeedsRemoteWrite {
+		rights |= abi.RemoteWrite
+	}
+	for _, s := range sges {
+		if !q.local(s, rights) {
+			return false
+		}
+	}
+	return true
+}
+
 // read starts a Read.
 func (q *qp) read(r *sendReq, p *qp) {
 	n := total(r.sges)
-	for _, s := range r.sges {
-		if !q.local(s, abi.LocalWrite) {
-			r.finish(abi.StatusLocProt)
-			return
-		}
+	if !q.sink(r.sges) {
+		r.finish(abi.StatusLocProt)
+		return
 	}
 	if n > int(q.dev.port.MaxMessage) {
 		r.finish(abi.StatusLocLen)
@@ -299,12 +309,8 @@ func (q *qp) serveReads() {
 			return
 		}
 		n := total(r.sges)
-		for _, s := range r.sges {
-			if !q.local(s, abi.LocalWrite) {
-				r.finish(abi.StatusLocProt)
-			}
-		}
-		if r.done {
+		if !q.sink(r.sges) {
+			r.finish(abi.StatusLocProt)
 			return
 		}
 		if n > 0 {

@@ -2,36 +2,36 @@ package quirks
 
 // Quirks are the departures of one device. The zero value is a device that keeps every promise.
 type Quirks struct {
-	// SendsBeforeReads: a Send or Write completes while an earlier Read of its queue is outstanding.
-	SendsBeforeReads bool
+	// UnorderedReads: a Send or Write completes while an earlier Read of its queue is outstanding.
+	UnorderedReads bool
 
 	// NoSolicitedEvent: a queue armed for solicited completions makes no event for a solicited
 	// Receive. NoErrorEvent: it makes none for a failed request.
 	NoSolicitedEvent bool
 	NoErrorEvent     bool
 
-	// CauseByEvent: a failed request completes as flushed. Only an asynchronous event says why the
+	// LateCause: a failed request completes as flushed. Only an asynchronous event says why the
 	// queue pair failed. That event comes after the connection's DISCONNECTED with CauseAfterEnd,
-	// some milliseconds after it with CauseLate, and never with CauseNever.
-	CauseByEvent  bool
+	// some milliseconds after it with CauseDelayed, and never with CauseNever.
+	LateCause     bool
 	CauseAfterEnd bool
-	CauseLate     bool
+	CauseDelayed  bool
 	CauseNever    bool
 
 	// NoRNR: a Send to a peer without a posted Receive completes with success, and then the
 	// connection ends.
 	NoRNR bool
 
-	// NoEmptyReceive: a Receive without elements is refused. One element of length 0 works.
-	NoEmptyReceive bool
+	// EmptySGE: a Receive without elements is refused. One element of length 0 works.
+	EmptySGE bool
 
-	// PaddedPrivateData: private data arrives padded with zeros, to 56 bytes in a request, 196 in a
-	// reply and 148 in a rejection.
+	// PaddedPrivateData: private data arrives padded with zeros, to 56 bytes in a request, 196 in
+	// a reply and 148 in a rejection.
 	PaddedPrivateData bool
 
-	// PeerDepths: the Read depths in events of the connection manager are as the peer sees them:
+	// PeersDepths: the Read depths in events of the connection manager are as the peer sees them:
 	// its own initiator depth is in the field for the initiator depth.
-	PeerDepths bool
+	PeersDepths bool
 
 	// StatusRejects: the status of a REJECTED event is a negative errno: ECONNREFUSED if the peer
 	// has no listener, and another if the listener rejected the request. Without it the status is
@@ -43,19 +43,19 @@ type Quirks struct {
 	NoLocalInvalidate     bool
 	LocalInvalidateBreaks bool
 
-	// InvalidateOnce: a local invalidation of a window that is invalid already fails, and the queue
-	// pair with it.
+	// InvalidateOnce: a local invalidation of a window that is invalid already fails, and the
+	// queue pair with it.
 	InvalidateOnce bool
 
-	// RemoteInvalidateBreaks: if the peer's SendWithInvalidate names an ordinary region, the Receive
-	// and the queue pair fail. The peer's request succeeds.
+	// RemoteInvalidateBreaks: if the peer's SendWithInvalidate names an ordinary region, the
+	// Receive and the queue pair fail. The peer's request succeeds.
 	RemoteInvalidateBreaks bool
 
-	// InvalidationUnreported: the completion of a Receive does not say which key the peer has
-	// invalidated. InvalidationKernelBit: it has the key, but the kernel's flag in place of
+	// UnreportedInvalidate: the completion of a Receive does not say which key the peer has
+	// invalidated. KernelWithInv: it has the key, but the kernel's flag in place of
 	// libibverbs' one.
-	InvalidationUnreported bool
-	InvalidationKernelBit  bool
+	UnreportedInvalidate bool
+	KernelWithInv        bool
 
 	// InvalidateInRKey: the library takes the key of a SendWithInvalidate from the field for the
 	// remote key of Writes and Reads.
@@ -64,7 +64,11 @@ type Quirks struct {
 	// GuessableKeys: a peer can guess the keys of regions from the keys that it has.
 	GuessableKeys bool
 
-	// DeregLeavesReads: deregistration does not wait for a Read Response that the device is sending.
+	// SinkNeedsRemoteWrite: the sink of a Read must allow remote writes.
+	SinkNeedsRemoteWrite bool
+
+	// DeregLeavesReads: deregistration does not wait for a Read Response that the device is
+	// sending.
 	DeregLeavesReads bool
 
 	// MaxUnflushed is the number of requests that may be left without a completion when the queue
