@@ -102,6 +102,39 @@ func Libtirpc(tb testing.TB) string {
 	return tirpc
 }
 
+// libraries maps shared libraries to their Debian packages.
+var libraries = map[string]string{
+	"libibverbs.so.1": "libibverbs1",
+	"librdmacm.so.1":  "librdmacm1",
+}
+
+// SharedLibrary skips or fails the test as Program does if a shared library is not installed. It
+// panics for a library that is not in its table of Debian packages.
+func SharedLibrary(tb testing.TB, name string) {
+	tb.Helper()
+	pkg, ok := libraries[name]
+	if !ok {
+		panic("witness: add " + name + " and its Debian package to the table")
+	}
+	for _, dir := range []string{"/usr/lib/*", "/usr/lib", "/usr/lib64", "/lib", "/lib64"} {
+		if found, _ := filepath.Glob(dir + "/" + name); len(found) > 0 { // the pattern is a good one
+			return
+		}
+	}
+	missing(tb, name, pkg)
+}
+
+// VerbsHeaders skips or fails the test as Program does if the headers of libibverbs and librdmacm
+// are not installed.
+func VerbsHeaders(tb testing.TB) {
+	tb.Helper()
+	for header, pkg := range map[string]string{"infiniband/verbs.h": "libibverbs-dev", "rdma/rdma_cma.h": "librdmacm-dev"} {
+		if _, err := os.Stat("/usr/include/" + header); err != nil {
+			missing(tb, header, pkg)
+		}
+	}
+}
+
 // AuthSys writes rpc/auth_sys.h into a folder, for the C compiler's -I. RFC 7863 includes that
 // header, whose types libtirpc has under the names of rpc/auth_unix.h.
 func AuthSys(tb testing.TB, dir string) {

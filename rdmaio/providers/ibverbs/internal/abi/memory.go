@@ -15,6 +15,18 @@ func At(p uintptr, n int) []byte {
 // Addr returns the address of the first byte of b, which is not in the Go heap. b is not empty.
 func Addr(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
+// Int returns the int of C at address p.
+func Int(p uintptr) int32 { return int32(get32(At(p, 4), 0)) }
+
+// SetInt stores the int of C at address p.
+func SetInt(p uintptr, v int32) { put32(At(p, 4), 0, uint32(v)) }
+
+// Pointer returns the element with index i of the array of pointers at address p.
+func Pointer(p uintptr, i int) uintptr { return uintptr(get64(At(p+8*uintptr(i), 8), 0)) }
+
+// SetPointer stores the pointer v at address p.
+func SetPointer(p, v uintptr) { put64(At(p, 8), 0, uint64(v)) }
+
 // native is the byte order of the processor, and so of the structures.
 var native = binary.NativeEndian
 
