@@ -110,8 +110,7 @@ func Table() []Row {
 		{Package: ibverbs + "/internal/lib", Imports: []string{ibverbs + "/internal/abi"}, Outside: []string{purego, xsys}, Unsafe: []string{"*.go"}},
 		{Package: ibverbs + "/internal/fakelib", Imports: []string{ibverbs + "/internal/abi", ibverbs + "/internal/lib", ibverbs + "/internal/quirks"}},
 		{Package: ibverbs + "/internal/quirks", Imports: []string{ibverbs + "/internal/abi"}},
-		{Package: ibverbs + "/internal/sysfs"},
-		{Package: ibverbs, Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft", ibverbs + "/internal/*"}, Outside: []string{xsys}},
+		{Package: ibverbs, Imports: []string{"internal/rdmadev", "rdmaio/verbs", "rdmaio/providers/internal/soft", ibverbs + "/internal/*"}, Outside: []string{xsys}},
 		{Package: "rdmaio/providers/rdmatcp/crc", Imports: []string{"internal/cpuid"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}},
 
@@ -168,6 +167,7 @@ func Table() []Row {
 		{Package: "internal/mutants"},
 		{Package: "internal/pcapng"},
 		{Package: "internal/quick"},
+		{Package: "internal/rdmadev"},
 		{Package: "internal/tlsstream"},
 		{Package: "internal/tlstest"},
 		{Package: "internal/testrun", Imports: []string{"internal/archtest"}},
