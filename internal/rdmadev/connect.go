@@ -161,8 +161,8 @@ func (t Tree) GIDIndex(device string, port, index int) error {
 	return problem(NoGID, nil, "one of these indexes", "GID index %d of port %d of %s is not in use; found %s", index, port, d.Name, strings.Join(list, ", "))
 }
 
-// PKey checks that a port has a partition key, with its membership bit or without. It returns nil if
-// it has, or if the table cannot be read.
+// PKey checks that a port has a partition key, with its membership bit or without. It returns nil
+// if it has, or if the table cannot be read.
 func (t Tree) PKey(device string, port int, key uint16) error {
 	d, p := t.find(device, port)
 	if p == nil || len(p.PKeys) == 0 {

@@ -24,22 +24,25 @@ func (t Tree) LockedMemory() (limit, used uint64, ok bool) {
 func (t Tree) pinned() uint64 {
 	for line := range strings.Lines(t.text("proc/self/status")) {
 		if text, ok := strings.CutPrefix(line, "VmPin:"); ok {
-			kb, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 53) // 0 if it is no number
+			kb, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 53)
+			if err != nil {
+				return 0
+			}
 			return kb << 10
 		}
 	}
 	return 0
 }
 
-// Memory explains why the kernel refused memory for a device. what is the failed step, such as
-// "register memory", and bytes what it wanted, 0 if the library decides. If RLIMIT_MEMLOCK is not the
-// reason, Memory returns cause.
-func (t Tree) Memory(what string, bytes uint64, cause error) error {
+// Memory explains why the kernel refused memory for a device. step is the call that failed, such as
+// "register memory", and bytes the size that it wanted, 0 if the library decides. If RLIMIT_MEMLOCK
+// is not the reason, Memory returns cause.
+func (t Tree) Memory(step string, bytes uint64, cause error) error {
 	limit, used, ok := t.LockedMemory()
-	return memoryProblem(what, bytes, limit, used, ok, cause)
+	return memoryProblem(step, bytes, limit, used, ok, cause)
 }
 
-func memoryProblem(what string, bytes, limit, used uint64, ok bool, cause error) error {
+func memoryProblem(step string, bytes, limit, used uint64, ok bool, cause error) error {
 	if !ok || limit == Unlimited || !errors.Is(cause, syscall.ENOMEM) {
 		return cause
 	}
@@ -55,7 +58,7 @@ func memoryProblem(what string, bytes, limit, used uint64, ok bool, cause error)
 	return problem(MemoryLimit, cause,
 		"ulimit -l unlimited before the program starts; LimitMEMLOCK=infinity in a systemd unit; docker run --ulimit memlock=-1; "+
 			"in Kubernetes the limit is the container runtime's (LimitMEMLOCK of containerd or crio)",
-		"%s: %s exceeds what this process may lock: RLIMIT_MEMLOCK is %s, of which %s are in use", what, wanted, sizeText(limit), sizeText(used))
+		"%s: %s exceeds what this process may lock: RLIMIT_MEMLOCK is %s, of which %s are in use", step, wanted, sizeText(limit), sizeText(used))
 }
 
 // sizeText returns bytes with a unit that is exact, or in bytes.

@@ -30,12 +30,12 @@ const (
 // Problem is a reason for which a device or an address cannot be used.
 type Problem struct {
 	Cause Cause
-	Text  string // what was found, and where
-	Try   string // the command that mends it, or what to do
+	Text  string // the fault and its place
+	Try   string // the command that mends it, or other advice
 	Err   error  // the error that led here; may be nil
 }
 
-// Error returns what was found and what to try.
+// Error returns the fault, its place, and the advice.
 func (p *Problem) Error() string {
 	s := p.Text
 	if p.Err != nil {

@@ -113,13 +113,14 @@ func TestPermissionNamesModeAndGroup(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		const group = 61234 // of nobody on any machine
+		const group = 61234 // not in use on any machine
 		if err := os.Chown(node, 0, group); err != nil {
 			t.Fatal(err)
 		}
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		setUser := func(id uintptr) { _, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, id, 0, 0) } // returns the old one, never an error
+		// setfsuid returns the old user, never an error.
+		setUser := func(id uintptr) { _, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, id, 0, 0) }
 		setUser(group)
 		defer setUser(0)
 	}

@@ -117,7 +117,7 @@ func SharedLibrary(tb testing.TB, name string) {
 		panic("witness: add " + name + " and its Debian package to the table")
 	}
 	for _, dir := range []string{"/usr/lib/*", "/usr/lib", "/usr/lib64", "/lib", "/lib64"} {
-		if found, _ := filepath.Glob(dir + "/" + name); len(found) > 0 { // the pattern is a good one
+		if found, _ := filepath.Glob(dir + "/" + name); len(found) > 0 { // a good pattern
 			return
 		}
 	}

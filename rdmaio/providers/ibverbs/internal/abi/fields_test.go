@@ -74,7 +74,7 @@ func layouts() []layout {
 				"SendCQ": "send_cq", "RecvCQ": "recv_cq", "MaxSendWR": "cap.max_send_wr", "MaxRecvWR": "cap.max_recv_wr",
 				"MaxSendSGE": "cap.max_send_sge", "MaxRecvSGE": "cap.max_recv_sge", "MaxInline": "cap.max_inline_data", "SignalAll": "sq_sig_all",
 			},
-			more: map[string]func(b []byte){"qp_type": func(b []byte) { put32(b, 52, get32(b, 52)+1) }},
+			more: map[string]func(b []byte){"qp_type": func(b []byte) { put32(b, 52, ^get32(b, 52)) }},
 		},
 		{
 			c: "ibv_qp_attr", size: QPAttrSize, zero: QPAttr{}, put: func(v any, b []byte) { v.(QPAttr).Put(b) }, get: func(b []byte) any { return GetQPAttr(b) },

@@ -117,7 +117,7 @@ func plain(errno syscall.Errno) error {
 	return errno
 }
 
-// do calls a function with up to six arguments, whose result is that of status.
+// do calls a function with up to six arguments, whose result status explains.
 func (c *caller) do(name string, fn uintptr, args ...uintptr) error {
 	f, err := c.frame()
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *caller) do(name string, fn uintptr, args ...uintptr) error {
 	return named(name, c.status(fn, f, copy(f.args[:], args)))
 }
 
-// create calls a function with up to six arguments, whose result is that of object.
+// create calls a function with up to six arguments, whose result object explains.
 func (c *caller) create(name string, fn uintptr, args ...uintptr) (uintptr, error) {
 	f, err := c.frame()
 	if err != nil {
