@@ -13,8 +13,9 @@ import (
 // carries it to a client of this package. No document defines private data there. A client of
 // another kind passes over it: it knows from the rejection itself that there is no connection.
 //
-// The private data is "RPCR", the number 1 of this format, the reason, and two zero bytes. It
-// cannot be mistaken for the message of RFC 8797 §4, which begins with another number.
+// The private data is "RPCR", the number 1 of this format, the reason, and two zero bytes. A device
+// may add zeros (verbs.DeviceAttributes.PaddedPrivateData). It cannot be mistaken for the message
+// of RFC 8797 §4, which begins with another number.
 type rejection uint8
 
 const (
@@ -42,10 +43,11 @@ func (r rejection) privateData(most int) []byte {
 // parseRejection returns the reason in the private data of a rejection. It is untrusted, and most
 // often not of this package.
 func parseRejection(b []byte) rejection {
-	if len(b) != rejectionSize || !bytes.HasPrefix(b, rejectionFormat) || b[6] != 0 || b[7] != 0 {
+	rest, ok := bytes.CutPrefix(b, rejectionFormat)
+	if !ok || len(b) < rejectionSize || len(bytes.Trim(rest[1:], "\x00")) > 0 {
 		return rejectedOther
 	}
-	return rejection(b[len(rejectionFormat)])
+	return rejection(rest[0])
 }
 
 // explainRejection adds the server's reason to an error of Dial, if the server has given one.

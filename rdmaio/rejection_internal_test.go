@@ -21,6 +21,13 @@ func TestRejectionFits(t *testing.T) {
 			if got := parseRejection(b); len(b) != size || got != read {
 				t.Errorf("reason %d, room for %d bytes: %d bytes that are read as %d, want %d and %d", reason, most, len(b), got, size, read)
 			}
+			// As InfiniBand delivers it.
+			if got := parseRejection(append(b, make([]byte, 148-len(b))...)); got != read {
+				t.Errorf("reason %d, room for %d bytes, padded: read as %d, want %d", reason, most, got, read)
+			}
+			if got := parseRejection(append(b, 0, 0, 1)); got != rejectedOther {
+				t.Errorf("reason %d, room for %d bytes, with a byte of another format behind it: read as %d, want %d", reason, most, got, rejectedOther)
+			}
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestRejectionOfStranger(t *testing.T) {
 		for private, is := range map[string]bool{
 			"":                                 false,
 			"RPCR\x01\x01\x00":                 false,
-			"RPCR\x01\x01\x00\x00\x00":         false,
+			"RPCR\x01\x01\x00\x00\x00\x01":     false,
 			"RPCR\x02\x01\x00\x00":             false,
 			"RPCR\x01\x01\x01\x00":             false,
 			"RPCR\x01\x01\x00\x01":             false,
@@ -85,6 +85,7 @@ func TestRejectionOfStranger(t *testing.T) {
 			"\xf6\xab\x0e\x18\x01\x01\x00\x00": false,
 			"RPCR\x01\x01\x00\x00":             true,
 			"RPCR\x01\x02\x00\x00":             true,
+			"RPCR\x01\x01\x00\x00\x00\x00\x00": true, // padded by a device
 		} {
 			rejected := make(chan error, 1)
 			go func() {

@@ -56,7 +56,7 @@ func scriptedConn(t *testing.T, version uint32, attributes *verbs.DeviceAttribut
 		t.Fatal(err)
 	}
 	c.pool = mrpool.New(c.pd, mrpool.Config{})
-	if c.driver, err = driver.New(dev, c.pd, owner{c}, 4, 4); err != nil {
+	if c.driver, err = driver.New(dev, c.pd, owner{c}, 4, 4, 2); err != nil {
 		t.Fatal(err)
 	}
 	c.qp = c.driver.QP()

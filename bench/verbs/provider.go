@@ -175,7 +175,7 @@ func dialProvider(ctx context.Context, dev rdma.Device, addr string, s Shape) (*
 	if err != nil {
 		return nil, err
 	}
-	if len(info.PrivateData) != 12 {
+	if len(info.PrivateData) < 12 { // a device may pad it
 		return nil, fmt.Errorf("found %d octets of private data, expected 12: key and address", len(info.PrivateData))
 	}
 	return &providerClient{

@@ -39,7 +39,7 @@ type Listener interface {
 // returns ErrInvalidState.
 type ConnRequest interface {
 	// PrivateData returns the private data that the peer passed to Dial: read-only,
-	// untrusted, at most DeviceAttributes.MaxPrivateData bytes.
+	// untrusted, with its length or padded (DeviceAttributes.PaddedPrivateData).
 	PrivateData() []byte
 
 	// RemoteAddr returns the address of the peer, for logs and access rules.
@@ -73,7 +73,7 @@ type ConnParams struct {
 
 // ConnInfo holds the negotiated parameters of a connection.
 type ConnInfo struct {
-	PrivateData []byte // from the peer; it belongs to the caller
+	PrivateData []byte // from the peer, maybe padded; it belongs to the caller
 	RemoteAddr  string
 	LocalAddr   string
 

@@ -72,6 +72,28 @@ type DeviceAttributes struct {
 	// RemoteInvalidate reports whether SendWithInvalidate works, in both directions.
 	RemoteInvalidate bool
 
+	// InvalidateWindowsOnly reports that requests invalidate memory windows only, as InfiniBand
+	// does. A region is a window if it was registered with AccessRemoteInvalidate while its domain
+	// had one queue pair, in StateConnected. A LocalInvalidate may be refused for other regions
+	// (ErrNotSupported), or break the connection. A SendWithInvalidate of another region of the
+	// domain either breaks the connection or invalidates the region, with or without a report,
+	// whatever the region's rights are. If false, a LocalInvalidate works for all regions with a
+	// key, and a SendWithInvalidate for those that have the right.
+	InvalidateWindowsOnly bool
+
+	// PaddedPrivateData reports that private data arrives with zeros behind it, because its message
+	// has a field of fixed size, as InfiniBand's have: 56 bytes in a request, 196 in a reply, 148
+	// in a rejection. A receiver finds the length in the data itself. If false, private data
+	// arrives with its length.
+	PaddedPrivateData bool
+
+	// GuessableKeys reports that a peer which knows a key can guess other ones: a driver that
+	// counts, or a window, of whose key only the low byte changes. A key may then name a region
+	// again after other registrations. It never names the registration just before. Only the
+	// domain then protects regions, so a transport creates one for each connection
+	// (RFC 5042 §6.1.1; R8). If false, keys are as MemoryRegion.RKey says.
+	GuessableKeys bool
+
 	// Addresses is the form of the addresses of Dial and Listen.
 	Addresses AddressForm
 }

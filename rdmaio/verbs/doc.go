@@ -3,8 +3,8 @@
 // CompletionQueues, memory is registered in a domain, QueuePairs post work requests, and
 // completions are polled.
 //
-// Providers implement the interface: in memory, RDMA framed in TCP, iWARP, Linux kernel
-// verbs. Package verbstest is the acceptance suite that each of them passes. Package
+// Providers implement the interface: in memory, RDMA framed in TCP, iWARP, and rdma-core
+// for RDMA hardware. Package verbstest is the acceptance suite that each of them passes. Package
 // wrap/trace records the calls and completions of another provider, and package wrap/fault
 // injects faults. The interface covers reliable connected queue pairs only
 // (draft-ietf-nfsv4-rpcrdma-08 §2; R1, R7). It imports the standard library only.
@@ -74,6 +74,23 @@
 // come after a Send or Write has completed. All others complete with StatusFlushed. Each
 // request completes exactly once. No message is truncated, dropped or retried silently (R3,
 // R8, R9).
+//
+// # What devices do differently
+//
+// Providers without hardware obey all rules to the letter. Devices do not, and where a provider
+// cannot hide that, DeviceAttributes says so: PaddedPrivateData, GuessableKeys and
+// InvalidateWindowsOnly. On any device a caller must expect that
+//
+//   - the reason of an end is unknown, or another one than the real one (QueuePair.Err);
+//   - a Send that finds no Receive fails, at once or after retries of the device, or completes
+//     with success before the connection ends;
+//   - Writes that are posted one after another become visible at the peer in any order, but all
+//     of them before the Receive of a Send behind them;
+//   - a registration takes milliseconds, and fails because of a limit of this process or device;
+//   - a region that the peer may invalidate is invalid although no completion has reported that.
+//     Invalidate then succeeds.
+//
+// Package wrap/fault has a switch for each, so that callers can be tested without hardware.
 //
 // # Concurrency
 //

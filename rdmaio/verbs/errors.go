@@ -66,7 +66,7 @@ func (e *CompletionError) Unwrap() error { return StatusError{e.Status} }
 
 // RejectedError is the error of Dial for a connection that the listener has rejected.
 type RejectedError struct {
-	PrivateData []byte // from ConnRequest.Reject: untrusted; it belongs to the caller
+	PrivateData []byte // from ConnRequest.Reject: untrusted, maybe padded; it belongs to the caller
 }
 
 // Error returns a text with the size of the private data, not its content.

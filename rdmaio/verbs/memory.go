@@ -41,7 +41,8 @@ const (
 	AccessRemoteWrite                    // the peer may Write
 
 	// AccessRemoteInvalidate lets the peer invalidate the region by SendWithInvalidate.
-	// Kernel providers cannot deny this right and ignore its absence.
+	// Devices cannot deny the right where they can grant it: see
+	// DeviceAttributes.InvalidateWindowsOnly.
 	AccessRemoteInvalidate
 
 	accessAll = AccessLocalWrite | AccessRemoteRead | AccessRemoteWrite | AccessRemoteInvalidate
@@ -85,8 +86,9 @@ type MemoryRegion interface {
 	Access() Access
 
 	// RKey returns the key that the peer needs: 32 bits that cannot be guessed from earlier
-	// keys, fresh at each registration (R1, R301). It is 0 if and only if the region has no
-	// remote right. It keeps its last value while the region is invalid.
+	// keys, fresh at each registration (R1, R301), except as DeviceAttributes.GuessableKeys says.
+	// It is 0 if and only if the region has no remote right. It keeps its last value while the
+	// region is invalid.
 	RKey() uint32
 
 	// RemoteAddr returns the address by which the peer names the first byte of the region.
@@ -94,7 +96,8 @@ type MemoryRegion interface {
 	// the Go program, and may be 0. It changes at each registration.
 	RemoteAddr() uint64
 
-	// State returns the state of the region.
+	// State returns the state of the region. It may be MRValid although the peer has invalidated
+	// the region, if the device has not reported that.
 	State() MRState
 
 	// Invalidate makes the region invalid, and waits for accesses in progress. After it

@@ -44,6 +44,11 @@ type QueuePair interface {
 	// Err returns the reason why the queue pair is in StateError, and nil before. The
 	// reason wraps ErrDisconnected, ErrPeerDisconnected, ErrConnectionBroken or
 	// ErrDeviceRemoved, or is the error of a failed Dial or Accept. It does not change.
+	//
+	// The device may not know why the other end is gone. So the reason may be
+	// ErrPeerDisconnected after an error, and ErrConnectionBroken, with another status or
+	// none, after the peer's Disconnect. Reasons are for people: code that depends on them
+	// works less well, but not wrong, with any other reason.
 	Err() error
 
 	// Disconnect ends the connection, in any state. The queue pair enters StateError with
@@ -76,10 +81,17 @@ type QPConfig struct {
 	MaxSendSGE int
 	MaxRecvSGE int
 
-	// Notify is called once, when the queue pair enters StateError, if it is not nil. A
-	// failed Dial and Close do so too. At that time all flushed completions are in their
-	// queues, and the peer can no longer access memory through the queue pair. The rules
-	// for notify of CompletionQueue.Arm apply.
+	// MaxBoundMRs is the largest number of regions with remote rights that are valid in the
+	// domain at a time. A device with memory windows binds them by requests of this queue pair,
+	// and reserves entries for them beside those of MaxSendWR. If zero, the default is up to the
+	// device. A registration above the number may fail with ErrQueueFull, or take longer. Providers
+	// that bind no windows ignore it.
+	MaxBoundMRs int
+
+	// Notify is called once, when the queue pair enters StateError, if it is not nil, or some
+	// milliseconds later, if the provider waits for the reason. A failed Dial and Close do so too.
+	// At that time all flushed completions are in their queues, and the peer can no longer access
+	// memory through the queue pair. The rules for notify of CompletionQueue.Arm apply.
 	Notify func()
 }
 

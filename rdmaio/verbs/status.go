@@ -29,7 +29,8 @@ const (
 	StatusFlushed
 
 	// StatusRemoteInvalidRequest means that the peer could not accept the request: a message
-	// was longer than its Receive, or there were more Reads than negotiated.
+	// was longer than its Receive, or there were more Reads than negotiated. Some devices have
+	// StatusRemoteOperation for the former, and StatusFatal at the Receive.
 	StatusRemoteInvalidRequest
 
 	// StatusRemoteAccess means that the peer refused the key, range, right or domain of a

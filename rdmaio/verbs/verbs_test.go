@@ -53,7 +53,7 @@ func TestStrings(t *testing.T) {
 // providers.
 func TestReliableConnectedOnly(t *testing.T) {
 	for typ, want := range map[reflect.Type]string{
-		reflect.TypeFor[verbs.QPConfig](): "SendCQ RecvCQ MaxSendWR MaxRecvWR MaxSendSGE MaxRecvSGE Notify",
+		reflect.TypeFor[verbs.QPConfig](): "SendCQ RecvCQ MaxSendWR MaxRecvWR MaxSendSGE MaxRecvSGE MaxBoundMRs Notify",
 		reflect.TypeFor[verbs.SendWR]():   "WRID Opcode Flags SGL RemoteAddr RKey InvalidateRKey",
 		reflect.TypeFor[verbs.RecvWR]():   "WRID SGL Lend",
 	} {

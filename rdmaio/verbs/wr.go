@@ -54,7 +54,7 @@ const (
 	// SendWithInvalidate does the same, and invalidates the peer's region InvalidateRKey
 	// before the Receive completes. The region must be valid, of the domain of the peer's
 	// queue pair, and registered with AccessRemoteInvalidate. Otherwise the connection
-	// breaks and nothing is delivered.
+	// breaks and nothing is delivered, except as DeviceAttributes.InvalidateWindowsOnly says.
 	SendWithInvalidate
 
 	// RDMAWrite copies the SGL's bytes to the peer's memory. Range, right and domain of
@@ -66,7 +66,8 @@ const (
 
 	// LocalInvalidate invalidates a region of this queue pair's domain, in the order of
 	// the send queue. A key of no valid region is an error that breaks the connection.
-	// LocalInvalidate does not wait for earlier Reads unless it has SendFence.
+	// LocalInvalidate does not wait for earlier Reads unless it has SendFence. Some devices
+	// need a window: see DeviceAttributes.InvalidateWindowsOnly.
 	LocalInvalidate
 )
 

@@ -57,8 +57,9 @@ type Driver struct {
 }
 
 // New creates the completion queues and the queue pair of a connection, with the given numbers of
-// entries in the receive queue and the send queue. Events wait until Start.
-func New(dev verbs.Device, pd verbs.ProtectionDomain, owner Owner, recvs, sends int) (_ *Driver, err error) {
+// entries in the receive queue and the send queue. bound is the usual number of regions that the
+// peer may access at a time. Events wait until Start.
+func New(dev verbs.Device, pd verbs.ProtectionDomain, owner Owner, recvs, sends, bound int) (_ *Driver, err error) {
 	d := &Driver{owner: owner, start: time.Now()}
 	d.idle.L = &d.mu
 	defer func() {
@@ -74,7 +75,7 @@ func New(dev verbs.Device, pd verbs.ProtectionDomain, owner Owner, recvs, sends 
 	}
 	d.qp, err = pd.CreateQP(verbs.QPConfig{
 		SendCQ: d.sends.cq, RecvCQ: d.recvs.cq, MaxSendWR: sends, MaxRecvWR: recvs,
-		MaxSendSGE: 1, MaxRecvSGE: 1, Notify: d.lost,
+		MaxSendSGE: 1, MaxRecvSGE: 1, MaxBoundMRs: bound, Notify: d.lost,
 	})
 	if err != nil {
 		return nil, err

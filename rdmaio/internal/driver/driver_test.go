@@ -115,7 +115,7 @@ func TestOverProvider(t *testing.T) {
 		if s.pd, err = s.dev.AllocPD(); err != nil {
 			t.Fatal(err)
 		}
-		if s.d, err = New(s.dev, s.pd, &s.ended, 8, 8); err != nil {
+		if s.d, err = New(s.dev, s.pd, &s.ended, 8, 8, 1); err != nil {
 			t.Fatal(err)
 		}
 		s.d.Start(&ball{left: &left, over: over})

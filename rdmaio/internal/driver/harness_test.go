@@ -58,7 +58,7 @@ func newRig(t *testing.T) *rig {
 }
 
 func (r *rig) open() (err error) {
-	r.d, err = New(fakeDevice{r: r}, fakePD{r: r}, fakeOwner{r}, 8, 16)
+	r.d, err = New(fakeDevice{r: r}, fakePD{r: r}, fakeOwner{r}, 8, 16, 1)
 	return err
 }
 

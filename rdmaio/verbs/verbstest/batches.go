@@ -60,6 +60,7 @@ func testFailureInBatch(h *harness) {
 
 // An unsignaled request that fails completes.
 func testUnsignaledFailure(h *harness) {
+	h.window()
 	c, s := h.connected()
 	s.recvs(1, 8)
 	id := c.post(verbs.SendWR{Opcode: verbs.LocalInvalidate, InvalidateRKey: c.region(8, remoteRW).RKey() ^ 1})

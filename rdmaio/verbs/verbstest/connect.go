@@ -58,12 +58,13 @@ func testPrivateData(h *harness) {
 			c, s := h.newEnd(h.Client, verbs.QPConfig{}), h.newEnd(h.Server, verbs.QPConfig{})
 			mine, yours := bytes.Repeat([]byte{'c'}, n), bytes.Repeat([]byte{'s'}, n)
 			ci, si := h.connect(c, s, &verbs.ConnParams{PrivateData: mine}, &verbs.ConnParams{PrivateData: yours})
-			if !bytes.Equal(ci.PrivateData, yours) || !bytes.Equal(si.PrivateData, mine) {
+			yourCopy, myCopy := bytes.Clone(yours), bytes.Clone(mine)
+			if !h.samePrivate(ci.PrivateData, yourCopy) || !h.samePrivate(si.PrivateData, myCopy) {
 				h.Errorf("client got %q, server %q", ci.PrivateData, si.PrivateData)
 			}
 			clear(mine) // the slices belong to the caller again
 			clear(yours)
-			if bytes.IndexByte(ci.PrivateData, 0) >= 0 || bytes.IndexByte(si.PrivateData, 0) >= 0 {
+			if !h.samePrivate(ci.PrivateData, yourCopy) || !h.samePrivate(si.PrivateData, myCopy) {
 				h.Errorf("the private data that one was given changes with what the other gave: %q, %q", ci.PrivateData, si.PrivateData)
 			}
 			if ci.RemoteAddr == "" || si.RemoteAddr == "" || ci.LocalAddr == "" || si.LocalAddr == "" {
@@ -95,10 +96,20 @@ func (h *harness) dialing(ctx context.Context, ln verbs.Listener, c *end) (verbs
 	defer cancel()
 	req, err := ln.Accept(actx)
 	h.must("accept", err)
-	if !bytes.Equal(req.PrivateData(), private) || req.RemoteAddr() == "" {
+	if !h.samePrivate(req.PrivateData(), private) || req.RemoteAddr() == "" {
 		h.Errorf("request from %q with %q", req.RemoteAddr(), req.PrivateData())
 	}
 	return req, res
+}
+
+// samePrivate reports whether got equals the private data sent. Zeros may follow where the devices
+// pad it.
+func (h *harness) samePrivate(got, sent []byte) bool {
+	rest, ok := bytes.CutPrefix(got, sent)
+	if !h.Client.Attributes().PaddedPrivateData && !h.Server.Attributes().PaddedPrivateData {
+		return ok && len(rest) == 0
+	}
+	return ok && len(bytes.Trim(rest, "\x00")) == 0
 }
 
 // private returns the start of a text, as much as both devices allow as private data.
@@ -136,7 +147,7 @@ func testReject(h *harness) {
 	h.wantErr("long reason", req.Reject(make([]byte, h.Server.Attributes().MaxPrivateData+1)), verbs.ErrTooLarge)
 	h.must("reject", req.Reject(h.private("full")))
 	err := h.result(res)
-	if rejected := new(verbs.RejectedError); !errors.As(err, &rejected) || !bytes.Equal(rejected.PrivateData, h.private("full")) {
+	if rejected := new(verbs.RejectedError); !errors.As(err, &rejected) || !h.samePrivate(rejected.PrivateData, h.private("full")) {
 		h.Errorf("dial: %v, want a rejection with the reason", err)
 	}
 	h.failed(c)

@@ -17,7 +17,7 @@ func testFlush(h *harness) {
 	h.lost(c)
 	h.lost(s)
 	h.wantErr("own reason", c.qp.Err(), verbs.ErrDisconnected)
-	h.wantErr("peer's reason", s.qp.Err(), verbs.ErrPeerDisconnected)
+	h.wantCause("peer's reason", s.qp.Err(), verbs.ErrPeerDisconnected)
 	for e, n := range map[*end]int{c: 7, s: 5} {
 		for i, wc := range e.wait(n) {
 			h.wantFlushed(wc)
@@ -35,7 +35,7 @@ func testFlush(h *harness) {
 		h.wantErr("receive after disconnect", err, verbs.ErrInvalidState)
 		h.check("disconnect again", e.qp.Disconnect())
 	}
-	h.wantErr("reason after a second disconnect", s.qp.Err(), verbs.ErrPeerDisconnected)
+	h.wantCause("reason after a second disconnect", s.qp.Err(), verbs.ErrPeerDisconnected)
 }
 
 // A request behind one that the end of the connection has prevented is flushed too, even if it
@@ -93,12 +93,12 @@ func testDisconnectReasons(h *harness) {
 			h.failed(c)
 			h.failed(s)
 			h.wantErr("own reason", c.qp.Err(), verbs.ErrDisconnected)
-			h.wantErr(reason.String()+": peer's reason", s.qp.Err(), want)
+			h.wantCause(reason.String()+": peer's reason", s.qp.Err(), want)
 			if reason != verbs.ReasonDone {
-				h.wantErr("peer's reason", s.qp.Err(), verbs.ErrConnectionBroken)
+				h.wantCause("peer's reason", s.qp.Err(), verbs.ErrConnectionBroken)
 			}
 			h.check("disconnect again", d.DisconnectFor(verbs.ReasonDone))
-			h.wantErr("peer's reason after that", s.qp.Err(), want)
+			h.wantCause("peer's reason after that", s.qp.Err(), want)
 		}
 	}
 }

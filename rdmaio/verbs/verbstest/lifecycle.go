@@ -63,7 +63,7 @@ func testManyConnects(h *harness) {
 	for i := range n {
 		go func() {
 			info, err := h.Client.Dial(ctx, ln.Addr(), clients[i].qp, &verbs.ConnParams{PrivateData: h.private(string(rune('a' + i)))})
-			if err == nil && !bytes.Equal(info.PrivateData, h.private(string(rune('A'+i)))) {
+			if err == nil && !h.samePrivate(info.PrivateData, h.private(string(rune('A'+i)))) {
 				err = fmt.Errorf("dialer %d was answered with %q", i, info.PrivateData)
 			}
 			errs <- err
@@ -139,7 +139,7 @@ func testRejectData(h *harness) {
 		h.must("reject", req.Reject(reason))
 		clear(reason) // it belongs to the caller again
 		err := h.result(res)
-		if rejected := new(verbs.RejectedError); !errors.As(err, &rejected) || !bytes.Equal(rejected.PrivateData, bytes.Repeat([]byte{'r'}, n)) {
+		if rejected := new(verbs.RejectedError); !errors.As(err, &rejected) || !h.samePrivate(rejected.PrivateData, bytes.Repeat([]byte{'r'}, n)) {
 			h.Errorf("%d bytes: dial: %v", n, err)
 		}
 		h.lost(c)
@@ -192,7 +192,7 @@ func testNotifiedOnce(h *harness) {
 	h.must("disconnect", qp.Disconnect())
 	h.must("close", qp.Close())
 	time.Sleep(2 * time.Millisecond)
-	h.wantErr("reason after disconnect and close of one's own", qp.Err(), verbs.ErrPeerDisconnected)
+	h.wantCause("reason after disconnect and close of one's own", qp.Err(), verbs.ErrPeerDisconnected)
 	if calls.Load() != 1 || found.Load() != 3 {
 		h.Errorf("notified %d times, with %d flushed Receives to be polled; want once, with 3", calls.Load(), found.Load())
 	}

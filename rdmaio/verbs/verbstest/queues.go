@@ -192,6 +192,7 @@ func testReservation(h *harness) {
 		"no queues":       {verbs.QPConfig{}, verbs.ErrInvalidValue},
 		"above the limit": {verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxSendWR: h.Client.Attributes().MaxSendWR + 1}, verbs.ErrTooLarge},
 		"negative":        {verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxRecvSGE: -1}, verbs.ErrInvalidValue},
+		"negative bound":  {verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxBoundMRs: -1}, verbs.ErrInvalidValue},
 	} {
 		_, err := pd.CreateQP(bad.cfg)
 		h.wantErr(name, err, bad.want)

@@ -47,6 +47,18 @@ type Fabric struct {
 	// flushed before the connection breaks, as over iWARP.
 	Precise bool
 
+	// UnknownCause reports that the reason of an end may be another one than the real one
+	// (QueuePair.Err): the suite then only wants a reason.
+	UnknownCause bool
+
+	// AnyLengthStatus reports that a message which is longer than its Receive completes with any
+	// status but success at the Receive, and with any error at a Send that fails.
+	AnyLengthStatus bool
+
+	// LateReads reports that Invalidate does not wait for a Read of the peer in progress, which
+	// may return bytes that were written afterwards.
+	LateReads bool
+
 	// Timeout is the longest time that an operation may take. If zero or negative, the default
 	// is a quarter of the time until the test's deadline, or a minute if it has none.
 	Timeout time.Duration

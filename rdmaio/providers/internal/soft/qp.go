@@ -69,6 +69,9 @@ func (q *QueuePair) Configure(pd *Domain, num uint32, cfg verbs.QPConfig) error 
 			return fmt.Errorf("%s: create queue pair: %s is %d, limit is %d: %w", d.provider, f.name, *f.value, f.limit, verbs.ErrTooLarge)
 		}
 	}
+	if cfg.MaxBoundMRs < 0 { // otherwise unused: keys are not bound by requests
+		return fmt.Errorf("%s: create queue pair: MaxBoundMRs is %d, want 0 for the default or a positive number: %w", d.provider, cfg.MaxBoundMRs, verbs.ErrInvalidValue)
+	}
 	sendCQ, okSend := cfg.SendCQ.(*CompletionQueue)
 	recvCQ, okRecv := cfg.RecvCQ.(*CompletionQueue)
 	switch {
