@@ -103,7 +103,8 @@ type MemoryRegion interface {
 	// Invalidate makes the region invalid, and waits for accesses in progress. After it
 	// returns, neither the peer nor a work request accesses the memory through the region:
 	// an access of the peer breaks its connection (R290), and a work request that was
-	// posted before fails with StatusLocalProtection. Invalidate succeeds on a region that
+	// posted before fails with StatusLocalProtection. A device that cannot tell such a request
+	// fails it at once, and so ends the connection. Invalidate succeeds on a region that
 	// is invalid already, for example by the peer. A peer cannot prolong it.
 	Invalidate() error
 

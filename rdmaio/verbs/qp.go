@@ -41,9 +41,11 @@ type QueuePair interface {
 	// State returns the current state, which can change at any time.
 	State() QPState
 
-	// Err returns the reason why the queue pair is in StateError, and nil before. The
-	// reason wraps ErrDisconnected, ErrPeerDisconnected, ErrConnectionBroken or
-	// ErrDeviceRemoved, or is the error of a failed Dial or Accept. It does not change.
+	// Err returns the reason why the queue pair is in StateError, and nil before. It may also
+	// return nil in StateError until QPConfig.Notify runs, while the provider waits for the
+	// reason, and returns it from then on. The reason wraps ErrDisconnected,
+	// ErrPeerDisconnected, ErrConnectionBroken or ErrDeviceRemoved, or is the error of a failed
+	// Dial or Accept. It does not change.
 	//
 	// The device may not know why the other end is gone. So the reason may be
 	// ErrPeerDisconnected after an error, and ErrConnectionBroken, with another status or

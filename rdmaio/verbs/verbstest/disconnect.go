@@ -205,12 +205,21 @@ func testDisconnectUnderLoad(h *harness) {
 	}
 }
 
-// Regions can be deregistered before the queue pair on which they are posted is closed.
+// Regions can be deregistered before the queue pair on which they are posted is closed. A message
+// for them ends the connection, or their end does.
 func testCloseOrder(h *harness) {
 	c, s := h.connected()
 	mr := s.region(16, verbs.AccessLocalWrite)
 	s.recv(whole(mr))
 	h.must("deregister", mr.Deregister())
+	if h.EndsAtDeregister {
+		h.lost(s)
+		h.lost(c)
+		if wc := s.wait(1)[0]; wc.Status != verbs.StatusLocalProtection && wc.Status != verbs.StatusFlushed {
+			h.Errorf("completion %+v of a Receive whose region is gone, want %v or %v", wc, verbs.StatusLocalProtection, verbs.StatusFlushed)
+		}
+		return
+	}
 	id := c.send(c.text("into the void"))
 	h.broken(c, s, id, verbs.StatusRemoteOperation, verbs.StatusLocalProtection)
 }

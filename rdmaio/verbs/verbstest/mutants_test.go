@@ -13,6 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/verbstest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
@@ -115,6 +116,20 @@ var mutants = map[string]struct {
 	"regions not counted":          {"objects/counted", faults{blind: true}},
 	"closed domain allocates":      {"objects/use after close", faults{reopens: true}},
 	"goroutine leaked":             {"objects/use after close", faults{goroutine: true}},
+
+	// Manners of RDMA devices that the attributes and the Fabric do not admit, or that no device
+	// may show.
+	"padded, unsaid":            {"connect/private data", faults{manners: fault.PaddedPrivateData}},
+	"request padded, unsaid":    {"connect/reject", faults{manners: fault.PaddedPrivateData}},
+	"keys counted, unsaid":      {"memory/handles", faults{manners: fault.GuessableKeys}},
+	"no window, unsaid":         {"invalidate/by request", faults{manners: fault.WindowsOnly}},
+	"right unchecked, unsaid":   {"invalidate/refused to peer", faults{manners: fault.WindowsOnly}},
+	"cause unknown, unsaid":     {"disconnect/with a reason", faults{manners: fault.UnknownCause}},
+	"Send unnoticed, unsaid":    {"messages/none posted", faults{manners: fault.UnnoticedSend}},
+	"no heap, unsaid":           {"memory/registration errors", faults{manners: fault.Plain}},
+	"Sends pass Reads":          {"queues/completion order", faults{manners: fault.SendsBeforeReads}},
+	"solicited event lost":      {"queues/solicited", faults{manners: fault.LostSolicited}},
+	"invalidation not reported": {"invalidate/by peer", faults{manners: fault.UnreportedInvalidate}},
 }
 
 // faults are the faults of a provider.
@@ -132,7 +147,17 @@ type faults struct {
 	listens, reopens, goroutine, mixed, misnamed, mute      bool
 	oneBinding, forgetful                                   bool
 	dialErr, listenErr                                      error
+
+	manners fault.Manners // of a device that does not admit them
 }
+
+// unsaid is a device that does not admit its manners.
+type unsaid struct {
+	verbs.Device
+	inner *mem.Device
+}
+
+func (d unsaid) Attributes() verbs.DeviceAttributes { return d.inner.Attributes() }
 
 const chosen = "VERBSTEST_MUTANT"
 
@@ -185,17 +210,26 @@ func TestMutant(t *testing.T) {
 		patience = 10 * time.Second
 	}
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
-		n := mem.New(nil)
+		n, inj := mem.New(nil), fault.New(fault.Config{Manners: f.manners})
 		open := func(name string) verbs.Device {
 			d, err := n.Open(name, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+			if f.manners != 0 {
+				return unsaid{inj.Device(d), d}
+			}
 			return &device{Device: d, f: f}
 		}
 		return verbstest.Fabric{
 			Client: open("client"), Server: open("server"), Addr: "here", Precise: true, Timeout: patience,
-			Remove: func(d verbs.Device) { d.(*device).remove() },
+			Remove: func(d verbs.Device) {
+				if u, ok := d.(unsaid); ok {
+					u.inner.Remove()
+				} else {
+					d.(*device).remove()
+				}
+			},
 		}
 	})
 }

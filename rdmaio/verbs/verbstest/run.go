@@ -48,12 +48,17 @@ type Fabric struct {
 	Precise bool
 
 	// UnknownCause reports that the reason of an end may be another one than the real one
-	// (QueuePair.Err): the suite then only wants a reason.
+	// (QueuePair.Err): the suite then only wants a reason. A dialer may also take a listener that
+	// has closed or given up for one that rejects the request.
 	UnknownCause bool
 
 	// AnyLengthStatus reports that a message which is longer than its Receive completes with any
 	// status but success at the Receive, and with any error at a Send that fails.
 	AnyLengthStatus bool
+
+	// EndsAtDeregister reports that Deregister or Invalidate of a region which posted requests name
+	// ends the connection at once, because the device does not know about the region.
+	EndsAtDeregister bool
 
 	// LateReads reports that Invalidate does not wait for a Read of the peer in progress, which
 	// may return bytes that were written afterwards.

@@ -131,12 +131,13 @@ func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
 	if qp == nil {
 		return []verbs.WC{wc}
 	}
+	q := queue{qp, sendSide}
+	if wc.Status == verbs.StatusSuccess && wc.Opcode == verbs.WCRecv {
+		q.side = recvSide
+	}
+	c.manner(q, &wc)
 	if wc.Status != verbs.StatusSuccess { // the end: of both queues, as wc does not say which one
 		return append(c.collect(qp, true), wc)
-	}
-	q := queue{qp, sendSide}
-	if wc.Opcode == verbs.WCRecv {
-		q.side = recvSide
 	}
 	s := c.stateOf(q)
 	flushed := verbs.WC{WRID: wc.WRID, QPNum: wc.QPNum, Status: verbs.StatusFlushed}
@@ -154,6 +155,9 @@ func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
 		return hold(wc)
 	case s.ended:
 		return append([]verbs.WC{wc}, c.collect(qp, false)...)
+	}
+	if c.dev.inj.has(SendsBeforeReads) && q.side == sendSide {
+		return c.reorder(q, wc)
 	}
 	if f, fires := c.dev.inj.occasion(FailCompletion); fires {
 		s.failed = true
@@ -255,6 +259,11 @@ func (c *completionQueue) stall(q queue, id uint64) {
 // Arm arms the queue, then makes delayed completions ready.
 func (c *completionQueue) Arm(solicitedOnly bool) error {
 	c.dev.maybeRemove()
+	if solicitedOnly && c.dev.inj.has(LostSolicited) {
+		c.dev.inj.happened(LostSolicited)
+		_, err := c.CompletionQueue.Poll(nil) // a closed one
+		return err
+	}
 	c.mu.Lock()
 	c.armed = true
 	c.mu.Unlock()

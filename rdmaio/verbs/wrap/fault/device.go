@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -15,6 +16,21 @@ type device struct {
 	inj *Injector
 
 	providing atomic.Int32 // functions of verbs.OnDemand that run
+	regions   atomic.Int64 // that exist
+}
+
+// Attributes returns those of the wrapped device with the manners.
+func (d *device) Attributes() verbs.DeviceAttributes {
+	a := d.Device.Attributes()
+	if d.inj.has(PaddedPrivateData) {
+		a.PaddedPrivateData, a.MaxPrivateData = true, min(a.MaxPrivateData, requestData)
+	}
+	a.GuessableKeys = a.GuessableKeys || d.inj.has(GuessableKeys)
+	a.InvalidateWindowsOnly = a.InvalidateWindowsOnly || d.inj.has(WindowsOnly)
+	if d.inj.has(Plain) {
+		a.HeapMemory, a.LendReceives, a.InlineSize = false, false, 0
+	}
+	return a
 }
 
 // maybeRemove injects RemoveDevice. It is called at the start of every call that a removed
@@ -36,7 +52,9 @@ func (d *device) AllocPD() (verbs.ProtectionDomain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &protectionDomain{ProtectionDomain: inner, dev: d}, nil
+	return &protectionDomain{
+		ProtectionDomain: inner, dev: d, allocs: make(map[uintptr]int), late: make(map[*memoryRegion]struct{}),
+	}, nil
 }
 
 func (d *device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
@@ -65,12 +83,19 @@ func (d *device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, para
 	if !ok {
 		return d.Device.Dial(ctx, addr, qp, params)
 	}
+	if err := d.checkPrivate(params); err != nil {
+		return nil, err
+	}
 	if w.State() == verbs.StateInit {
 		if f, fires := d.inj.occasion(FailDial); fires {
 			return nil, w.fail(f)
 		}
 	}
-	return d.Device.Dial(ctx, addr, w.QueuePair, params)
+	info, err := d.Device.Dial(ctx, addr, w.QueuePair, params)
+	if rejected := new(verbs.RejectedError); errors.As(err, &rejected) {
+		rejected.PrivateData = d.padded(rejected.PrivateData, rejectionData)
+	}
+	return w.established(info, replyData, err)
 }
 
 // listener wraps a verbs.Listener.
@@ -99,6 +124,9 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	if !ok {
 		return r.ConnRequest.Accept(ctx, qp, params)
 	}
+	if err := r.dev.checkPrivate(params); err != nil {
+		return nil, err
+	}
 	if w.State() == verbs.StateInit {
 		if f, fires := r.dev.inj.occasion(FailAccept); fires {
 			if err := r.Reject(nil); err != nil {
@@ -107,38 +135,25 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 			return nil, w.fail(f)
 		}
 	}
-	return r.ConnRequest.Accept(ctx, w.QueuePair, params)
+	info, err := r.ConnRequest.Accept(ctx, w.QueuePair, params)
+	return w.established(info, requestData, err)
 }
 
-// protectionDomain wraps a verbs.ProtectionDomain.
-type protectionDomain struct {
-	verbs.ProtectionDomain
-	dev *device
+// PrivateData returns the dialer's private data, as it arrives.
+func (r *connRequest) PrivateData() []byte {
+	return r.dev.padded(r.ConnRequest.PrivateData(), requestData)
 }
 
-func (pd *protectionDomain) Alloc(size int) ([]byte, error) {
-	pd.dev.maybeRemove()
-	if f, fires := pd.dev.inj.occasion(RefuseAlloc); fires {
-		return nil, f.error()
+func (r *connRequest) Reject(privateData []byte) error {
+	if err := r.dev.checkPrivate(&verbs.ConnParams{PrivateData: privateData}); err != nil {
+		return err
 	}
-	return pd.ProtectionDomain.Alloc(size)
-}
-
-func (pd *protectionDomain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
-	pd.dev.maybeRemove()
-	if f, fires := pd.dev.inj.occasion(RefuseRegister); fires {
-		return nil, f.error()
-	}
-	inner, err := pd.ProtectionDomain.RegisterMemory(buf, access)
-	if err != nil {
-		return nil, err
-	}
-	return &memoryRegion{MemoryRegion: inner, dev: pd.dev}, nil
+	return r.ConnRequest.Reject(privateData)
 }
 
 func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 	pd.dev.maybeRemove()
-	qp := &queuePair{dev: pd.dev, notify: cfg.Notify, room: cfg.MaxSendWR}
+	qp := &queuePair{dev: pd.dev, pd: pd, notify: cfg.Notify, room: cfg.MaxSendWR}
 	if qp.room == 0 {
 		qp.room = defaultSendWR
 	}
@@ -162,67 +177,4 @@ func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error
 		cq.add(qp)
 	}
 	return qp, nil
-}
-
-// memoryRegion wraps a verbs.MemoryRegion.
-type memoryRegion struct {
-	verbs.MemoryRegion
-	dev *device
-}
-
-func (mr *memoryRegion) Invalidate() error {
-	mr.dev.maybeRemove()
-	if mr.State() == verbs.MRValid {
-		if f, fires := mr.dev.inj.occasion(FailInvalidate); fires {
-			return f.error()
-		}
-	}
-	return mr.MemoryRegion.Invalidate()
-}
-
-func (mr *memoryRegion) Reregister(buf []byte, access verbs.Access) error {
-	mr.dev.maybeRemove()
-	if mr.State() == verbs.MRInvalid {
-		if f, fires := mr.dev.inj.occasion(RefuseRegister); fires {
-			return f.error()
-		}
-	}
-	return mr.MemoryRegion.Reregister(buf, access)
-}
-
-// ReregisterOnDemand implements verbs.OnDemand.
-func (mr *memoryRegion) ReregisterOnDemand(size int, access verbs.Access, memory func() ([]byte, error)) error {
-	mr.dev.maybeRemove()
-	r, ok := mr.MemoryRegion.(verbs.OnDemand)
-	if !ok {
-		return fmt.Errorf("fault: register on demand: %w", verbs.ErrNotSupported)
-	}
-	if mr.State() == verbs.MRInvalid {
-		if f, fires := mr.dev.inj.occasion(RefuseRegister); fires {
-			return f.error()
-		}
-	}
-	if memory == nil {
-		return r.ReregisterOnDemand(size, access, nil) // an error
-	}
-	return r.ReregisterOnDemand(size, access, func() ([]byte, error) {
-		mr.dev.providing.Add(1)
-		defer mr.dev.providing.Add(-1)
-		return memory()
-	})
-}
-
-// Redirect implements verbs.Redirector.
-func (mr *memoryRegion) Redirect(buf []byte) error {
-	mr.dev.maybeRemove()
-	r, ok := mr.MemoryRegion.(verbs.Redirector)
-	if !ok {
-		return fmt.Errorf("fault: redirect: %w", verbs.ErrNotSupported)
-	}
-	return r.Redirect(buf)
-}
-
-func (mr *memoryRegion) Deregister() error {
-	mr.dev.maybeRemove()
-	return mr.MemoryRegion.Deregister()
 }

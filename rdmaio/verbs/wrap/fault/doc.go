@@ -14,6 +14,15 @@
 // at a rate. Whether an occasion is picked depends only on seed, kind and its number: the
 // same seed and the same order of calls give the same faults, whatever the kinds in between.
 //
+// A manner (Config.Manners) is not a fault but a property: an RDMA device has it all the time, and
+// a provider in software does not. So code can be tested as if on hardware, without any:
+//
+//	seed := uint64(time.Now().UnixNano()) // print it
+//	inj := fault.New(fault.Config{Seed: seed, Manners: fault.SomeManners(seed)})
+//
+// Injector.Happened counts the effects of a manner. Both devices of a connection should be devices
+// of one Injector.
+//
 // The rules of package verbs hold under every fault except LoseNotify. Each accepted request
 // completes once, the completions of a queue keep their order, the bytes of a request are not
 // accessed after its completion, and the end of a connection is reported. The comment of a

@@ -143,11 +143,23 @@ type Config struct {
 	Seed uint64
 	Rate map[Kind]float64
 
+	// Manners are those of the devices.
+	Manners Manners
+
+	// RegisterDelay is the time that a registration takes longer with SlowRegister. If zero or
+	// negative, the default is 1 ms.
+	RegisterDelay time.Duration
+
+	// MaxRegions is the largest number of regions that a device has at a time. If zero or
+	// negative, there is no limit but the device's.
+	MaxRegions int
+
 	// DelayPolls is the number of polls of its queue for which a completion is delayed, if
 	// the queue is not armed before. If zero or negative, the default is 3.
 	DelayPolls int
 
-	// NotifyDelay is the delay of a notification. If zero or negative, the default is 1 ms.
+	// NotifyDelay is the delay of a notification, by DelayNotify or LateCause. If zero or negative,
+	// the default is 1 ms.
 	NotifyDelay time.Duration
 }
 
@@ -161,8 +173,11 @@ type Count struct {
 type Injector struct {
 	cfg Config
 
-	mu     sync.Mutex
-	counts [kinds]Count
+	keys keyTable
+
+	mu      sync.Mutex
+	counts  [kinds]Count
+	effects map[Manners]uint64
 }
 
 // New returns an injector. The caller must not change cfg.Script and cfg.Rate afterwards.
@@ -173,7 +188,10 @@ func New(cfg Config) *Injector {
 	if cfg.NotifyDelay <= 0 {
 		cfg.NotifyDelay = time.Millisecond
 	}
-	return &Injector{cfg: cfg}
+	if cfg.RegisterDelay <= 0 {
+		cfg.RegisterDelay = defaultRegisterDelay
+	}
+	return &Injector{cfg: cfg, effects: make(map[Manners]uint64)}
 }
 
 // Device wraps a device. Its objects can only be used with it.

@@ -3,6 +3,7 @@ package fault
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -20,11 +21,15 @@ const defaultSendWR = 128
 type queuePair struct {
 	verbs.QueuePair
 	dev    *device
+	pd     *protectionDomain
 	cqs    [2]*completionQueue // by side; may be the same
 	notify func()
 	room   int // the largest number of requests that stall
 
 	disconnecting sync.WaitGroup // the goroutine of breakConn
+	connected     atomic.Bool    // it has been in StateConnected
+	end           ending
+	outstanding   outstanding // requests of the send queue
 
 	mu       sync.Mutex
 	reason   error // why breakConn or fail has ended it, or nil
@@ -62,16 +67,6 @@ func (q *queuePair) ownReason() error {
 	return q.reason
 }
 
-// ended is the wrapped queue pair's verbs.QPConfig.Notify.
-func (q *queuePair) ended() {
-	for _, cq := range q.cqs {
-		cq.releaseEnded(q)
-	}
-	if q.notify != nil {
-		q.notify()
-	}
-}
-
 func (q *queuePair) State() verbs.QPState {
 	s := q.QueuePair.State()
 	if s < verbs.StateError && q.ownReason() != nil {
@@ -84,7 +79,10 @@ func (q *queuePair) Err() error {
 	if err := q.ownReason(); err != nil {
 		return err
 	}
-	return q.QueuePair.Err()
+	if q.end.silent() {
+		return nil
+	}
+	return q.cause(q.QueuePair.Err())
 }
 
 // checkEnded returns an error for posts on a connection that breakConn has ended.
@@ -111,6 +109,12 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 				return n, err
 			}
 			return i, f.error()
+		}
+		if err := q.window(&wrs[i]); err != nil {
+			if n, err := q.forward(done, wrs[done:i]); err != nil {
+				return n, err
+			}
+			return i, err
 		}
 		stalls, full := q.stalls(&wrs[i])
 		if stalls || full != nil {
@@ -142,7 +146,11 @@ func (q *queuePair) forward(at int, wrs []verbs.SendWR) (int, error) {
 		inner[i] = wrs[i]
 		inner[i].SGL = unwrapList(wrs[i].SGL)
 	}
+	q.manner(inner)
 	n, err := q.QueuePair.PostSend(inner)
+	if q.dev.inj.tracks() {
+		q.outstanding.drop(len(wrs) - n)
+	}
 	signaled := uint64(0)
 	for _, wr := range wrs[:n] {
 		if wr.Flags&verbs.SendSignaled != 0 {
@@ -151,6 +159,19 @@ func (q *queuePair) forward(at int, wrs []verbs.SendWR) (int, error) {
 	}
 	q.cqs[sendSide].posted(queue{q, sendSide}, signaled)
 	return at + n, err
+}
+
+// window returns an error for a LocalInvalidate of a region that is no window, with WindowsOnly.
+func (q *queuePair) window(wr *verbs.SendWR) error {
+	if wr.Opcode != verbs.LocalInvalidate || !q.dev.inj.has(WindowsOnly) {
+		return nil
+	}
+	mr, _ := q.dev.inj.keys.find(wr.InvalidateRKey)
+	if mr == nil || mr.pd != q.pd || mr.Access()&verbs.AccessRemoteInvalidate != 0 {
+		return nil
+	}
+	q.dev.inj.happened(WindowsOnly)
+	return fmt.Errorf("fault: queue pair %d: local invalidate of key %#x, whose region is no window (AccessRemoteInvalidate): %w", q.Num(), wr.InvalidateRKey, verbs.ErrNotSupported)
 }
 
 // refusedRest returns the error for the requests behind the last one of a connection, or nil
@@ -188,6 +209,9 @@ func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
 			return i, err
 		}
 		sgl, lend := unwrapList(wrs[i].SGL), wrs[i].Lend
+		if lend != 0 && q.dev.inj.has(Plain) {
+			return i, fmt.Errorf("fault: queue pair %d: the device lends no memory (DeviceAttributes.LendReceives): %w", q.Num(), verbs.ErrNotSupported)
+		}
 		if q.QueuePair.State() < verbs.StateError {
 			if f, fires := q.dev.inj.occasion(RefuseRecv); fires {
 				return i, f.error()
@@ -252,17 +276,27 @@ func (q *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
 func (q *queuePair) TLSState() (verbs.TLSState, error) { return verbs.TLSStateOf(q.QueuePair) }
 
 // Progress implements verbs.Progresser. It returns at once if the wrapped queue pair does not.
-func (q *queuePair) Progress(done func() bool) { verbs.ProgresserOf(q.QueuePair).Progress(done) }
+func (q *queuePair) Progress(done func() bool) { q.progresser().Progress(done) }
 
 // Wake implements verbs.Progresser.
-func (q *queuePair) Wake() { verbs.ProgresserOf(q.QueuePair).Wake() }
+func (q *queuePair) Wake() { q.progresser().Wake() }
 
 // Resume implements verbs.Progresser.
-func (q *queuePair) Resume() { verbs.ProgresserOf(q.QueuePair).Resume() }
+func (q *queuePair) Resume() { q.progresser().Resume() }
+
+func (q *queuePair) progresser() verbs.Progresser {
+	if q.dev.inj.has(Plain) {
+		return verbs.ProgresserOf(nil)
+	}
+	return verbs.ProgresserOf(q.QueuePair)
+}
 
 func (q *queuePair) Close() error {
 	q.disconnecting.Wait()
 	err := q.QueuePair.Close()
+	if q.end.tell() {
+		q.tellEnd()
+	}
 	for _, cq := range q.cqs {
 		cq.forget(q)
 	}

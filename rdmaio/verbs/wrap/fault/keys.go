@@ -1,0 +1,117 @@
+package fault
+
+import (
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// keyTable finds the regions of all devices of an Injector by their keys, for the manners that need
+// to know the region of a key.
+type keyTable struct {
+	mu      sync.Mutex
+	regions uint32                   // numbers given out
+	shown   map[uint32]*memoryRegion // by the key that callers know
+	own     map[uint32]*memoryRegion // by the provider's key
+}
+
+// keyed is the part of a memoryRegion that the keyTable guards.
+type keyed struct {
+	number     uint32 // of the region; 0 before its first key
+	count      uint8  // registrations
+	shown, own uint32 // of the last registration
+	unreported bool   // invalidated by the peer, which the caller does not know
+
+	added verbs.Access // rights that the caller has not asked for, with WindowsOnly
+}
+
+// enter records the keys of a new registration, and the rights that the caller has not asked for.
+func (t *keyTable) enter(mr *memoryRegion, guessable bool, added verbs.Access) {
+	own := mr.MemoryRegion.RKey()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shown == nil {
+		t.shown, t.own = make(map[uint32]*memoryRegion), make(map[uint32]*memoryRegion)
+	}
+	t.removeLocked(mr)
+	mr.keyed.shown, mr.keyed.own, mr.keyed.unreported, mr.keyed.added = own, own, false, added
+	if own == 0 {
+		return
+	}
+	if guessable {
+		if mr.keyed.number == 0 {
+			t.regions++
+			mr.keyed.number = t.regions
+		}
+		mr.keyed.count++
+		mr.keyed.shown = mr.keyed.number<<8 | uint32(mr.keyed.count)
+	}
+	t.shown[mr.keyed.shown], t.own[own] = mr, mr
+}
+
+// remove forgets the keys of a region.
+func (t *keyTable) remove(mr *memoryRegion) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.removeLocked(mr)
+}
+
+func (t *keyTable) removeLocked(mr *memoryRegion) {
+	if t.shown[mr.keyed.shown] == mr {
+		delete(t.shown, mr.keyed.shown)
+		delete(t.own, mr.keyed.own)
+	}
+}
+
+// find returns the region with a key that callers know, and the provider's key. A key of none is
+// passed on as it is.
+func (t *keyTable) find(shown uint32) (mr *memoryRegion, own uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if mr = t.shown[shown]; mr == nil {
+		return nil, shown
+	}
+	return mr, mr.keyed.own
+}
+
+// invalidated returns the key that callers know for the provider's key in a completion. With silent
+// it returns 0, and the region seems valid until its owner invalidates it.
+func (t *keyTable) invalidated(own uint32, silent bool) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	mr := t.own[own]
+	switch {
+	case mr == nil:
+		return own
+	case silent:
+		mr.keyed.unreported = true
+		return 0
+	}
+	return mr.keyed.shown
+}
+
+// added reports whether the peer may invalidate the region with the provider's key because of
+// WindowsOnly.
+func (t *keyTable) added(own uint32) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	mr := t.own[own]
+	return mr != nil && mr.keyed.added != 0
+}
+
+// RKey returns the key of the last registration.
+func (mr *memoryRegion) RKey() uint32 {
+	t := &mr.dev.inj.keys
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return mr.keyed.shown
+}
+
+// Access returns the rights that the caller has asked for.
+func (mr *memoryRegion) Access() verbs.Access {
+	a := mr.MemoryRegion.Access()
+	t := &mr.dev.inj.keys
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return a &^ mr.keyed.added
+}
