@@ -65,6 +65,9 @@ func (d *Device) Remove() {
 				}
 			case *cmID:
 				if o.dev == d {
+					if o.peer != nil {
+						o.peer.timeout()
+					}
 					o.state = idEnded
 					o.add(abi.CMEvent{Type: abi.CMDeviceRemoval}, nil)
 				}

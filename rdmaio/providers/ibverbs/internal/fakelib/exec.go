@@ -46,15 +46,15 @@ func (q *qp) step() {
 	if q.dead || q.dev.stalled {
 		return
 	}
-	for q.state == abi.QPRTS && q.next < len(q.sq) {
-		r := q.sq[q.next]
-		if q.next > 0 && q.sq[q.next-1].last() || !q.start(r) {
-			break
+	for again := true; again && q.state == abi.QPRTS; {
+		for q.next < len(q.sq) {
+			r := q.sq[q.next]
+			if q.next > 0 && q.sq[q.next-1].last() || !q.start(r) {
+				break
+			}
+			q.next++
 		}
-		q.next++
-	}
-	if q.state == abi.QPRTS {
-		q.serveReads()
+		again = q.serveReads() // a fenced request may begin then
 		q.complete()
 	}
 	if q.state == abi.QPErr {
@@ -227,6 +227,7 @@ func (q *qp) eventOf(s abi.Status) abi.AsyncType {
 
 // fail ends both queue pairs as a request says that has failed.
 func (q *qp) fail(r *sendReq) {
+	q.failed = r.failed()
 	q.enter(q.eventOf(r.status))
 	p := q.peer
 	if r.ends == endsPeer && p != nil && !p.dead && p.dev.up() {
@@ -290,7 +291,7 @@ func (q *qp) event(e abi.AsyncType) {
 
 // flush completes all requests of a queue pair in QPErr.
 func (q *qp) flush() {
-	flushed := false
+	flushed := q.failed
 	for len(q.sq) > 0 {
 		if q.unflushed < q.dev.quirks.MaxUnflushed && len(q.sq) <= q.dev.quirks.MaxUnflushed-q.unflushed {
 			q.unflushed += len(q.sq)
@@ -308,6 +309,7 @@ func (q *qp) flush() {
 	q.sq, q.next = nil, 0
 	for _, r := range q.rq {
 		wc := abi.WC{ID: r.wr.ID, Status: abi.StatusFlushed, QPNum: q.num, ByteLen: 0xa5a5a5, Opcode: abi.WCSend}
+		q.restore(r, 0)
 		q.rcq.push(entry{wc: wc, qp: q, seq: r.seq, recv: true}, false)
 	}
 	q.rq = nil

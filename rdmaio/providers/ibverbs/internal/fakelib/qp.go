@@ -26,8 +26,9 @@ type qp struct {
 	locked         int // bytes
 	state          abi.QPState
 	dead           bool
-	unflushed      int // requests left without a completion
-	unacked        int // asynchronous events
+	failed         bool // a request has failed, and the ones behind it are flushed
+	unflushed      int  // requests left without a completion
+	unacked        int  // asynchronous events
 	peer           *qp
 	id             *cmID       // that has connected it
 	rnrRetry       int         // attempts of a Send to a peer without a Receive; 7 means no limit
@@ -75,6 +76,17 @@ type recvReq struct {
 	seq  uint64
 	wr   abi.RecvWR
 	sges []abi.SGE
+	old  [][]byte // bytes of each element before the post
+}
+
+// restore gives the memory of a Receive its old bytes back, but for the first n.
+func (q *qp) restore(r *recvReq, n int) {
+	for i, s := range r.sges {
+		if old := r.old[i]; n < len(old) && q.local(s, abi.LocalWrite) {
+			copy(abi.At(s.Addr, int(s.Length))[n:], old[n:])
+		}
+		n = max(0, n-int(s.Length))
+	}
 }
 
 // CreateQP implements lib.Lib.
@@ -263,7 +275,9 @@ func (q *qp) postSend(w abi.SendWR) syscall.Errno {
 			}
 			r.sges = nil
 		}
-		r.sum = q.sum(r.sges)
+		if w.Flags&abi.Fence == 0 { // else a Read before it may change the memory
+			r.sum = q.sum(r.sges)
+		}
 	case abi.OpRead:
 		if len(r.sges) > q.dev.attr.MaxReadSGE {
 			return syscall.EINVAL
@@ -295,7 +309,7 @@ func (q *qp) sum(sges []abi.SGE) uint32 {
 	return sum
 }
 
-// PostRecv implements lib.Lib. It overwrites the memory.
+// PostRecv implements lib.Lib. It overwrites the memory until the Receive completes.
 func (h *Host) PostRecv(handle lib.QP, first uintptr) (uintptr, error) {
 	n := h.net
 	n.mu.Lock()
@@ -331,9 +345,13 @@ func (q *qp) postRecv(w abi.RecvWR) syscall.Errno {
 	}
 	r := &recvReq{wr: w, sges: sgl(w.SGL, w.NumSGE)}
 	for _, s := range r.sges {
+		var old []byte
 		if s.Length > 0 && q.local(s, abi.LocalWrite) {
-			fill(abi.At(s.Addr, int(s.Length)), 0xa5)
+			b := abi.At(s.Addr, int(s.Length))
+			old = append(old, b...)
+			fill(b, 0xa5)
 		}
+		r.old = append(r.old, old)
 	}
 	q.received.posted++
 	r.seq = q.received.posted

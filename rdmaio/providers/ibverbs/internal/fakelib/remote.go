@@ -92,7 +92,7 @@ func (q *qp) gather(r *sendReq) ([]byte, abi.Status) {
 			data = append(data, abi.At(s.Addr, int(s.Length))...)
 		}
 	}
-	if r.sges != nil && crc32.ChecksumIEEE(data) != r.sum {
+	if r.sges != nil && r.wr.Flags&abi.Fence == 0 && crc32.ChecksumIEEE(data) != r.sum {
 		q.dev.net.misuse("the memory of request %#x of queue pair %d has changed between post and execution", r.wr.ID, q.num)
 	}
 	if len(data) > int(q.dev.port.MaxMessage) {
@@ -226,6 +226,7 @@ func (q *qp) invalidated(key uint32, wc *abi.WC) {
 func (q *qp) receive(wc abi.WC, solicited bool) {
 	r := q.rq[0]
 	q.rq = q.rq[1:]
+	q.restore(r, int(wc.ByteLen))
 	wc.ID, wc.QPNum = r.wr.ID, q.num
 	status := wc.Status
 	wc.Status = q.shown(status)
@@ -294,8 +295,9 @@ func (q *qp) read(r *sendReq, p *qp) {
 	}
 }
 
-// serveReads sends the Read Responses that q waits for, in order.
-func (q *qp) serveReads() {
+// serveReads sends the Read Responses that q waits for, in order. It reports whether there were
+// any.
+func (q *qp) serveReads() (served bool) {
 	for _, r := range q.sq[:q.next] {
 		if r.done {
 			continue
@@ -303,20 +305,22 @@ func (q *qp) serveReads() {
 		p := q.peer
 		if !q.reaches(p) {
 			q.wait(r, abi.StatusRetryExc, q.dev.net.opts.RetryTime)
-			return
+			return served
 		}
 		if r.sending || p.dev.holdReads {
-			return
+			return served
 		}
 		n := total(r.sges)
 		if !q.sink(r.sges) {
 			r.finish(abi.StatusLocProt)
-			return
+			return served
 		}
 		if n > 0 {
 			scatter(r.sges, abi.At(uintptr(r.wr.RemoteAddr), n))
 		}
 		r.length = uint32(n)
 		r.finish(abi.StatusSuccess)
+		served = true
 	}
+	return served
 }
