@@ -72,8 +72,13 @@ func (c *conn) open(dev verbs.Device, n, depth int) error {
 		q.wake = wake
 		c.closers = append(c.closers, q.cq.Close)
 	}
+	buf, err := pd.Alloc(n)
+	if err != nil {
+		return err
+	}
+	c.closers = append(c.closers, func() error { return pd.Free(buf) })
 	const access = verbs.AccessLocalWrite | verbs.AccessRemoteWrite | verbs.AccessRemoteRead
-	if c.mr, err = pd.RegisterMemory(make([]byte, n), access); err != nil {
+	if c.mr, err = pd.RegisterMemory(buf, access); err != nil {
 		return err
 	}
 	c.closers = append(c.closers, c.mr.Deregister)

@@ -41,5 +41,6 @@
 // the number of messages that it has received to the sender's memory with an RDMA Write, as a
 // little-endian number of 4 bytes, after each third of its Receives. The sender has at most as many
 // messages on their way as there are Receives. For the address, the handshakes of ib_send_bw name
-// this counter, not the data.
+// this counter, not the data. InfiniBand and RoCE need no credit: the receiver's device makes the
+// sender try again ([Config.NoCredit]).
 package perftest

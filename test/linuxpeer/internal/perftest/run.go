@@ -27,6 +27,10 @@ type Config struct {
 
 	Size int // Size is the length of a message.
 
+	// NoCredit says that the devices have InfiniBand's protocol, as RoCE does: the server of
+	// ib_send_bw writes no credit, because the device makes the client wait for Receives.
+	NoCredit bool
+
 	// Connect connects a queue pair, by Dial or by Accept. It is called twice.
 	Connect func(qp verbs.QueuePair) error
 }
@@ -70,7 +74,9 @@ func Run(ctx context.Context, dev verbs.Device, cfg Config) (res Result, err err
 	if err = r.end(); err != nil {
 		return res, fmt.Errorf("perftest: end: %w", err)
 	}
-	res.Credit = int(binary.LittleEndian.Uint32(r.data.mr.Bytes()))
+	if !cfg.NoCredit {
+		res.Credit = int(binary.LittleEndian.Uint32(r.data.mr.Bytes()))
+	}
 	return res, nil
 }
 

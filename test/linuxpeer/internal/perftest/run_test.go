@@ -54,12 +54,14 @@ func TestRun(t *testing.T) {
 		name     string
 		op       verbs.Opcode
 		messages int
+		noCredit bool
 		credit   int
 	}{
-		{"send", verbs.Send, Receives, Receives / 3 * 3},
-		{"send without credit", verbs.Send, 1, 0},
-		{"write", verbs.RDMAWrite, 1000, 0},
-		{"read", verbs.RDMARead, 1000, 0},
+		{"send", verbs.Send, Receives, false, Receives / 3 * 3},
+		{"send of one", verbs.Send, 1, false, 0},
+		{"send without credit", verbs.Send, Receives, true, 0},
+		{"write", verbs.RDMAWrite, 1000, false, 0},
+		{"read", verbs.RDMARead, 1000, false, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,11 +70,11 @@ func TestRun(t *testing.T) {
 			dial, accept := ends(t, client, server)
 			done := make(chan error, 1)
 			go func() {
-				cfg := Config{Server: true, Op: tt.op, Messages: tt.messages, Size: 4096, Connect: accept}
+				cfg := Config{Server: true, Op: tt.op, Messages: tt.messages, Size: 4096, NoCredit: tt.noCredit, Connect: accept}
 				_, err := Run(t.Context(), server, cfg)
 				done <- err
 			}()
-			res, err := Run(t.Context(), client, Config{Op: tt.op, Messages: tt.messages, Size: 4096, Connect: dial})
+			res, err := Run(t.Context(), client, Config{Op: tt.op, Messages: tt.messages, Size: 4096, NoCredit: tt.noCredit, Connect: dial})
 			if err != nil {
 				t.Error(err)
 			}
