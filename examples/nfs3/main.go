@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/client"
+	"github.com/rpcrdma/rpcrdma/examples/nfs3/internal/provider"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -115,8 +116,6 @@ func (p *program) values() error {
 	switch {
 	case p.cfg.Transport != "rdma" && p.cfg.Transport != "tcp":
 		return fmt.Errorf("found -transport %.64q, expected rdma or tcp", p.cfg.Transport)
-	case p.cfg.Provider != "iwarp" && p.cfg.Provider != "rdmatcp":
-		return fmt.Errorf("found -provider %.64q, expected iwarp or rdmatcp", p.cfg.Provider)
 	case p.flags.Lookup("window") != nil && p.cfg.Window < 1:
 		return fmt.Errorf("found -window %d, expected at least 1 byte", p.cfg.Window)
 	case p.cfg.Depth < 1:
@@ -126,7 +125,7 @@ func (p *program) values() error {
 	case p.cfg.DialTimeout < 0:
 		return fmt.Errorf("found -timeout %v, expected a time that is not negative", p.cfg.DialTimeout)
 	}
-	return nil
+	return provider.Check(p.cfg.Provider)
 }
 
 // number returns n, or other if n is negative.
@@ -142,7 +141,7 @@ func (p *program) define(command string) {
 	f := flag.NewFlagSet(command, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.StringVar(&p.cfg.Transport, "transport", "rdma", "`transport`: rdma or tcp")
-	f.StringVar(&p.cfg.Provider, "provider", "iwarp", "verbs `provider` for rdma: iwarp or rdmatcp")
+	f.StringVar(&p.cfg.Provider, "provider", "iwarp", "verbs `provider` for rdma: "+provider.Forms())
 	f.IntVar(&p.cfg.Port, "port", 0, "`port` of NFS; default: ask rpcbind, else 20049 for rdma and 2049 for tcp")
 	f.IntVar(&p.cfg.MountPort, "mountport", 0, "`port` of MOUNT over TCP; default: ask rpcbind")
 	f.IntVar(&p.uid, "uid", -1, "user `number`; default: the user of the process")

@@ -40,7 +40,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.tcp, "tcp", "127.0.0.1:2049", "`address` for NFS, MOUNT and locks over TCP, and for MOUNT and locks over UDP")
 	flag.StringVar(&o.rdma, "rdma", "127.0.0.1:20049", "`address` for NFS over RDMA; empty for none")
-	flag.StringVar(&o.provider, "provider", "iwarp", "verbs `provider`: iwarp or rdmatcp")
+	flag.StringVar(&o.provider, "provider", "iwarp", "verbs `provider`: "+provider.Forms())
 	flag.StringVar(&o.portmap, "portmap", "auto", "`mode` of the port mapper that clients ask: own, at port 111 of the -tcp host; system, the rpcbind that runs there; off; auto, the first of these that works")
 	flag.BoolVar(&o.calls, "log", false, "write a line for each call to stderr")
 	flag.BoolVar(&o.json, "json", false, "write the lines of -log as JSON")
@@ -72,10 +72,8 @@ func (o *options) check(args []string) error {
 		return fmt.Errorf("found %d arguments after the flags, expected DIR", len(args))
 	case !slices.Contains([]string{"auto", "own", "system", "off"}, o.portmap):
 		return fmt.Errorf("found -portmap %.64q, expected auto, own, system or off", o.portmap)
-	case o.provider != "iwarp" && o.provider != "rdmatcp":
-		return fmt.Errorf("found -provider %.64q, expected iwarp or rdmatcp", o.provider)
 	}
-	return nil
+	return provider.Check(o.provider)
 }
 
 // usage prints how the command is used, and its flags.
