@@ -25,19 +25,50 @@ type guests struct {
 	count int
 }
 
-// programs are those for the guest, from the module's root. The agent is one.
-var programs = []string{"test/linuxpeer/agent", "test/linuxpeer/mounttest", "examples/nfs3/serve", "examples/nfs3"}
+// program is a program for the guest.
+type program struct {
+	pkg  string // its package, from the module's root
+	test bool   // the tests of the package: the file's name ends in ".test"
+}
+
+// file returns the name of the program in the guest.
+func (p program) file() string {
+	name := path.Base(p.pkg)
+	if p.test {
+		name += ".test"
+	}
+	return name
+}
+
+// build returns the command that builds the program to a file.
+func (p program) build(ctx context.Context, file string) *exec.Cmd {
+	args := []string{"build"}
+	if p.test {
+		args = []string{"test", "-c"}
+	}
+	args = append(args, "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, "github.com/rpcrdma/rpcrdma/"+p.pkg)
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+	return cmd
+}
+
+// programs are the programs for the guest. Those that call rdma-core are linked to the guest's C
+// library, the others are static.
+var programs = []program{
+	{pkg: "test/linuxpeer/agent"},
+	{pkg: "test/linuxpeer/mounttest"},
+	{pkg: "examples/nfs3"},
+	{pkg: "examples/nfs3/serve"},
+	{pkg: "rdmaio/providers/ibverbs/internal/lib", test: true},
+}
 
 // prepare builds the programs and the initramfs.
 func (h *harness) prepare(ctx context.Context) (*guests, error) {
 	var files []string
-	for _, name := range programs {
-		file := filepath.Join(h.dir, path.Base(name))
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file,
-			"github.com/rpcrdma/rpcrdma/"+name)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
-		if out, err := build.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build %s (run in the module's folder): %w\n%s", name, err, out)
+	for _, p := range programs {
+		file := filepath.Join(h.dir, p.file())
+		if out, err := p.build(ctx, file).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s (run in the module's folder): %w\n%s", p.pkg, err, out)
 		}
 		files = append(files, file)
 	}

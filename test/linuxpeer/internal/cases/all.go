@@ -17,5 +17,6 @@ func All() []Case {
 		deviationCases(),
 		tlsCases(),
 		perftestCases(),
+		ibverbsCases(),
 	)
 }

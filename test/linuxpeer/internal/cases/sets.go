@@ -33,6 +33,7 @@ var repeats = map[string]string{
 	"perftest/send-from-guest": "perftest/send-to-guest",
 	"perftest/write-to-guest":  "perftest/write-from-guest",
 	"perftest/read-to-guest":   "perftest/read-from-guest",
+	"ibverbs/library-siw":      "ibverbs/library-rxe",
 }
 
 // InSet reports whether a set has the case of that name.

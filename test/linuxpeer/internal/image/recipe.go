@@ -79,7 +79,7 @@ func (r Recipe) Key() string {
 func packages() []string {
 	return []string{
 		"busybox-static", "ibverbs-providers", "ibverbs-utils", "iproute2", "netbase", "nfs-common",
-		"nfs-kernel-server", "perftest", "rdma-core", "rdmacm-utils", "rpcbind",
+		"nfs-kernel-server", "perftest", "rdma-core", "rdmacm-utils", "rpcbind", "strace",
 	}
 }
 
@@ -92,13 +92,16 @@ func files() []string {
 		"usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so",
 		"usr/lib/x86_64-linux-gnu/libibverbs/libsiw-rdmav34.so",
 		"lib/x86_64-linux-gnu/libgcc_s.so.1", // pthread_cancel loads it by name
+		// Go programs that load libraries are linked to these, and name the libraries by these names.
+		"lib/x86_64-linux-gnu/libdl.so.2", "lib/x86_64-linux-gnu/libpthread.so.0",
+		"usr/lib/x86_64-linux-gnu/libibverbs.so.1", "usr/lib/x86_64-linux-gnu/librdmacm.so.1",
 		"lib64/ld-linux-x86-64.so.2",
 		"sbin/mount.nfs", "sbin/rpc.statd", "sbin/rpcbind", "sbin/showmount", "usr/sbin/start-statd",
 		"usr/sbin/exportfs", "usr/sbin/nfsstat", "usr/sbin/rpc.mountd", "usr/sbin/rpc.nfsd", "usr/sbin/rpcdebug",
 		"usr/bin/ib_read_bw", "usr/bin/ib_read_lat", "usr/bin/ib_send_bw", "usr/bin/ib_send_lat",
 		"usr/bin/ib_write_bw", "usr/bin/ib_write_lat",
 		"usr/bin/ibv_devices", "usr/bin/ibv_devinfo", "usr/bin/ibv_rc_pingpong",
-		"usr/bin/rping", "usr/bin/rstream", "usr/bin/ucmatose",
+		"usr/bin/rping", "usr/bin/rstream", "usr/bin/strace", "usr/bin/ucmatose",
 	}
 }
 
@@ -139,7 +142,7 @@ func applets() []string {
 		"false", "find", "flock", "free", "grep", "head", "hexdump", "hostname", "init", "insmod", "kill", "killall", "ln", "ls",
 		"lsmod", "md5sum", "mkdir", "mkfifo", "mknod", "mount", "mv", "nc", "netstat", "od", "pgrep",
 		"pidof", "ping", "poweroff", "printf", "ps", "pwd", "readlink", "rm", "rmdir", "rmmod", "sed", "seq",
-		"setsid", "sh", "sha256sum", "sleep", "sort", "stat", "stty", "sync", "sysctl", "tail", "tar", "tee", "telnet",
+		"setsid", "sh", "sha256sum", "sleep", "sort", "start-stop-daemon", "stat", "stty", "sync", "sysctl", "tail", "tar", "tee", "telnet",
 		"test", "time", "timeout", "top", "touch", "tr", "true", "truncate", "umount", "uname", "uniq", "uptime", "vi",
 		"wc", "which", "xargs", "yes",
 	}

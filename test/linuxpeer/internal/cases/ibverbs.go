@@ -1,0 +1,68 @@
+package cases
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
+)
+
+// verbsDevice is a device of the guest that the provider ibverbs uses, in the guest.
+type verbsDevice struct {
+	name string // as the library names it
+	kind string // part of a case's name
+	addr string
+	ib   bool // RoCE; otherwise iWARP
+}
+
+func verbsDevices() []verbsDevice {
+	return []verbsDevice{
+		{name: "siw0", kind: "siw", addr: guest.GuestAddr},
+		{name: "rxe0", kind: "rxe", addr: guest.RxeAddr, ib: true},
+	}
+}
+
+// ibverbsCases run the provider ibverbs in the guest, over rdma-core's libraries.
+func ibverbsCases() []Case {
+	var all []Case
+	for _, d := range verbsDevices() {
+		add := func(name string, limit time.Duration, run func(*T, verbsDevice)) {
+			all = append(all, Case{Name: "ibverbs/" + name + "-" + d.kind, Timeout: limit, Run: func(t *T) {
+				t.leavesNothing(d)
+				run(t, d)
+			}})
+		}
+		add("library", time.Minute, verbsLibrary)
+	}
+	return all
+}
+
+// resources returns the numbers of the device's objects of all processes and of the kernel.
+func (d verbsDevice) resources(t *T) string { return t.Run("rdma", "resource", "show", d.name) }
+
+// leavesNothing makes the case wait at its end until the device has the objects that it had before.
+// The kernel's NFS server ends a connection some time after its peer.
+func (t *T) leavesNothing(d verbsDevice) {
+	before := d.resources(t)
+	t.Cleanup(func() {
+		t.Await("end of the objects of "+d.name+" that the case made: before it "+before, func() bool { return d.resources(t) == before })
+	})
+}
+
+// test returns a command that runs tests of the provider on the device.
+func (d verbsDevice) test(port int, argv ...string) []string {
+	env := []string{"env", "RPCRDMA_IBVERBS_DEVICE=" + d.name, fmt.Sprintf("RPCRDMA_IBVERBS_ADDR=%s:%d", d.addr, port)}
+	return append(env, argv...)
+}
+
+// verbsLibrary calls the libraries without the provider.
+func verbsLibrary(t *T, d verbsDevice) {
+	out := t.Run(d.test(7180, "lib.test", "-test.v", "-test.run", "Device$", "-test.timeout", "50s")...)
+	passed := regexp.MustCompile(`(?m)^--- PASS: (\S+)`).FindAllString(out, -1)
+	if !strings.Contains(out, "--- PASS: TestMessageThroughDevice") {
+		t.Errorf("no message through the device:\n%s", out)
+	}
+	t.Say("%d tests of the binding", len(passed))
+}
