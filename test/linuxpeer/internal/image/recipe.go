@@ -92,7 +92,7 @@ func files() []string {
 		"usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so",
 		"usr/lib/x86_64-linux-gnu/libibverbs/libsiw-rdmav34.so",
 		"lib/x86_64-linux-gnu/libgcc_s.so.1", // pthread_cancel loads it by name
-		// Go programs that load libraries are linked to these, and name the libraries by these names.
+		// Go programs that load libraries are linked to the first two, and load the others by name.
 		"lib/x86_64-linux-gnu/libdl.so.2", "lib/x86_64-linux-gnu/libpthread.so.0",
 		"usr/lib/x86_64-linux-gnu/libibverbs.so.1", "usr/lib/x86_64-linux-gnu/librdmacm.so.1",
 		"lib64/ld-linux-x86-64.so.2",

@@ -11,7 +11,7 @@ import (
 
 // Config has the settings of a run.
 type Config struct {
-	Server bool // Server says that this end is the server: it reads and writes the client's buffers.
+	Server bool // Server says that this end is the server, which reads and writes buffers.
 	Pings  int  // Pings is the number of pings; option -C of the other end.
 
 	// Connect connects a queue pair, by Dial or by Accept, with depths of at least 1.
