@@ -66,6 +66,7 @@ func TestAcceptedStreamOfOtherProviderIsNamed(t *testing.T) {
 		{"rdmatcp", "MPA ID Req Frame\x40\x01\x00\x00", "as of iwarp"},
 		{"iwarp", "\x01\x0d\x00\x30\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x04", "as of rdmatcp"},
 		{"iwarp", "\x80\x00\x00\x28\xca\xfe\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x01\x86\xa3", "as of ONC RPC over TCP"},
+		{"iwarp", "MPA ID Foo Frame\x40\x01\x00\x00", `its first bytes are "MPA ID Foo Frame", and this side speaks iwarp: check the port`},
 		{"iwarp", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", `its first bytes are "GET / HTTP/1.1\r\n", and this side speaks iwarp: check the port`},
 	} {
 		dev := openProvider(t, tt.server, nil).(interface {

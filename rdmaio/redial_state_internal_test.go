@@ -152,7 +152,7 @@ func TestTurnsOnceWithoutPause(t *testing.T) {
 
 // A connection was useful if it has brought a reply, or was idle, or, as the first one, if others
 // have brought a reply since. One that the server may need is short if it ends within its pause.
-func TestJudgement(t *testing.T) {
+func TestUsefulAndShortConnectionsAreToldApart(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
 		idle, replies  bool

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// TestRpcgen compares the vectors with the code of another compiler.
-func TestRpcgen(t *testing.T) {
+// TestVectorsAgreeWithRpcgen compares the vectors with the code of another compiler.
+func TestVectorsAgreeWithRpcgen(t *testing.T) {
 	xdrtest.Rpcgen(t, xdrtest.Load(t), map[string]string{
 		"TestArgs": "nlm4_testargs", "TestRes": "nlm4_testres", "LockArgs": "nlm4_lockargs", "CancelArgs": "nlm4_cancargs",
 		"UnlockArgs": "nlm4_unlockargs", "Res": "nlm4_res", "ShareArgs": "nlm4_shareargs", "ShareRes": "nlm4_shareres", "Notify": "nlm4_notify",

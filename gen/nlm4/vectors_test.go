@@ -11,8 +11,8 @@ func lock() Lock {
 	return Lock{CallerName: []byte("host"), FH: Object("a handle"), Owner: Object("4@host"), SVID: 4, Offset: 1 << 32, Len: 10}
 }
 
-// TestRecords compares the codec with bytes worked out from RFC 1813 §6 and chapter 10 of XNFS.
-func TestRecords(t *testing.T) {
+// TestCodecAgreesWithBytesOfTheRFC compares the codec with bytes worked out from RFC 1813 §6 and chapter 10 of XNFS.
+func TestCodecAgreesWithBytesOfTheRFC(t *testing.T) {
 	all := xdrtest.Load(t)
 	cookie := Object{0, 0, 0, 7}
 	xdrtest.Run(t, all, map[string]TestArgs{"test-args": {Cookie: cookie, Exclusive: true, Lock: lock()}})
@@ -34,8 +34,8 @@ func TestRecords(t *testing.T) {
 	xdrtest.CheckTypes(t, all, "TestArgs", "TestRes", "LockArgs", "CancelArgs", "UnlockArgs", "Res", "ShareArgs", "ShareRes", "Notify")
 }
 
-// TestNumbers compares program, version and procedures with RFC 1813 §6.1.2 and §6.2.
-func TestNumbers(t *testing.T) {
+// TestNumbersAreThoseOfTheRFC compares program, version and procedures with RFC 1813 §6.1.2 and §6.2.
+func TestNumbersAreThoseOfTheRFC(t *testing.T) {
 	if Program != 100021 || Version != 4 {
 		t.Error("the number of the program or of the version differs from the RFC's")
 	}

@@ -16,8 +16,8 @@ func both(dir string, codec bool, targets ...string) parser {
 	return parser{dir: dir, codec: codec, clients: targets, servers: targets}
 }
 
-// parsers lists the packages that read what a peer sent. TestParsers checks that it is complete,
-// and that the targets exist.
+// parsers lists the packages that read what a peer sent. TestEachParserHasTargetsForBothRoles
+// checks that it is complete, and that the targets exist.
 var parsers = []parser{
 	// XDR and RPC.
 	both("runtime/xdr", false, "gen/rpcrdma2 FuzzXDR", "gen/nfs3 FuzzXDR"),

@@ -14,7 +14,7 @@ var decodes = regexp.MustCompile(`xdr\.NewDecoder\(|binary\.BigEndian\.Uint|\.Un
 
 // Each package that reads what a peer sent has a target in which the peer is a client, and one in
 // which it is a server.
-func TestParsers(t *testing.T) {
+func TestEachParserHasTargetsForBothRoles(t *testing.T) {
 	all, err := targets("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ const head = "package a\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nvar _ = tim
 
 // A target that fails is named and keeps its input, there is a warning about one below its floor,
 // and those after a failure run too.
-func TestRun(t *testing.T) {
+func TestRunNamesFailedAndSlowTargets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 	expect(t, out, "fuzzrun: interrupted, 2 targets did not run\n")
 }
 
-func TestUsage(t *testing.T) {
+func TestWrongCommandLineIsRefused(t *testing.T) {
 	dir := writeModule(t, map[string]string{"go.mod": "module m\n", "x_test.go": "package x\n\nfunc FuzzX(f *testing.F) {}\n"})
 	for want, args := range map[string][]string{
 		"no target matches -only: -list prints them":           {"-only", "nothing"},
@@ -95,7 +95,7 @@ func TestUsage(t *testing.T) {
 
 // The inputs that are kept are small, few, and reach what the seeds do not. Their names follow from
 // their content. Those that add nothing are deleted, and those that once failed stay.
-func TestKeep(t *testing.T) {
+func TestKeptInputsAreSmallAndFew(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}

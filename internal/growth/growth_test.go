@@ -62,7 +62,7 @@ func TestLinearPrepares(t *testing.T) {
 }
 
 // Within notices one large object, and no small ones of earlier work.
-func TestWithin(t *testing.T) {
+func TestWithinNoticesOneLargeObject(t *testing.T) {
 	var kept []byte
 	if err := Within(64<<10, func() { kept = make([]byte, 1<<20) }); err == nil || len(kept) == 0 {
 		t.Error("1 MiB is within 64 KiB")

@@ -107,7 +107,7 @@ func TestCampaign(t *testing.T) {
 // Mutants of one build do not disturb each other: each of several in one function and others
 // outside functions has its own verdict. So has one that only a test notices which the common build
 // itself breaks, and a process that a test starts has the mutant too.
-func TestRoom(t *testing.T) {
+func TestMutantsOfOneBuildDoNotDisturbEachOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
@@ -217,7 +217,7 @@ func TestChild(t *testing.T) {
 }
 
 // The command reads -try, chooses, and lists.
-func TestCommand(t *testing.T) {
+func TestCommandChoosesAndLists(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	write(t, filepath.Dir(file), "f", "file a/a.go\n<<<<\nx\n====\ny\n>>>>\nfile b/b.go\n<<<<\nx\n====\ny\n>>>>\n")
 	for _, tt := range []struct {

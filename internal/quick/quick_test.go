@@ -170,7 +170,7 @@ func TestComparesWithMergeBaseWithMain(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+func TestFailuresArePrintedAndStopTheRun(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, text string
 		want, not        string // output
@@ -321,7 +321,7 @@ func TestBudgetThatHasEnded(t *testing.T) {
 	}
 }
 
-func TestUsage(t *testing.T) {
+func TestWrongCommandLineIsRefused(t *testing.T) {
 	dir := module(t)
 	noModule := t.TempDir()
 	for _, tt := range []struct {

@@ -49,7 +49,7 @@ func TestMissingPrograms(t *testing.T) {
 }
 
 // A run that its limit ended is CUT, and has failed only if a case or the kernel had.
-func TestOutcome(t *testing.T) {
+func TestCutRunHasNotFailed(t *testing.T) {
 	for _, tt := range []struct {
 		out  outcome
 		want string

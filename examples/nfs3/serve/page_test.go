@@ -139,7 +139,7 @@ func begin(t *testing.T, cmd *exec.Cmd, stderr io.Writer) string {
 }
 
 // Wrong values of flags are errors of usage.
-func TestUsage(t *testing.T) {
+func TestWrongFlagsAreErrorsOfUsage(t *testing.T) {
 	for _, tt := range []struct {
 		o    options
 		args []string

@@ -106,7 +106,7 @@ func TestSendSize(t *testing.T) {
 
 // R240, R241: EventRestrict allows less than the terms and never more. It stops the end that
 // answers forward Calls from invalidating keys, and not the other end.
-func TestRestrict(t *testing.T) {
+func TestRestrictNeverAllowsMoreThanTheTerms(t *testing.T) {
 	levels := []header.Reverse{header.ReverseGeneral, header.ReverseInline, header.ReverseNone}
 	for i := range 2 {
 		for _, by := range levels {

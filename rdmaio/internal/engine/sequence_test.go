@@ -306,7 +306,7 @@ func newBuffered(t *testing.T, n int) *side {
 
 // R287: Effects.Settled has what a cancelled Call leaves, when its Reply has come or the connection
 // has ended.
-func TestSettled(t *testing.T) {
+func TestSettledHasWhatACancelledCallLeaves(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		s := newSolo(t, 0, 2, 0, nil)
 		two := peer2.Props(1)

@@ -43,7 +43,7 @@ func newStarved(t *testing.T, timeout time.Duration) *side {
 
 // T128: a peer that grants no credit for what waits for one loses the connection after
 // Config.ChainTimeout, counted from the last message that went, and from nothing else.
-func TestStall(t *testing.T) {
+func TestPeerWithoutCreditsLosesTheConnection(t *testing.T) {
 	for name, wait := range map[string]func(s *side){
 		"answers": func(s *side) {
 			s.answer(nil)

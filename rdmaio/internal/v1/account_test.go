@@ -14,7 +14,7 @@ type outstanding map[uint32]bool
 func (o outstanding) Outstanding(xid uint32) bool { return o[xid] }
 
 // R267, T17: only a message that surely answers one of our Calls grants credits.
-func TestGrants(t *testing.T) {
+func TestOnlyAnswersToOurCallsGrantCredits(t *testing.T) {
 	reply, call := []byte{0, 0, 0, 5, 0, 0, 0, 1}, []byte{0, 0, 0, 5, 0, 0, 0, 0}
 	reads := header.Lists{Reads: []header.ReadSegment{{}}}
 	fault := &header.Fault{Code: header.FaultXDR}
@@ -55,7 +55,7 @@ func TestGrants(t *testing.T) {
 
 // R127, R129, R270: a Call takes a credit until it has ended. An answer grants what there are
 // Receives for, besides those that Replies to our Calls need.
-func TestAccount(t *testing.T) {
+func TestCallTakesACreditUntilItEnds(t *testing.T) {
 	a := new(v1.Version).Account(protocol.AccountConfig{End: &protocol.End{Calls: outstanding{}}, Calls: 2, Serves: 3, Receives: 5})
 	a.Posted(5)
 	if !a.Free(protocol.ClassCall) || a.Sent(protocol.ClassCall, 0) != 2 || a.Free(protocol.ClassCall) || !a.Free(protocol.ClassAnswer) {
@@ -85,7 +85,7 @@ func TestAccount(t *testing.T) {
 }
 
 // R114, R117, R118, R134, R265: the refusals that version 1 has, and the key of a Reply.
-func TestRefusals(t *testing.T) {
+func TestFaultsHaveTheErrorsOfVersion1(t *testing.T) {
 	v := new(v1.Version)
 	for code, want := range map[header.Code]header.Error{
 		header.FaultVersion: {Code: header.ErrVers, Low: 1, High: 1}, header.FaultCredit: {}, header.FaultXDR: {Code: header.ErrChunk},

@@ -77,7 +77,7 @@ func TestConfigDefaults(t *testing.T) {
 }
 
 // Each ready-to-receive indication becomes the one of package mpa with the same name.
-func TestIndications(t *testing.T) {
+func TestIndicationsHaveTheNamesOfMPA(t *testing.T) {
 	for r, want := range map[RTR]mpa.RTR{
 		0: 0, RTRSend: mpa.RTRSend, RTRWrite: mpa.RTRWrite, RTRRead: mpa.RTRRead, RTRSend | RTRRead: mpa.RTRSend | mpa.RTRRead,
 		allRTR: mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead,

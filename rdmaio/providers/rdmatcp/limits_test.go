@@ -424,6 +424,10 @@ func TestDialSomethingElse(t *testing.T) {
 		if !errors.Is(err, tt.is) || !strings.Contains(text, tt.want) || quotes != min(1, len(tt.want)) || strings.Count(text, "segment:") > 1 {
 			t.Errorf("%q: %v, want %v, the first bytes once, and %q", tt.banner, err, tt.is, tt.want)
 		}
+		// A server that closes after some bytes of ours has another reason than its protocol.
+		if tt.want == "" && strings.Contains(text, "this side speaks") {
+			t.Errorf("%q: %v, want nothing about the protocol", tt.banner, err)
+		}
 		if errors.Is(err, verbs.ErrTLS) && (strings.Contains(text, "segment") || errors.Is(err, verbs.ErrOtherProtocol)) {
 			t.Errorf("%q: %v, want TLS alone", tt.banner, err)
 		}

@@ -202,7 +202,7 @@ func TestControlOfTheProfile(t *testing.T) {
 }
 
 // Additions to requests are copied. A LocalInvalidate has none. Those of a wrong size are refused.
-func TestAttach(t *testing.T) {
+func TestAdditionsToRequestsAreCopied(t *testing.T) {
 	if (&RawConfig{}).attach() != nil {
 		t.Error("there are additions")
 	}
@@ -239,7 +239,7 @@ func TestAttach(t *testing.T) {
 
 // Messages are divided evenly, in steps of 64 bytes, into as few segments as their control data
 // allows.
-func TestDivision(t *testing.T) {
+func TestMessagesAreDividedEvenly(t *testing.T) {
 	for _, tt := range []struct{ total, most, want int }{
 		{0, 100, 0}, {100, 100, 100}, {101, 100, 64}, {200, 100, 100}, {1000, 300, 256}, {1 << 20, 65000, 61696},
 	} {

@@ -12,7 +12,7 @@ import (
 
 // A context that the server refused is deleted at its last use, and one that the server knows stays
 // for Close. Neither takes the next context along.
-func TestRetire(t *testing.T) {
+func TestRetiredContextIsDeletedAtItsLastUse(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		c := &Carrier{}
 		mechs := []*counted{{}, {}}
@@ -42,7 +42,7 @@ func TestRetire(t *testing.T) {
 
 // A context that a call has found unknown to the server is not destroyed there, and one that is in
 // use at the end of the time is deleted by its last user.
-func TestFinish(t *testing.T) {
+func TestOnlyKnownContextsAreDestroyedAtTheServer(t *testing.T) {
 	c := &Carrier{} // without a carrier: a message would panic
 	done, stop := context.WithCancel(t.Context())
 	stop()
@@ -65,7 +65,7 @@ func TestFinish(t *testing.T) {
 
 // The protected call offers the memory of the plain one and that for the overhead, and under
 // Integrity and Privacy all of it in one piece (RFC 8166 §8.2.2.2, §8.2.2.3; R103, R306).
-func TestOffer(t *testing.T) {
+func TestProtectedCallOffersMoreMemory(t *testing.T) {
 	info := &Info{MICSize: 30, WrapOverhead: 29}
 	const micOnly, integ, priv = 32, 32 + 12 + 32, 32 + 8 + 32
 	for _, tt := range []struct {
@@ -102,7 +102,7 @@ func TestOffer(t *testing.T) {
 }
 
 // A mechanism's error makes a context stale if the context or its credentials have expired.
-func TestStale(t *testing.T) {
+func TestOnlyExpiryMakesAContextStale(t *testing.T) {
 	for major, want := range map[uint32]bool{StatusContextExpired: true, StatusCredentialsExpired: true, StatusBadMIC: false, StatusFailure: false} {
 		if got := stale(&StatusError{Major: major}); got != want {
 			t.Errorf("status %#x: %v", major, got)
@@ -115,7 +115,7 @@ func TestStale(t *testing.T) {
 
 // A principal has one identity at a Handler, and another at each other Handler. The names of
 // mechanism and user do not run together.
-func TestIdentify(t *testing.T) {
+func TestEachPrincipalHasOneIdentity(t *testing.T) {
 	h, other := NewHandler(nil, nil, nil), NewHandler(nil, nil, nil)
 	id := h.identify(&Info{Mechanism: "1.2", Initiator: "3@R", Acceptor: "a"})
 	if id != h.identify(&Info{Mechanism: "1.2", Initiator: "3@R", Acceptor: "b"}) {

@@ -137,7 +137,7 @@ func TestCreationRequests(t *testing.T) {
 
 // Padding of RDMA_MSGP is passed on with the place where the message now begins. Nothing that is
 // protected, and no token, may have it (RFC 8166 §8.2.2, §8.2.2.3).
-func TestPadding(t *testing.T) {
+func TestPaddingMovesWithTheMessage(t *testing.T) {
 	var seen *oncrpc.Request
 	h := gss.NewHandler(oncrpc.HandlerFunc(func(r *oncrpc.Request) { seen = r; echo(r) }), &letters{own: "S", peer: "C"}, nil)
 	p := newPeer(t, h, nil, "192.0.2.1:1000")

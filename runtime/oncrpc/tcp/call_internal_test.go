@@ -3,7 +3,7 @@ package tcp
 import "testing"
 
 // A message leaves the queue from any place, and the others keep their order.
-func TestQueue(t *testing.T) {
+func TestQueueKeepsItsOrder(t *testing.T) {
 	for removed := range 4 {
 		var q queue
 		m := make([]message, 4)
@@ -38,7 +38,7 @@ func TestQueue(t *testing.T) {
 
 // The budget gives a connection at most as much as remains after it, replies take at most half of
 // what Requests may have, and memory given back wakes the readers that wait.
-func TestBudget(t *testing.T) {
+func TestBudgetLeavesMemoryForOthers(t *testing.T) {
 	b := budget{most: 1000}
 	for _, tt := range []struct {
 		n, own, replies int

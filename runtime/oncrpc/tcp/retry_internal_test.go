@@ -70,7 +70,7 @@ func connected(t *testing.T, does string) *Conn {
 
 // A Call is sent again only where its connection is lost, and gets a new message for each time that
 // it was sent. Every connection is given back.
-func TestRetry(t *testing.T) {
+func TestCallIsSentAgainOnlyAfterALoss(t *testing.T) {
 	refused := errors.New("no further message")
 	for _, tt := range []struct {
 		name    string

@@ -120,7 +120,7 @@ func TestReserveWaits(t *testing.T) {
 
 // A connection that has ended, or drains, serves no further Call, and one with a Call of its own
 // takes fewer than twice MaxRequests.
-func TestAdmit(t *testing.T) {
+func TestEndedConnectionAdmitsNoCall(t *testing.T) {
 	ended := errors.New("it has ended")
 	for _, tt := range []struct {
 		name            string
@@ -160,7 +160,7 @@ func TestAdmit(t *testing.T) {
 
 // What a connection answers to a probe that is not right, and to Calls without TLS (RFC 9289 §4.1,
 // §6.1.2).
-func TestScreen(t *testing.T) {
+func TestCallsBeforeTLSAreScreened(t *testing.T) {
 	words := func(list ...uint32) (b []byte) {
 		for _, w := range list {
 			b = append(b, byte(w>>24), byte(w>>16), byte(w>>8), byte(w))

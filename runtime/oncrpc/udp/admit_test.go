@@ -40,7 +40,7 @@ func TestReceiveGarbage(t *testing.T) {
 
 // A source takes as many Requests as remain, and gives them back. A Call in progress is not taken
 // twice, and a Request has memory of its own.
-func TestAdmit(t *testing.T) {
+func TestSourceTakesAtMostWhatRemains(t *testing.T) {
 	s := newServer(t, nothing, &Config{MaxRequests: 7})
 	other := netip.MustParseAddrPort("192.0.2.2:9")
 	var held []*request

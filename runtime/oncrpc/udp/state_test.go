@@ -31,7 +31,7 @@ func replyOf(xid uint32, more int) oncrpc.Message {
 
 var farPeer = netip.MustParseAddrPort("192.0.2.1:9")
 
-func TestDefaults(t *testing.T) {
+func TestConfigHasItsDefaults(t *testing.T) {
 	var none *Config
 	if s := none.settle(); s.MaxCalls != 256 || s.MaxRequests != 256 || s.ReplyRate != 16<<10 || s.MinRetransmit != time.Second || s.MaxRetransmit != 16*time.Second {
 		t.Errorf("%+v", s)

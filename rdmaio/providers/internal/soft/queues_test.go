@@ -30,7 +30,7 @@ func newQP(pd *Domain, cq *CompletionQueue, sends, recvs int) (*QueuePair, error
 
 // RFC 5042 §6.4.3.2: queue pairs reserve entries of a completion queue. What a closed one has left
 // there keeps its entries until it is polled, and nothing of the others.
-func TestReservation(t *testing.T) {
+func TestQueuePairsReserveEntries(t *testing.T) {
 	d := newDevice(t, 1)
 	pd, err := d.AllocPD()
 	if err != nil {
@@ -143,7 +143,7 @@ func TestCompletionsInOrder(t *testing.T) {
 
 // Arm makes the queue notify once: for any completion, or only for those that are solicited or
 // failed. The wider wish holds. A closed queue does not notify.
-func TestArmed(t *testing.T) {
+func TestArmedQueueNotifiesOnce(t *testing.T) {
 	type event struct {
 		solicited bool
 		status    verbs.Status
@@ -351,7 +351,7 @@ func (oneSeed) Read(b []byte) (int, error) {
 
 // A loan has as many bytes as the message, and no more can be reached. It goes back once, and its
 // bytes are not those of the next message.
-func TestLoan(t *testing.T) {
+func TestLoanHasTheSizeOfTheMessage(t *testing.T) {
 	for _, n := range []int{0, 1, 512, 513, 5 << 10, 256 << 10, 256<<10 + 1} {
 		l := Lend(n)
 		if b := l.Bytes(); len(b) != n || cap(b) != n {
@@ -380,7 +380,7 @@ func TestLoan(t *testing.T) {
 
 // Parameters of a connection: 0 stands for the device's limit, a negative number for none, and no
 // depth is larger than the limit.
-func TestDepths(t *testing.T) {
+func TestDepthsStayWithinTheLimits(t *testing.T) {
 	d, err := New(Config{Provider: "soft", Rand: oneSeed{}, Attrs: verbs.DeviceAttributes{MaxInitiatorDepth: 5, MaxResponderResources: 7, MaxPrivateData: 3}})
 	if err != nil {
 		t.Fatal(err)

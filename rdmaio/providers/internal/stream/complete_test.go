@@ -96,7 +96,7 @@ func TestIODoneBeforeTheEnd(t *testing.T) {
 
 // At the end, requests that are done have succeeded up to the first that is not. Messages that have
 // come as a whole are received, though they waited; the other Receives are flushed.
-func TestFinish(t *testing.T) {
+func TestRequestsAndReceivesCompleteAtTheEnd(t *testing.T) {
 	const ok, flushed, access = verbs.StatusSuccess, verbs.StatusFlushed, verbs.StatusRemoteAccess
 	w := newWired(t, nil)
 	for range 5 {
@@ -156,7 +156,7 @@ func TestRingGrows(t *testing.T) {
 }
 
 // A nudge is due after the pause and the patience, if a frame was sent and the peer was silent.
-func TestNudge(t *testing.T) {
+func TestNudgeIsDueWhenThePeerIsSilent(t *testing.T) {
 	const long = time.Hour
 	for _, tt := range []struct {
 		what            string
@@ -216,7 +216,7 @@ func TestPauseEnds(t *testing.T) {
 
 // A connection begins with the negotiated numbers, an input buffer of its own, and a timer if there
 // is a pause or a nudge.
-func TestStart(t *testing.T) {
+func TestConnectionStartsWithNegotiatedNumbers(t *testing.T) {
 	for _, tt := range []struct {
 		pause         time.Duration
 		nudge         string

@@ -174,7 +174,7 @@ func TestFailureAfterTheBatch(t *testing.T) {
 
 // Staged payload is copied, so that its region is free at once. Direct payload stays pinned until
 // it is written.
-func TestPins(t *testing.T) {
+func TestOnlyDirectPayloadStaysPinned(t *testing.T) {
 	q := newWired(t, nil)
 	q.queue(t, verbs.RDMAWrite, 8)
 	q.queue(t, verbs.RDMAWrite, 1500)

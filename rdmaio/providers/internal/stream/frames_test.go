@@ -263,7 +263,7 @@ func TestNoTarget(t *testing.T) {
 
 // A Receive without memory borrows as much as a message of one frame has, and its own size for a
 // longer one. The message has the bytes that have come, and the next one another loan.
-func TestLoans(t *testing.T) {
+func TestReceivesBorrowWhatTheMessageNeeds(t *testing.T) {
 	w := newWired(t, func(c *Config) { c.Attrs.LendReceives = true })
 	post := func(lend int) {
 		t.Helper()
@@ -322,7 +322,7 @@ func TestLoans(t *testing.T) {
 }
 
 // A Send that must not overtake Reads completes after the response to the last of them.
-func TestBarrier(t *testing.T) {
+func TestSendCompletesAfterEarlierReads(t *testing.T) {
 	w := newWired(t, nil)
 	w.c.framer = &blaming{}
 	w.receive(t, 8)
@@ -381,7 +381,7 @@ func TestReadsLetSend(t *testing.T) {
 
 // A wait looks again whenever it is woken, and gives up when its time is over or the connection
 // ends. The reader first releases all that it has held back: the wait may be for that.
-func TestAwait(t *testing.T) {
+func TestAwaitEndsWithTheTimeOrTheConnection(t *testing.T) {
 	w := newWired(t, nil)
 	w.queue(t, verbs.Send, 8)
 	w.mu.Lock()

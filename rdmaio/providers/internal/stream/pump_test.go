@@ -52,7 +52,7 @@ func TestWhoSends(t *testing.T) {
 }
 
 // What the reader has held back is sent at once, also of a stream, and nothing is held back then.
-func TestUncork(t *testing.T) {
+func TestUncorkSendsWhatWasHeldBack(t *testing.T) {
 	w := newWired(t, nil)
 	w.queue(t, verbs.Send, 8)
 	w.mu.Lock()
@@ -236,7 +236,7 @@ func TestFullSocket(t *testing.T) {
 // A batch that was written completes its Sends and Writes, in order; Reads wait for their
 // responses. Responses that were written let Receives complete that had to wait, and wake the
 // reader.
-func TestSent(t *testing.T) {
+func TestWrittenBatchCompletesInOrder(t *testing.T) {
 	w := newWired(t, nil)
 	for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMARead, verbs.RDMAWrite, verbs.Send} {
 		w.queue(t, op, 8)

@@ -138,7 +138,7 @@ func TestWhoIsInterrupted(t *testing.T) {
 }
 
 // The end interrupts reads at once, and gives writes a short time.
-func TestStop(t *testing.T) {
+func TestStopInterruptsReadsAtOnce(t *testing.T) {
 	s := &scripted{}
 	c := &Conn{conn: s}
 	start := time.Now()
@@ -154,7 +154,7 @@ func TestStop(t *testing.T) {
 // The last bytes are sent, then the sending direction is closed, and input is read and dropped
 // until the peer closes its own: at most 64 MiB, in a limited time. The stream is closed in any
 // case, once.
-func TestHangup(t *testing.T) {
+func TestHangupReadsUntilThePeerCloses(t *testing.T) {
 	many := make([]int, 40<<10)
 	for i := range many {
 		many[i] = HandshakeInput
@@ -198,7 +198,7 @@ func TestHangup(t *testing.T) {
 }
 
 // A try that the socket does not take, or that is interrupted, is no error; any other is one.
-func TestTry(t *testing.T) {
+func TestTryKeepsWhatTheSocketDoesNotTake(t *testing.T) {
 	if !canTry {
 		t.Skip("this system has no write that does not wait")
 	}
