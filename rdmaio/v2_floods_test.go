@@ -2,8 +2,8 @@ package rdmaio_test
 
 import (
 	"context"
-	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -107,38 +107,37 @@ func TestThousandSequences(t *testing.T) {
 		many = 100
 	}
 	const limit = 1 << 20
-	w := rdmaiotest.NewWith(t, rdmaiotest.Options{Bare: true})
-	base := goroutines()
-	s := w.Serve(new(app), config2(rdmaio.Config{Credits: 1, MaxMemory: limit, WorkTimeout: 5 * time.Second}))
-	var peers []*peer2.Peer
-	for i := range many {
-		p := hello(t, rawClient(t, w, peer2.Config{Ceiling: 2}))
-		for _, part := range peer2.Call(uint32(i), callOf(uint32(i), 16000)).Split(4000, 8000, 12000)[:3] {
-			p.Send(part)
+	synctest.Test(t, func(t *testing.T) {
+		w := rdmaiotest.NewWith(t, rdmaiotest.Options{Bare: true})
+		base := goroutines()
+		s := w.Serve(new(app), config2(rdmaio.Config{Credits: 1, MaxMemory: limit, WorkTimeout: 5 * time.Second}))
+		var peers []*peer2.Peer
+		for i := range many {
+			p := hello(t, rawClient(t, w, peer2.Config{Ceiling: 2}))
+			for _, part := range peer2.Call(uint32(i), callOf(uint32(i), 16000)).Split(4000, 8000, 12000)[:3] {
+				p.Send(part)
+			}
+			peers = append(peers, p)
 		}
-		peers = append(peers, p)
-	}
-	if got := s.Stats().Memory; got > limit || got < limit/2 {
-		t.Errorf("%d bytes are in use, the limit is %d", got, limit)
-	}
-	conn := w.Dial(config2(rdmaio.Config{Credits: 4}))
-	if _, err := conn.Call(context.Background(), bigCall(1, 40)); err != nil {
-		t.Error(err)
-	}
-	for _, p := range peers {
-		p.Ends()
-	}
-	awaitMemory(t, s)
-	if _, err := conn.Call(context.Background(), bigCall(2, 12000)); err != nil {
-		t.Errorf("a continued Call after that: %v", err)
-	}
-	_ = conn.Close()
-	_ = s.Close()
-	for deadline := time.Now().Add(10 * time.Second); goroutines() > base && time.Now().Before(deadline); {
-		runtime.Gosched()
-		time.Sleep(time.Millisecond)
-	}
-	if n := goroutines(); n > base {
-		t.Errorf("%d goroutines, there were %d", n, base)
-	}
+		if got := s.Stats().Memory; got > limit || got < limit/2 {
+			t.Errorf("%d bytes are in use, the limit is %d", got, limit)
+		}
+		conn := w.Dial(config2(rdmaio.Config{Credits: 4}))
+		if _, err := conn.Call(context.Background(), bigCall(1, 40)); err != nil {
+			t.Error(err)
+		}
+		for _, p := range peers {
+			p.Ends()
+		}
+		awaitMemory(t, s)
+		if _, err := conn.Call(context.Background(), bigCall(2, 12000)); err != nil {
+			t.Errorf("a continued Call after that: %v", err)
+		}
+		_ = conn.Close()
+		_ = s.Close()
+		synctest.Wait()
+		if n := goroutines(); n > base {
+			t.Errorf("%d goroutines, there were %d", n, base)
+		}
+	})
 }
