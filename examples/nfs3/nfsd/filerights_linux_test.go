@@ -111,23 +111,23 @@ func TestStickyDirectory(t *testing.T) {
 		{"another user of the group", e.client(t, auth(t, 3000, 1000)), nfs3.StatusPerm},
 		{"root", e.client(t, auth(t, 0, 0)), nfs3.StatusOK},
 	} {
-		for name, call := range map[string]func(c *client, dir, aside nfs3.Handle) nfs3.Status{
-			"REMOVE":      func(c *client, dir, _ nfs3.Handle) nfs3.Status { return c.remove(t, dir, "f") },
-			"RMDIR":       func(c *client, dir, _ nfs3.Handle) nfs3.Status { return c.rmdir(t, dir, "d") },
-			"RENAME out":  func(c *client, dir, aside nfs3.Handle) nfs3.Status { return c.rename(t, dir, "f", aside, "new") },
-			"RENAME onto": func(c *client, dir, aside nfs3.Handle) nfs3.Status { return c.rename(t, aside, "g", dir, "f") },
+		for name, call := range map[string]func(s scene) nfs3.Status{
+			"REMOVE":      func(s scene) nfs3.Status { return s.remove(t, s.dir, "f") },
+			"RMDIR":       func(s scene) nfs3.Status { return s.rmdir(t, s.dir, "d") },
+			"RENAME out":  func(s scene) nfs3.Status { return s.rename(t, s.dir, "f", s.aside, "new") },
+			"RENAME onto": func(s scene) nfs3.Status { return s.rename(t, s.aside, "g", s.dir, "f") },
 		} {
-			dir, aside, _ := e.directory(t, u.c, 0o777)
+			s := e.directory(t, u.c, 0o777)
 			check(t, os.Chmod(filepath.Join(e.dir, "dir"), 0o777|os.ModeSticky))
 			for _, object := range []string{"f", "d"} {
 				check(t, os.Chown(filepath.Join(e.dir, "dir", object), 2000, 2000))
 			}
-			want(t, name+" by "+u.name, call(u.c, dir, aside), u.code)
+			want(t, name+" by "+u.name, call(s), u.code)
 		}
 		// To add a name takes no more than in other directories.
-		dir, aside, _ := e.directory(t, u.c, 0o777)
+		s := e.directory(t, u.c, 0o777)
 		check(t, os.Chmod(filepath.Join(e.dir, "dir"), 0o777|os.ModeSticky))
-		want(t, "RENAME in by "+u.name, u.c.rename(t, aside, "g", dir, "new"), nfs3.StatusOK)
+		want(t, "RENAME in by "+u.name, s.rename(t, s.aside, "g", s.dir, "new"), nfs3.StatusOK)
 	}
 }
 
@@ -136,12 +136,12 @@ func TestRenameOfDirectoryNeedsWritePermission(t *testing.T) {
 	needRoot(t)
 	e := newExport(t, nfsd.Config{Async: true})
 	c := e.client(t, auth(t, 3000, 3000))
-	dir, aside, _ := e.directory(t, c, 0o777)
+	s := e.directory(t, c, 0o777)
 	check(t, os.Chmod(filepath.Join(e.dir, "dir/d"), 0o755))
-	want(t, "RENAME to another directory", c.rename(t, dir, "d", aside, "d"), nfs3.StatusAcces)
-	want(t, "RENAME within the directory", c.rename(t, dir, "d", dir, "e"), nfs3.StatusOK)
+	want(t, "RENAME to another directory", s.rename(t, s.dir, "d", s.aside, "d"), nfs3.StatusAcces)
+	want(t, "RENAME within the directory", s.rename(t, s.dir, "d", s.dir, "e"), nfs3.StatusOK)
 	check(t, os.Chmod(filepath.Join(e.dir, "dir/e"), 0o777))
-	want(t, "RENAME to another directory", c.rename(t, dir, "e", aside, "d"), nfs3.StatusOK)
+	want(t, "RENAME to another directory", s.rename(t, s.dir, "e", s.aside, "d"), nfs3.StatusOK)
 }
 
 // Values that no system has are refused before anything changes.

@@ -20,11 +20,19 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// lockCall calls a procedure of the lock manager with a cookie. It returns the status and the
-// cookie of the result, if it has one.
+// locking is a client of the lock manager, with the arguments of a call.
+type locking struct {
+	*nlm4rpc.Client
+	ctx    context.Context
+	cookie nlm4.Object
+	lock   nlm4.Lock
+}
+
+// lockCall calls a procedure of the lock manager. It returns the status and the cookie of the
+// result, if it has one.
 type lockCall struct {
 	name string
-	call func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error)
+	call func(c locking) (nlm4.Status, nlm4.Object, error)
 	want nlm4.Status
 	void bool // there are no results
 }
@@ -45,53 +53,54 @@ func sharing(res *nlm4.ShareRes, err error) (nlm4.Status, nlm4.Object, error) {
 	return res.Stat, res.Cookie, nil
 }
 
+// share returns the arguments of SHARE and UNSHARE.
 func share(cookie nlm4.Object, l nlm4.Lock) *nlm4.ShareArgs {
 	return &nlm4.ShareArgs{Cookie: cookie, Share: nlm4.Share{CallerName: l.CallerName, FH: l.FH, Owner: l.Owner, Mode: nlm4.DenyWrite, Access: nlm4.AccessRead}}
 }
 
 // lockCalls has all procedures of RFC 1813 §6.2 but NULL.
 var lockCalls = []lockCall{
-	{"TEST", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		res, err := c.Test(ctx, &nlm4.TestArgs{Cookie: cookie, Lock: l})
+	{"TEST", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		res, err := c.Test(c.ctx, &nlm4.TestArgs{Cookie: c.cookie, Lock: c.lock})
 		if err != nil {
 			return 0, nil, err
 		}
 		return res.Stat.Stat, res.Cookie, nil
 	}, nlm4.StatusDeniedNoLocks, false},
-	{"LOCK", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		return result(c.Lock(ctx, &nlm4.LockArgs{Cookie: cookie, Lock: l, Exclusive: true}))
+	{"LOCK", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		return result(c.Lock(c.ctx, &nlm4.LockArgs{Cookie: c.cookie, Lock: c.lock, Exclusive: true}))
 	}, nlm4.StatusDeniedNoLocks, false},
-	{"LOCK that waits", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		return result(c.Lock(ctx, &nlm4.LockArgs{Cookie: cookie, Lock: l, Block: true}))
+	{"LOCK that waits", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		return result(c.Lock(c.ctx, &nlm4.LockArgs{Cookie: c.cookie, Lock: c.lock, Block: true}))
 	}, nlm4.StatusDeniedNoLocks, false},
-	{"LOCK after a restart", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		return result(c.Lock(ctx, &nlm4.LockArgs{Cookie: cookie, Lock: l, Reclaim: true}))
+	{"LOCK after a restart", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		return result(c.Lock(c.ctx, &nlm4.LockArgs{Cookie: c.cookie, Lock: c.lock, Reclaim: true}))
 	}, nlm4.StatusDeniedNoLocks, false},
-	{"NM_LOCK", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		return result(c.NMLock(ctx, &nlm4.LockArgs{Cookie: cookie, Lock: l}))
+	{"NM_LOCK", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		return result(c.NMLock(c.ctx, &nlm4.LockArgs{Cookie: c.cookie, Lock: c.lock}))
 	}, nlm4.StatusDeniedNoLocks, false},
-	{"CANCEL", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		return result(c.Cancel(ctx, &nlm4.CancelArgs{Cookie: cookie, Lock: l}))
+	{"CANCEL", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		return result(c.Cancel(c.ctx, &nlm4.CancelArgs{Cookie: c.cookie, Lock: c.lock}))
 	}, nlm4.StatusGranted, false},
-	{"UNLOCK", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		return result(c.Unlock(ctx, &nlm4.UnlockArgs{Cookie: cookie, Lock: l}))
+	{"UNLOCK", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		return result(c.Unlock(c.ctx, &nlm4.UnlockArgs{Cookie: c.cookie, Lock: c.lock}))
 	}, nlm4.StatusGranted, false},
-	{"GRANTED", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		return result(c.Granted(ctx, &nlm4.TestArgs{Cookie: cookie, Lock: l}))
+	{"GRANTED", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		return result(c.Granted(c.ctx, &nlm4.TestArgs{Cookie: c.cookie, Lock: c.lock}))
 	}, nlm4.StatusDenied, false},
-	{"SHARE", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		return sharing(c.Share(ctx, share(cookie, l)))
+	{"SHARE", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		return sharing(c.Share(c.ctx, share(c.cookie, c.lock)))
 	}, nlm4.StatusDeniedNoLocks, false},
-	{"UNSHARE", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		return sharing(c.Unshare(ctx, share(cookie, l)))
+	{"UNSHARE", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		return sharing(c.Unshare(c.ctx, share(c.cookie, c.lock)))
 	}, nlm4.StatusGranted, false},
-	{"messages and notifications", func(ctx context.Context, c *nlm4rpc.Client, cookie nlm4.Object, l nlm4.Lock) (nlm4.Status, nlm4.Object, error) {
-		test, res := &nlm4.TestArgs{Cookie: cookie, Lock: l}, &nlm4.Res{Cookie: cookie}
+	{"messages and notifications", func(c locking) (nlm4.Status, nlm4.Object, error) {
+		test, res := &nlm4.TestArgs{Cookie: c.cookie, Lock: c.lock}, &nlm4.Res{Cookie: c.cookie}
 		return 0, nil, errors.Join(
-			c.TestMsg(ctx, test), c.LockMsg(ctx, &nlm4.LockArgs{Cookie: cookie, Lock: l}),
-			c.CancelMsg(ctx, &nlm4.CancelArgs{Cookie: cookie, Lock: l}), c.UnlockMsg(ctx, &nlm4.UnlockArgs{Cookie: cookie, Lock: l}),
-			c.GrantedMsg(ctx, test), c.TestRes(ctx, &nlm4.TestRes{Cookie: cookie}), c.LockRes(ctx, res), c.CancelRes(ctx, res),
-			c.UnlockRes(ctx, res), c.GrantedRes(ctx, res), c.FreeAll(ctx, &nlm4.Notify{Name: l.CallerName, State: 3}),
+			c.TestMsg(c.ctx, test), c.LockMsg(c.ctx, &nlm4.LockArgs{Cookie: c.cookie, Lock: c.lock}),
+			c.CancelMsg(c.ctx, &nlm4.CancelArgs{Cookie: c.cookie, Lock: c.lock}), c.UnlockMsg(c.ctx, &nlm4.UnlockArgs{Cookie: c.cookie, Lock: c.lock}),
+			c.GrantedMsg(c.ctx, test), c.TestRes(c.ctx, &nlm4.TestRes{Cookie: c.cookie}), c.LockRes(c.ctx, res), c.CancelRes(c.ctx, res),
+			c.UnlockRes(c.ctx, res), c.GrantedRes(c.ctx, res), c.FreeAll(c.ctx, &nlm4.Notify{Name: c.lock.CallerName, State: 3}),
 		)
 	}, 0, true},
 }
@@ -129,7 +138,7 @@ func locks(t *testing.T, c *nlm4rpc.Client, fh []byte) {
 	for i, tt := range lockCalls {
 		for _, cookie := range []nlm4.Object{nil, {byte(i), 1, 2}, bytes.Repeat([]byte{byte(i)}, nlm4.ObjectSize)} {
 			l := nlm4.Lock{CallerName: []byte("host"), FH: fh, Owner: nlm4.Object("1@host"), SVID: 1, Len: 1}
-			status, back, err := tt.call(t.Context(), c, cookie, l)
+			status, back, err := tt.call(locking{c, t.Context(), cookie, l})
 			check(t, err)
 			if status != tt.want || !tt.void && !bytes.Equal(back, cookie) {
 				t.Errorf("%s: %v, cookie of %d bytes, expected %v and one of %d", tt.name, status, len(back), tt.want, len(cookie))

@@ -55,9 +55,15 @@ func directoryModes() []uint32 {
 	return modes
 }
 
-// A fresh directory of 1000:1000 with a mode, a file f and a directory d, and a neighbour that all
-// may change, with a file g that all may link.
-func (e *export) directory(t *testing.T, c *client, mode uint32) (dir, aside, g nfs3.Handle) {
+// scene is a fresh directory of 1000:1000 with a mode, a file f and a directory d, and a neighbour
+// that all may change, with a file g that all may link, as a caller finds them.
+type scene struct {
+	*client
+	t             *testing.T
+	dir, aside, g nfs3.Handle
+}
+
+func (e *export) directory(t *testing.T, c *client, mode uint32) scene {
 	t.Helper()
 	for _, name := range []string{"dir", "aside"} {
 		at := filepath.Join(e.dir, name)
@@ -72,12 +78,13 @@ func (e *export) directory(t *testing.T, c *client, mode uint32) (dir, aside, g 
 	}
 	check(t, os.Mkdir(filepath.Join(at, "d"), 0o777))
 	check(t, os.Chmod(filepath.Join(e.dir, "aside"), 0o777))
-	dir, _ = c.lookup(t, c.root, "dir")
-	aside, _ = c.lookup(t, c.root, "aside")
-	g, _ = c.lookup(t, aside, "g")
+	s := scene{client: c, t: t}
+	s.dir, _ = c.lookup(t, c.root, "dir")
+	s.aside, _ = c.lookup(t, c.root, "aside")
+	s.g, _ = c.lookup(t, s.aside, "g")
 	check(t, os.Chown(at, 1000, 1000))
 	check(t, os.Chmod(at, os.FileMode(mode)))
-	return dir, aside, g
+	return s
 }
 
 // The rights of a directory that a procedure needs, and the bits of ACCESS that promise it.
@@ -85,78 +92,78 @@ type operation struct {
 	name   string
 	needs  uint32 // of the mode: 4, 2, 1
 	access uint32
-	call   func(t *testing.T, c *client, dir, aside, g nfs3.Handle) nfs3.Status
+	call   func(s scene) nfs3.Status
 }
 
 const changes = nfs3.AccessModify | nfs3.AccessExtend | nfs3.AccessDelete
 
 var operations = []operation{
-	{"LOOKUP", 1, nfs3.AccessLookup, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		_, code := c.lookup(t, dir, "f")
+	{"LOOKUP", 1, nfs3.AccessLookup, func(s scene) nfs3.Status {
+		_, code := s.lookup(s.t, s.dir, "f")
 		return code
 	}},
-	{"LOOKUP of .", 1, nfs3.AccessLookup, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		_, code := c.lookup(t, dir, ".")
+	{"LOOKUP of .", 1, nfs3.AccessLookup, func(s scene) nfs3.Status {
+		_, code := s.lookup(s.t, s.dir, ".")
 		return code
 	}},
-	{"LOOKUP of ..", 1, nfs3.AccessLookup, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		_, code := c.lookup(t, dir, "..")
+	{"LOOKUP of ..", 1, nfs3.AccessLookup, func(s scene) nfs3.Status {
+		_, code := s.lookup(s.t, s.dir, "..")
 		return code
 	}},
-	{"READDIR", 4, nfs3.AccessRead, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		res, err := c.ReadDir(t.Context(), &nfs3.ReadDirArgs{Dir: dir, Count: 8192})
-		check(t, err)
+	{"READDIR", 4, nfs3.AccessRead, func(s scene) nfs3.Status {
+		res, err := s.ReadDir(s.t.Context(), &nfs3.ReadDirArgs{Dir: s.dir, Count: 8192})
+		check(s.t, err)
 		return res.Status
 	}},
-	{"READDIRPLUS", 4, nfs3.AccessRead, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		res, err := c.ReadDirPlus(t.Context(), &nfs3.ReadDirPlusArgs{Dir: dir, DirCount: 8192, MaxCount: 8192})
-		check(t, err)
+	{"READDIRPLUS", 4, nfs3.AccessRead, func(s scene) nfs3.Status {
+		res, err := s.ReadDirPlus(s.t.Context(), &nfs3.ReadDirPlusArgs{Dir: s.dir, DirCount: 8192, MaxCount: 8192})
+		check(s.t, err)
 		return res.Status
 	}},
-	{"CREATE", 3, changes, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		_, code := c.create(t, dir, "new")
+	{"CREATE", 3, changes, func(s scene) nfs3.Status {
+		_, code := s.create(s.t, s.dir, "new")
 		return code
 	}},
-	{"CREATE of a file that exists", 3, changes, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		res, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(dir, "f")})
-		check(t, err)
+	{"CREATE of a file that exists", 3, changes, func(s scene) nfs3.Status {
+		res, err := s.Create(s.t.Context(), &nfs3.CreateArgs{Where: s.at(s.dir, "f")})
+		check(s.t, err)
 		return res.Status
 	}},
-	{"MKDIR", 3, changes, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		_, code := c.mkdir(t, dir, "new")
+	{"MKDIR", 3, changes, func(s scene) nfs3.Status {
+		_, code := s.mkdir(s.t, s.dir, "new")
 		return code
 	}},
-	{"SYMLINK", 3, changes, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		_, code := c.symlink(t, dir, "new", "to")
+	{"SYMLINK", 3, changes, func(s scene) nfs3.Status {
+		_, code := s.symlink(s.t, s.dir, "new", "to")
 		return code
 	}},
-	{"MKNOD", 3, changes, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		res, err := c.MkNod(t.Context(), &nfs3.MkNodArgs{Where: c.at(dir, "new"), What: nfs3.MkNodData{Type: nfs3.FileTypeFifo}})
-		check(t, err)
+	{"MKNOD", 3, changes, func(s scene) nfs3.Status {
+		res, err := s.MkNod(s.t.Context(), &nfs3.MkNodArgs{Where: s.at(s.dir, "new"), What: nfs3.MkNodData{Type: nfs3.FileTypeFifo}})
+		check(s.t, err)
 		return res.Status
 	}},
-	{"LINK", 3, changes, func(t *testing.T, c *client, dir, _, g nfs3.Handle) nfs3.Status {
-		res, err := c.Link(t.Context(), &nfs3.LinkArgs{File: g, Link: c.at(dir, "new")})
-		check(t, err)
+	{"LINK", 3, changes, func(s scene) nfs3.Status {
+		res, err := s.Link(s.t.Context(), &nfs3.LinkArgs{File: s.g, Link: s.at(s.dir, "new")})
+		check(s.t, err)
 		return res.Status
 	}},
-	{"RENAME within", 3, changes, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		return c.rename(t, dir, "f", dir, "new")
+	{"RENAME within", 3, changes, func(s scene) nfs3.Status {
+		return s.rename(s.t, s.dir, "f", s.dir, "new")
 	}},
-	{"RENAME out", 3, changes, func(t *testing.T, c *client, dir, aside, _ nfs3.Handle) nfs3.Status {
-		return c.rename(t, dir, "f", aside, "new")
+	{"RENAME out", 3, changes, func(s scene) nfs3.Status {
+		return s.rename(s.t, s.dir, "f", s.aside, "new")
 	}},
-	{"RENAME in", 3, changes, func(t *testing.T, c *client, dir, aside, _ nfs3.Handle) nfs3.Status {
-		return c.rename(t, aside, "g", dir, "new")
+	{"RENAME in", 3, changes, func(s scene) nfs3.Status {
+		return s.rename(s.t, s.aside, "g", s.dir, "new")
 	}},
-	{"RENAME onto a file", 3, changes, func(t *testing.T, c *client, dir, aside, _ nfs3.Handle) nfs3.Status {
-		return c.rename(t, aside, "g", dir, "f")
+	{"RENAME onto a file", 3, changes, func(s scene) nfs3.Status {
+		return s.rename(s.t, s.aside, "g", s.dir, "f")
 	}},
-	{"REMOVE", 3, changes, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		return c.remove(t, dir, "f")
+	{"REMOVE", 3, changes, func(s scene) nfs3.Status {
+		return s.remove(s.t, s.dir, "f")
 	}},
-	{"RMDIR", 3, changes, func(t *testing.T, c *client, dir, _, _ nfs3.Handle) nfs3.Status {
-		return c.rmdir(t, dir, "d")
+	{"RMDIR", 3, changes, func(s scene) nfs3.Status {
+		return s.rmdir(s.t, s.dir, "d")
 	}},
 }
 
@@ -170,7 +177,7 @@ func TestDirectoryRights(t *testing.T) {
 			c := e.client(t, u.cred)
 			for _, mode := range directoryModes() {
 				what := fmt.Sprintf("%s, mode %04o", u.name, mode)
-				dir, aside, g := e.directory(t, c, mode)
+				s := e.directory(t, c, mode)
 				var promised uint32
 				for _, op := range operations {
 					code := nfs3.StatusAcces
@@ -178,18 +185,18 @@ func TestDirectoryRights(t *testing.T) {
 						code = nfs3.StatusOK
 						promised |= op.access
 					}
-					want(t, what+": "+op.name, op.call(t, c, dir, aside, g), code)
+					want(t, what+": "+op.name, op.call(s), code)
 					if op.needs == 3 && code == nfs3.StatusOK {
-						dir, aside, g = e.directory(t, c, mode)
+						s = e.directory(t, c, mode)
 					}
 				}
-				res, err := c.Access(t.Context(), &nfs3.AccessArgs{Object: dir, Access: 0x3f})
+				res, err := c.Access(t.Context(), &nfs3.AccessArgs{Object: s.dir, Access: 0x3f})
 				check(t, err)
 				if want(t, what+": ACCESS", res.Status, nfs3.StatusOK); res.OK.Access != promised {
 					t.Errorf("%s: ACCESS %#x, expected %#x", what, res.OK.Access, promised)
 				}
 				// Only the bits of the request.
-				res, err = c.Access(t.Context(), &nfs3.AccessArgs{Object: dir, Access: nfs3.AccessExtend})
+				res, err = c.Access(t.Context(), &nfs3.AccessArgs{Object: s.dir, Access: nfs3.AccessExtend})
 				check(t, err)
 				if res.OK.Access != promised&nfs3.AccessExtend {
 					t.Errorf("%s: ACCESS of EXTEND: %#x", what, res.OK.Access)
@@ -211,7 +218,7 @@ func TestListingNeedsSearchPermission(t *testing.T) {
 				if u.rights(mode)&4 == 0 {
 					continue // no listing: TestDirectoryRights
 				}
-				dir, _, _ := e.directory(t, c, mode)
+				dir := e.directory(t, c, mode).dir
 				res, err := c.ReadDirPlus(t.Context(), &nfs3.ReadDirPlusArgs{Dir: dir, DirCount: 8192, MaxCount: 8192})
 				check(t, err)
 				listed := map[string]bool{}
@@ -250,28 +257,28 @@ func TestNamesAreHiddenWithoutSearchPermission(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	c := e.client(t, auth(t, 3000, 3000))
 	for _, mode := range []uint32{0, 0o2, 0o4, 0o6, 0o1000, 0o1002, 0o1006} {
-		dir, aside, g := e.directory(t, c, mode&0o777)
+		s := e.directory(t, c, mode&0o777)
 		if mode&0o1000 != 0 {
 			check(t, os.Chmod(filepath.Join(e.dir, "dir"), os.FileMode(mode&0o777)|os.ModeSticky))
 		}
 		for _, name := range []string{"f", "d", "none"} {
 			what := fmt.Sprintf("mode %04o, %s: ", mode, name)
-			_, code := c.lookup(t, dir, name)
+			_, code := c.lookup(t, s.dir, name)
 			want(t, what+"LOOKUP", code, nfs3.StatusAcces)
-			want(t, what+"REMOVE", c.remove(t, dir, name), nfs3.StatusAcces)
-			want(t, what+"RMDIR", c.rmdir(t, dir, name), nfs3.StatusAcces)
-			want(t, what+"RENAME from", c.rename(t, dir, name, aside, "new"), nfs3.StatusAcces)
-			want(t, what+"RENAME to", c.rename(t, aside, "g", dir, name), nfs3.StatusAcces)
-			_, code = c.create(t, dir, name)
+			want(t, what+"REMOVE", c.remove(t, s.dir, name), nfs3.StatusAcces)
+			want(t, what+"RMDIR", c.rmdir(t, s.dir, name), nfs3.StatusAcces)
+			want(t, what+"RENAME from", c.rename(t, s.dir, name, s.aside, "new"), nfs3.StatusAcces)
+			want(t, what+"RENAME to", c.rename(t, s.aside, "g", s.dir, name), nfs3.StatusAcces)
+			_, code = c.create(t, s.dir, name)
 			want(t, what+"CREATE", code, nfs3.StatusAcces)
-			res, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(dir, name), How: nfs3.CreateHow{Mode: nfs3.CreateModeExclusive}})
+			res, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(s.dir, name), How: nfs3.CreateHow{Mode: nfs3.CreateModeExclusive}})
 			check(t, err)
 			want(t, what+"exclusive CREATE", res.Status, nfs3.StatusAcces)
-			_, code = c.mkdir(t, dir, name)
+			_, code = c.mkdir(t, s.dir, name)
 			want(t, what+"MKDIR", code, nfs3.StatusAcces)
-			_, code = c.symlink(t, dir, name, "to")
+			_, code = c.symlink(t, s.dir, name, "to")
 			want(t, what+"SYMLINK", code, nfs3.StatusAcces)
-			link, err := c.Link(t.Context(), &nfs3.LinkArgs{File: g, Link: c.at(dir, name)})
+			link, err := c.Link(t.Context(), &nfs3.LinkArgs{File: s.g, Link: c.at(s.dir, name)})
 			check(t, err)
 			want(t, what+"LINK", link.Status, nfs3.StatusAcces)
 		}
