@@ -128,7 +128,7 @@ func TestCall(t *testing.T) {
 		}
 	}
 	sys, err := oncrpc.ParseAuthSys(&b.cred)
-	if err != nil || sys.UID != 1 || sys.GID != 2 || fmt.Sprint(sys.Gids) != "[3]" {
+	if err != nil || sys.UID != 1 || sys.GID != 2 || fmt.Sprint(sys.GIDs) != "[3]" {
 		t.Errorf("credential %v, %v", sys, err)
 	}
 	_, out, _ := call("", "-json", notesFile, tcpAddr, "NOTES.NOTES_V1.NOTES_LIST")

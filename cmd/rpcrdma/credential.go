@@ -56,8 +56,8 @@ func setIDs(sys *oncrpc.AuthSysParms, text string) error {
 		}
 		ids = append(ids, uint32(n))
 	}
-	sys.UID, sys.GID, sys.Gids = ids[0], ids[1], ids[2:]
-	if n := len(sys.Gids); n > maxGroups {
+	sys.UID, sys.GID, sys.GIDs = ids[0], ids[1], ids[2:]
+	if n := len(sys.GIDs); n > maxGroups {
 		return fmt.Errorf("found %d groups after the first, expected at most %d (RFC 5531 appendix A)", n, maxGroups)
 	}
 	return nil
@@ -71,8 +71,8 @@ func ownIDs(sys *oncrpc.AuthSysParms) error {
 	sys.UID, sys.GID = uint32(os.Getuid()), uint32(os.Getgid())
 	groups, err := os.Getgroups()
 	for _, g := range groups {
-		if len(sys.Gids) < maxGroups && uint32(g) != sys.GID {
-			sys.Gids = append(sys.Gids, uint32(g))
+		if len(sys.GIDs) < maxGroups && uint32(g) != sys.GID {
+			sys.GIDs = append(sys.GIDs, uint32(g))
 		}
 	}
 	return err

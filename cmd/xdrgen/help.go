@@ -113,6 +113,12 @@ or from a clone as the README says, and add this line to a Go file of the
 package, so that go generate runs it:
   //go:generate go tool xdrgen gen -o . -package proto proto.x
 
+The constants of procedures begin with Proc in the lowest version of the first
+program of a unit (ProcGet), and with the version's name in other versions, and
+in a program that repeats a name (ProgV2Get). So a version or a program that is
+added later changes no name that is in use. To choose another name, write a line
+"rename PROGRAM.VERSION.PROCEDURE GoName" in the sidecar, or try it with -rename.
+
 gen rewrites only files whose content changes, and prints their names. It names
 stale files on stderr: those that an earlier run wrote and this one does not. If
 there are errors, it writes nothing.

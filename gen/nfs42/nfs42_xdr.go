@@ -736,7 +736,7 @@ const ACLFlagFixedSize = 4
 // Version 4.1 ACL definition
 type ACL struct {
 	Flag ACLFlag `xdr:"na41_flag"`
-	Aces []ACE   `xdr:"na41_aces"`
+	ACEs []ACE   `xdr:"na41_aces"`
 }
 
 // The bounds of ACL in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
@@ -7225,9 +7225,9 @@ func (v *ACLFlag) ResetXDR() { *v = 0 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ACL) XDRSize() int {
-	n := 8 + 16*len(v.Aces)
-	for i := range v.Aces {
-		n += xdr.Padded(len(v.Aces[i].Who))
+	n := 8 + 16*len(v.ACEs)
+	for i := range v.ACEs {
+		n += xdr.Padded(len(v.ACEs[i].Who))
 	}
 	return n
 }
@@ -7250,21 +7250,21 @@ func (v *ACL) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ACL) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Aces)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Aces)), math.MaxUint32, "nfs42.ACL:Aces"))
+	if uint64(len(v.ACEs)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.ACEs)), math.MaxUint32, "nfs42.ACL:ACEs"))
 	}
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Flag))
-	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Aces)))
+	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.ACEs)))
 	off += 8
-	s := v.Aces
+	s := v.ACEs
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Who)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Who)), math.MaxUint32, "nfs42.ACL:Aces[].Who", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Who)), math.MaxUint32, "nfs42.ACL:ACEs[].Who", i))
 		}
 		if codec.Lacks(b, off, 16+xdr.Padded(len(p.Who))) {
 			return v.failXDR(e, codec.Full())
@@ -7289,16 +7289,16 @@ func (v *ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "nfs42.ACL:Aces")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "nfs42.ACL:ACEs")
 	}
-	if err = codec.Resize(d, &v.Aces, int(n), 40, off); err != nil {
-		return 0, codec.In(err, "nfs42.ACL:Aces")
+	if err = codec.Resize(d, &v.ACEs, int(n), 40, off); err != nil {
+		return 0, codec.In(err, "nfs42.ACL:ACEs")
 	}
-	s := v.Aces
+	s := v.ACEs
 	for i := range s {
 		p := &s[i]
 		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs42.ACL:Aces[].Type", i)
+			return 0, codec.Short(b, off, 16, "nfs42.ACL:ACEs[].Type", i)
 		}
 		w := b[off : off+16 : off+16]
 		p.Type = ACEType(binary.BigEndian.Uint32(w[0:4]))
@@ -7307,10 +7307,10 @@ func (v *ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n2 := binary.BigEndian.Uint32(w[12:16])
 		off += 16
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs42.ACL:Aces[].Who", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs42.ACL:ACEs[].Who", i)
 		}
 		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs42.ACL:Aces[].Who", i)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs42.ACL:ACEs[].Who", i)
 		}
 		p.Who = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -7321,7 +7321,7 @@ func (v *ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ACL) ResetXDR() {
 	v.Flag = 0
-	v.Aces = v.Aces[:0]
+	v.ACEs = v.ACEs[:0]
 }
 
 // String returns v as text, for logs.
@@ -25954,7 +25954,7 @@ func (v *CallbackSecParms) XDRSize() int {
 	switch v.CBSecFlavor {
 	case 0:
 	case 1:
-		n += 20 + xdr.Padded(len(v.SysCred.MachineName)) + 4*len(v.SysCred.Gids)
+		n += 20 + xdr.Padded(len(v.SysCred.MachineName)) + 4*len(v.SysCred.GIDs)
 	case 6:
 		n += 12 + xdr.Padded(len(v.GSSHandles.HandleFromServer)) + xdr.Padded(len(v.GSSHandles.HandleFromClient))
 	}
@@ -25996,10 +25996,10 @@ func (v *CallbackSecParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		if len(v.SysCred.MachineName) > 255 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.SysCred.MachineName)), 255, "nfs42.CallbackSecParms:SysCred.MachineName"))
 		}
-		if len(v.SysCred.Gids) > 16 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.SysCred.MachineName))+20, uint64(len(v.SysCred.Gids)), 16, "nfs42.CallbackSecParms:SysCred.Gids"))
+		if len(v.SysCred.GIDs) > 16 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.SysCred.MachineName))+20, uint64(len(v.SysCred.GIDs)), 16, "nfs42.CallbackSecParms:SysCred.GIDs"))
 		}
-		if codec.Lacks(b, off, 24+xdr.Padded(len(v.SysCred.MachineName))+4*len(v.SysCred.Gids)) {
+		if codec.Lacks(b, off, 24+xdr.Padded(len(v.SysCred.MachineName))+4*len(v.SysCred.GIDs)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
@@ -26011,9 +26011,9 @@ func (v *CallbackSecParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		w = b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], v.SysCred.UID)
 		binary.BigEndian.PutUint32(w[4:8], v.SysCred.GID)
-		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.SysCred.Gids)))
+		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.SysCred.GIDs)))
 		off += 12
-		off = codec.PutWords(b, off, v.SysCred.Gids)
+		off = codec.PutWords(b, off, v.SysCred.GIDs)
 	case 6:
 		if !v.GSSHandles.Service.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.GSSHandles.Service)), 0, "nfs42.CallbackSecParms:GSSHandles.Service"))
@@ -26089,15 +26089,15 @@ func (v *CallbackSecParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		n2 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n2 > 16 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "nfs42.CallbackSecParms:SysCred.Gids")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "nfs42.CallbackSecParms:SysCred.GIDs")
 		}
 		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs42.CallbackSecParms:SysCred.Gids")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs42.CallbackSecParms:SysCred.GIDs")
 		}
-		if err = codec.Resize(d, &v.SysCred.Gids, int(n2), 4, off); err != nil {
-			return 0, codec.In(err, "nfs42.CallbackSecParms:SysCred.Gids")
+		if err = codec.Resize(d, &v.SysCred.GIDs, int(n2), 4, off); err != nil {
+			return 0, codec.In(err, "nfs42.CallbackSecParms:SysCred.GIDs")
 		}
-		off = codec.GetWords(b, off, v.SysCred.Gids)
+		off = codec.GetWords(b, off, v.SysCred.GIDs)
 	case 6:
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Short(b, off, 8, "nfs42.CallbackSecParms:GSSHandles.Service")

@@ -10,7 +10,7 @@ import (
 
 // A credential that is malformed is refused, and CheckCred agrees with the decoder about AUTH_SYS.
 func TestCheckCred(t *testing.T) {
-	full := &oncrpc.AuthSysParms{Stamp: 1, MachineName: bytes.Repeat([]byte("m"), 255), UID: 2, GID: 3, Gids: make([]uint32, 16)}
+	full := &oncrpc.AuthSysParms{Stamp: 1, MachineName: bytes.Repeat([]byte("m"), 255), UID: 2, GID: 3, GIDs: make([]uint32, 16)}
 	long, err := full.Auth()
 	if err != nil {
 		t.Fatal(err)

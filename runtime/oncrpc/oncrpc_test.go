@@ -88,7 +88,7 @@ func TestVectors(t *testing.T) {
 }
 
 func TestAuthSys(t *testing.T) {
-	p := &AuthSysParms{Stamp: 1, MachineName: xdr.String("host"), UID: 1000, GID: 100, Gids: []uint32{4, 24}}
+	p := &AuthSysParms{Stamp: 1, MachineName: xdr.String("host"), UID: 1000, GID: 100, GIDs: []uint32{4, 24}}
 	a, err := p.Auth()
 	if err != nil {
 		t.Fatal(err)
@@ -119,11 +119,11 @@ func TestAuthSys(t *testing.T) {
 	if _, err := ParseAuthSys(&a); !errors.Is(err, xdr.ErrTrailing) {
 		t.Errorf("bytes after the credential: %v", err)
 	}
-	p.Gids = make([]uint32, MaxGids+1)
+	p.GIDs = make([]uint32, MaxGIDs+1)
 	if _, err := p.Auth(); !errors.Is(err, xdr.ErrBound) {
 		t.Errorf("17 groups: %v", err)
 	}
-	p.Gids, p.MachineName = nil, make([]byte, MaxMachineName+1)
+	p.GIDs, p.MachineName = nil, make([]byte, MaxMachineName+1)
 	if _, err := p.Auth(); !errors.Is(err, xdr.ErrBound) {
 		t.Errorf("a name of 256 bytes: %v", err)
 	}

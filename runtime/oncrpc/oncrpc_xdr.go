@@ -16,7 +16,7 @@ const (
 	Version        = 2   // RPC_VERSION
 	MaxAuthBytes   = 400 // RPC_MAX_AUTH_BYTES: RFC 5531 section 8.2
 	MaxMachineName = 255 // RPC_MAX_MACHINE_NAME: appendix A
-	MaxGids        = 16  // RPC_MAX_GIDS: appendix A
+	MaxGIDs        = 16  // RPC_MAX_GIDS: appendix A
 )
 
 // Flavor is enum rpc_auth_flavor.
@@ -203,7 +203,7 @@ type AuthSysParms struct {
 	MachineName xdr.String `xdr:"machinename,string"`
 	UID         uint32     `xdr:"uid"`
 	GID         uint32     `xdr:"gid"`
-	Gids        []uint32   `xdr:"gids"`
+	GIDs        []uint32   `xdr:"gids"`
 }
 
 // The bounds of AuthSysParms in bytes: least and largest size on the wire, memory for each byte of input.
@@ -2181,7 +2181,7 @@ func (v *Header) ResetXDR() { *v = Header{} }
 func (v Header) String() string { return text.String(&v, "rpc_msg") }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *AuthSysParms) XDRSize() int  { return 20 + xdr.Padded(len(v.MachineName)) + 4*len(v.Gids) }
+func (v *AuthSysParms) XDRSize() int  { return 20 + xdr.Padded(len(v.MachineName)) + 4*len(v.GIDs) }
 func (*AuthSysParms) XDRMaxSize() int { return AuthSysParmsMaxSize }
 
 // EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
@@ -2211,10 +2211,10 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.MachineName) > 255 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName"))
 	}
-	if len(v.Gids) > 16 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.MachineName))+16, uint64(len(v.Gids)), 16, "oncrpc.AuthSysParms:Gids"))
+	if len(v.GIDs) > 16 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.MachineName))+16, uint64(len(v.GIDs)), 16, "oncrpc.AuthSysParms:GIDs"))
 	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.MachineName))+4*len(v.Gids)) {
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.MachineName))+4*len(v.GIDs)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
@@ -2225,9 +2225,9 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w = b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.UID)
 	binary.BigEndian.PutUint32(w[4:8], v.GID)
-	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Gids)))
+	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.GIDs)))
 	off += 12
-	off = codec.PutWords(b, off, v.Gids)
+	off = codec.PutWords(b, off, v.GIDs)
 	return off, nil
 }
 
@@ -2259,15 +2259,15 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 16 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:GIDs")
 	}
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:GIDs")
 	}
-	if err = codec.Resize(d, &v.Gids, int(n2), 4, off); err != nil {
-		return 0, codec.In(err, "oncrpc.AuthSysParms:Gids")
+	if err = codec.Resize(d, &v.GIDs, int(n2), 4, off); err != nil {
+		return 0, codec.In(err, "oncrpc.AuthSysParms:GIDs")
 	}
-	off = codec.GetWords(b, off, v.Gids)
+	off = codec.GetWords(b, off, v.GIDs)
 	return off, nil
 }
 
@@ -2277,7 +2277,7 @@ func (v *AuthSysParms) ResetXDR() {
 	v.MachineName = nil
 	v.UID = 0
 	v.GID = 0
-	v.Gids = v.Gids[:0]
+	v.GIDs = v.GIDs[:0]
 }
 
 // String returns v as text, for logs.

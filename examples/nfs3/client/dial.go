@@ -216,8 +216,8 @@ func processUser() *oncrpc.AuthSysParms {
 		user.UID, user.GID = uint32(uid), uint32(os.Getgid())
 	}
 	groups, _ := os.Getgroups()
-	for _, g := range groups[:min(len(groups), oncrpc.MaxGids)] {
-		user.Gids = append(user.Gids, uint32(g))
+	for _, g := range groups[:min(len(groups), oncrpc.MaxGIDs)] {
+		user.GIDs = append(user.GIDs, uint32(g))
 	}
 	return user
 }

@@ -31,7 +31,7 @@ func (s *Server) caller(r *rpc.Request) (*caller, error) {
 	case user.UID == 0 && !s.cfg.AllowRoot:
 		return anonymous, nil
 	}
-	c := &caller{uid: user.UID, gid: user.GID, gids: user.Gids, root: user.UID == 0}
+	c := &caller{uid: user.UID, gid: user.GID, gids: user.GIDs, root: user.UID == 0}
 	if !s.cfg.AllowRoot { // the group root is mapped, too
 		if c.gid == 0 {
 			c.gid = s.cfg.AnonGID

@@ -93,7 +93,7 @@ type client struct {
 
 func auth(t testing.TB, uid, gid uint32, gids ...uint32) oncrpc.OpaqueAuth {
 	t.Helper()
-	cred, err := (&oncrpc.AuthSysParms{MachineName: []byte("test"), UID: uid, GID: gid, Gids: gids}).Auth()
+	cred, err := (&oncrpc.AuthSysParms{MachineName: []byte("test"), UID: uid, GID: gid, GIDs: gids}).Auth()
 	check(t, err)
 	return cred
 }

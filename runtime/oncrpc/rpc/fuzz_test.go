@@ -62,7 +62,7 @@ func FuzzHandler(f *testing.F) {
 		return e.Bytes()
 	}
 	write := &store.WriteArgs{Name: []byte("name"), Offset: 5, Data: []byte("12345")}
-	sys, _ := (&oncrpc.AuthSysParms{MachineName: []byte("host"), Gids: []uint32{1, 2}}).Auth()
+	sys, _ := (&oncrpc.AuthSysParms{MachineName: []byte("host"), GIDs: []uint32{1, 2}}).Auth()
 	good := call(store.Program, 1, store.ProcWrite, oncrpc.None(), write)
 	at := bytes.Index(good, []byte("12345"))
 	for _, b := range [][]byte{

@@ -205,7 +205,7 @@ func TestAuth(t *testing.T) {
 	})
 	w.serve(rpc.NewHandler(nil, svc), nil)
 	conn := w.dial(nil)
-	sys, err := (&oncrpc.AuthSysParms{MachineName: []byte("here"), UID: 1000, Gids: []uint32{1, 2}}).Auth()
+	sys, err := (&oncrpc.AuthSysParms{MachineName: []byte("here"), UID: 1000, GIDs: []uint32{1, 2}}).Auth()
 	if err != nil {
 		t.Fatal(err)
 	}

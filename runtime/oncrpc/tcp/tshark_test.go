@@ -63,7 +63,7 @@ func TestTshark(t *testing.T) {
 		r.Reply(oncrpc.Message{Inline: b}, nil)
 	})
 	c := tcp.NewConn(recorded(t, file, "statuses", handler), &tcp.Config{Logger: quiet})
-	user := oncrpc.AuthSysParms{Stamp: 7, MachineName: []byte("garden"), UID: 1001, GID: 1002, Gids: []uint32{3, 4, 5}}
+	user := oncrpc.AuthSysParms{Stamp: 7, MachineName: []byte("garden"), UID: 1001, GID: 1002, GIDs: []uint32{3, 4, 5}}
 	cred, err := user.Auth()
 	if err != nil {
 		t.Fatal(err)

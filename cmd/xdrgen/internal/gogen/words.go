@@ -37,6 +37,11 @@ var initialisms = set(
 	"ACE", "FH", "FS", "GSS", "IO", "NFS", "NIS", "NLM", "NSM", "OK", "PNFS", "RDMA", "SSV", "XDR", "XID",
 )
 
+// plurals are the initialisms that have a plural: GIDs, not Gids. The others do not: a word with an
+// s behind them is most often another abbreviation (fhs is the scope of fhstatus), or a name of its
+// own (XDRs, NISs).
+var plurals = set("ACE", "ACL", "API", "CPU", "DB", "GID", "GUID", "ID", "IP", "RPC", "UID", "URI", "URL", "UUID", "VM", "XID")
+
 // negations reverse the meaning of the words that follow.
 var negations = set("DONT", "NO", "NON", "NOT")
 
@@ -66,8 +71,9 @@ func camelWords(ws []string) string {
 	return g
 }
 
-// capital is a word as part of a Go name: initialisms in capitals, with any number or version after
-// them, other words with one capital in front. Mixed cases in a word have a meaning, and stay.
+// capital is a word as part of a Go name: initialisms in capitals, with a small s for their plural and
+// any number or version after them, other words with one capital in front. Mixed cases in a word have
+// a meaning, and stay.
 func capital(w string) string {
 	letters := letters(w)
 	switch up := strings.ToUpper(letters); {
@@ -75,6 +81,8 @@ func capital(w string) string {
 		return w
 	case initialisms[up]:
 		return up + w[len(letters):]
+	case strings.HasSuffix(up, "S") && plurals[up[:len(up)-1]]:
+		return up[:len(up)-1] + "s" + w[len(letters):]
 	case strings.HasSuffix(up, "V") && initialisms[up[:len(up)-1]] && letters != w:
 		return up[:len(up)-1] + "v" + w[len(letters):]
 	case up == letters:
