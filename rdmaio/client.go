@@ -39,10 +39,10 @@ type ClientConfig struct {
 	// random, so that many clients do not come back at once.
 	MaxBackoff time.Duration
 
-	// DialFailures is the number of failures to connect through which a Call waits. If zero, it is
-	// none before the first connection was made (see WaitForServer), and then there is no limit but
-	// the context of the Call. If negative, a Call fails with the first failure, and at once during
-	// a pause.
+	// DialFailures is the number of failures to connect through which a Call waits. If zero, a Call
+	// waits through no failure before the first connection (see WaitForServer); later only the
+	// context of the Call limits the wait. If negative, a Call fails with the first failure, and at
+	// once during a pause.
 	DialFailures int
 
 	// WaitForServer makes Calls wait for the first connection as they do for later ones, for

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// The zero value of each field of ClientConfig means its default, a negative one that there is no
-// limit. The caller's value stays as it is.
+// In each field of ClientConfig, zero means the default and a negative value means no limit. The
+// caller's value stays as it is.
 func TestClientSettings(t *testing.T) {
 	type numbers struct {
 		dial, least, most, stuck, idle, version time.Duration

@@ -166,8 +166,8 @@ func TestCallsWithChunksGrowInTurn(t *testing.T) {
 	}
 }
 
-// A connection uses at most as much as remains after it for others. A Call for which there is
-// nothing is refused, with nothing left behind, and so is a Call if the device refuses its buffer.
+// A connection uses at most as much as remains after it for others. A Call is refused if the budget
+// has no memory for it, or if the device refuses its buffer. Neither leaves memory in use.
 func TestCallsWithChunksLeaveMemory(t *testing.T) {
 	c := newChunkCalls(t, nil, 20_000, 10_000, 10_001, 30_000)
 	c.shared.memory.most = 40_000

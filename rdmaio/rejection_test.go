@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A client of a full server gets an error that says so and what to do. Its Call fails at once, or
-// waits for a place where the rule for dialling says so, and gets one.
+// If the server is full, the client's error names the limit and what to do. Its Call fails at once,
+// or waits for a place where the rule for dialling says so, and gets one.
 func TestFullServerIsNamed(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		w.Serve(&file{t: t}, &rdmaio.Config{MaxConns: 1})

@@ -94,8 +94,8 @@ func TestWaitEndsWithConnection(t *testing.T) {
 	}
 }
 
-// A Call whose context ends while it waits leaves the queue, and its error says what it waited for.
-// Only a wait for a credit counts as a delay.
+// If the context of a waiting Call ends, the Call leaves the queue, and its error names the
+// resource that it waited for. Only a wait for a credit counts as a delay.
 func TestWaitEndsWithContext(t *testing.T) {
 	refused := errors.New("refused")
 	for _, tt := range []struct {

@@ -176,7 +176,7 @@ func flagsOf(command *kong.Node) map[string]bool {
 	return flags
 }
 
-// flagInHint finds the flags in a hint, but for those in a command line of another command.
+// flagInHint finds the flags in a hint, except those in command lines of other commands.
 var flagInHint = regexp.MustCompile(`rpcrdma (?:help )?[a-z]+[^,;:)]*|(?:^|[ (])(-[a-zA-Z][a-z-]*)`)
 
 // suitable returns the parts of a hint, which semicolons separate, that name no flag that the

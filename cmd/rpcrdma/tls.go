@@ -134,7 +134,8 @@ func tlsJSON(fields map[string]any, conn *rdmaio.Conn) {
 	}
 }
 
-// requireTLS lets -tls of call stand alone, as that of all other commands: it then means required.
+// requireTLS makes -tls of call a flag without a value, as in all other commands: it then means
+// required.
 func requireTLS(args []string) []string {
 	if len(args) == 0 || args[0] != "call" {
 		return args

@@ -20,8 +20,8 @@ var (
 // maxDocument is the most bytes of a file that are searched for marked lines.
 const maxDocument = 16 << 20
 
-// documentInstead returns an error with the commands to run if the file with the given name, which
-// args have, is not an interface file but a document whose XDR is in lines that begin with ///.
+// documentInstead returns an error with the commands to run if a file is a document whose XDR is in
+// lines that begin with ///. name is the file's name; args, the command line, contains it.
 func documentInstead(name string, args []string) error {
 	if name == "-" || strings.HasSuffix(name, ".x") {
 		return nil

@@ -14,11 +14,11 @@ const DefaultWidth = 80
 // leastWidth is the number of columns that Fold needs for a column of text.
 const leastWidth = 40
 
-// columnIndent is the indentation from which lines are a column of text, whose first line stands
-// elsewhere, and not a list.
+// columnIndent is the smallest indentation of a text column. Its first line follows a flag or a
+// word on the line above; lines with less indentation are a list.
 const columnIndent = 8
 
-// Width returns the number of columns of the terminal w, or DefaultWidth if w is no terminal.
+// Width returns the number of columns of the terminal w, or DefaultWidth if w is not a terminal.
 func Width(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -143,7 +143,7 @@ func shellFields(command string) []string {
 	return fields(command, func(c rune, open bool) bool { return (c == '\'') != open })
 }
 
-// usageWords returns the words of a line of usage, of which those in brackets belong together.
+// usageWords returns the words of a usage line. Text in brackets is one word.
 func usageWords(line string) []string {
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
 	words := fields(strings.TrimSpace(line), func(c rune, open bool) bool { return c == '[' || open && c != ']' })

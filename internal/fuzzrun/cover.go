@@ -120,7 +120,7 @@ func decoding(file string) (func(line int) bool, error) {
 	}, nil
 }
 
-// addProfile adds a coverage profile to what earlier ones reached.
+// addProfile merges a coverage profile into the coverage of earlier profiles.
 func addProfile(name string, files map[string]map[string]block) error {
 	f, err := os.Open(name)
 	if err != nil {

@@ -54,8 +54,8 @@ func newBuilder(root string) (*builder, error) {
 
 func (b *builder) close() { _ = os.RemoveAll(b.temp) }
 
-// build builds the test binary of a package with flags, or returns the one that it has of this
-// kind.
+// build builds a package's test binary with flags, or returns the binary that it built before with
+// the same flags.
 func (b *builder) build(ctx context.Context, kind, dir string, flags ...string) *binary {
 	key := kind + " " + dir
 	if b.binaries[key] == nil {

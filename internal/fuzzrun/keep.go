@@ -104,8 +104,8 @@ func (b *builder) keep(ctx context.Context, t target, s settings, r *result) (er
 	return nil
 }
 
-// replace deletes the files of some inputs and writes those of others. The folder exists while it
-// has files.
+// replace deletes the files of dropped inputs and writes the files of new ones. The folder exists
+// while it has files.
 func replace(dir string, remove, write []input) error {
 	for _, in := range remove {
 		if err := os.Remove(in.file); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -66,8 +66,8 @@ func (t *target) setFloor(comment []byte) error {
 	return nil
 }
 
-// sources passes each Go file of the module at root to f, but for those in testdata, hidden folders
-// and further modules.
+// sources calls f with each Go file of the module at root, except files in testdata, hidden folders
+// and nested modules.
 func sources(root string, f func(dir, name string, text []byte) error) error {
 	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {

@@ -105,8 +105,8 @@ func TestCampaign(t *testing.T) {
 }
 
 // Mutants of one build do not disturb each other: each of several in one function and others
-// outside functions has its own verdict. So has one that only a test notices which the common build
-// itself breaks, and a process that a test starts has the mutant too.
+// outside functions has its own verdict. The same holds for a mutant whose only test fails in the
+// common build. A process that a test starts runs the mutant as well.
 func TestMutantsOfOneBuildDoNotDisturbEachOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")

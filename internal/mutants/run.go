@@ -55,8 +55,8 @@ func newRun(out []byte, err error) run {
 	return r
 }
 
-// withOverlay returns the variable by which a go command, also one that a test runs, reads the
-// changed files.
+// withOverlay returns the environment variable that makes go commands read the changed files,
+// including commands that a test runs.
 func withOverlay(overlay string) string {
 	return "GOFLAGS=" + os.Getenv("GOFLAGS") + " -overlay=" + overlay
 }

@@ -69,7 +69,8 @@ func loadTree(ctx context.Context, dir string) (*tree, error) {
 	}
 }
 
-// nameOf returns the folder of a package of the module, from its root, or "" for another one.
+// nameOf returns a package's folder relative to the module's root, or "" if the package is not in
+// the module.
 func (t *tree) nameOf(importPath string) string {
 	if importPath == t.module {
 		return "."

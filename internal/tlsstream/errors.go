@@ -72,7 +72,7 @@ func (c *Conn) untrusted(err *tls.CertificateVerificationError) string {
 	return ""
 }
 
-// alert says what an alert of the peer means, or "" for another error.
+// alert explains a TLS alert of the peer. For any other error it returns "".
 func (c *Conn) alert(err error) string {
 	remote, ok := alertOf(err)
 	if !ok {

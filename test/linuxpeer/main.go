@@ -21,7 +21,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/image"
 )
 
-// The exit codes. That of a cut is the one that commands of this module have for "not in time".
+// The exit codes. A cut run has exit code 5, as all commands of this module use it for "not in
+// time".
 const (
 	codePassed = 0
 	codeFailed = 1

@@ -48,7 +48,7 @@ func (s *scripted) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, 
 	return &call.Reply, nil
 }
 
-// recorder makes a script of the results of a true server.
+// recorder records the results of a real server as a script.
 type recorder struct {
 	oncrpc.Carrier
 	script []byte

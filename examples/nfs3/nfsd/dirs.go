@@ -66,10 +66,10 @@ func (s *Server) ReadDirPlus(r *rpc.Request, args *nfs3.ReadDirPlusArgs, res *nf
 	return refused
 }
 
-// plus adds the attributes and the handle of an entry, if the caller may look it up: otherwise the
-// listing of a directory would open files that LOOKUP refuses. ".." and an entry that has gone
-// meanwhile have none. "." always has them, as the caller has this handle: a client, go-nfs-client,
-// lists again and again until it gets them.
+// plus adds the attributes and the handle of an entry, if the caller may look it up: otherwise a
+// listing would give access to files that LOOKUP refuses. ".." gets neither, nor does an entry that
+// was removed during the call. "." always gets both, because the caller has this handle already:
+// go-nfs-client repeats the listing until it gets them.
 func (s *Server) plus(c *caller, dir object, name string, e *nfs3.EntryPlus) {
 	o, h, err := dir, nfs3.Handle{}, error(nil)
 	switch name {

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// fileModes has each value of each of the three groups of bits.
+// fileModes covers every value of the owner, group and other bits.
 func fileModes() []uint32 {
 	var modes []uint32
 	for bits := range uint32(8) {
@@ -21,8 +21,8 @@ func fileModes() []uint32 {
 }
 
 // Each procedure does what the mode bits of a file allow (RFC 1813 §3.3.4, §4.4): its owner reads
-// and writes whatever they are, and a caller that may execute it may read it. ACCESS has the bits,
-// for root of execution those of any. A read-only export promises no change.
+// and writes whatever they are, and a caller that may execute it may read it. ACCESS returns these
+// bits. Root may execute a file if any execute bit is set. A read-only export promises no change.
 func TestFileRights(t *testing.T) {
 	needRoot(t)
 	for _, cfg := range []nfsd.Config{{Async: true}, {Async: true, AllowRoot: true}, {Async: true, ReadOnly: true}} {
@@ -166,8 +166,8 @@ func TestInvalidAttributes(t *testing.T) {
 	}
 }
 
-// LINK of an object of another user needs a regular file that the caller may read and write, and
-// that runs as its caller, as Linux protects hard links (proc_sys_fs(5)).
+// Of another user's objects, a caller may LINK only regular files that it can read and write and
+// that have no set-ID bit, as Linux protects hard links (proc_sys_fs(5)).
 func TestLinkOfAnotherUsersFile(t *testing.T) {
 	needRoot(t)
 	e := newExport(t, nfsd.Config{Async: true})

@@ -46,7 +46,7 @@ const (
 	fuzzHandle = len(fuzzMark) + 32
 )
 
-// numbered returns the handle that stands for one of the exports of a fuzz target.
+// numbered returns the placeholder for handle i of a fuzz target's exports.
 func numbered(i int) nfs3.Handle {
 	h := make([]byte, fuzzHandle)
 	copy(h, fuzzMark)

@@ -43,7 +43,7 @@ func (lockServer) Cancel(_ *rpc.Request, args *nlm4.CancelArgs, res *nlm4.Res) e
 	return answer(res, args.Cookie, nlm4.StatusGranted)
 }
 
-// Unlock implements nlm4rpc.Server. There is no such lock, which is success.
+// Unlock implements nlm4rpc.Server. Releasing a lock that does not exist succeeds.
 func (lockServer) Unlock(_ *rpc.Request, args *nlm4.UnlockArgs, res *nlm4.Res) error {
 	return answer(res, args.Cookie, nlm4.StatusGranted)
 }
@@ -100,5 +100,5 @@ func (lockServer) UnlockRes(*rpc.Request, *nlm4.Res) error { return nil }
 // GrantedRes implements nlm4rpc.Server.
 func (lockServer) GrantedRes(*rpc.Request, *nlm4.Res) error { return nil }
 
-// FreeAll implements nlm4rpc.Server. It ends the locks of a client, which has none.
+// FreeAll implements nlm4rpc.Server. It releases the locks of a client. No client holds one here.
 func (lockServer) FreeAll(*rpc.Request, *nlm4.Notify) error { return nil }

@@ -43,7 +43,7 @@ func (u user) rights(mode uint32) uint32 {
 	return mode >> u.shift & 7
 }
 
-// directoryModes has each value of each of the three groups of bits, beside others and alone.
+// directoryModes covers every value of the owner, group and other bits, alone and combined.
 func directoryModes() []uint32 {
 	var modes []uint32
 	for bits := range uint32(8) {

@@ -12,8 +12,8 @@ import (
 )
 
 // A reply to a change means that the file, and the directories whose names changed, are on the disk
-// (RFC 1813 §4.8). An UNSTABLE WRITE stores nothing, and neither does an asynchronous server but
-// for COMMIT.
+// (RFC 1813 §4.8). An UNSTABLE WRITE does not wait for the disk. An asynchronous server waits only
+// in COMMIT.
 func TestChangesAreStoredBeforeTheReply(t *testing.T) {
 	for _, async := range []bool{false, true} {
 		e := newExport(t, nfsd.Config{Async: async})

@@ -151,8 +151,8 @@ func TestSystemRPCBind(t *testing.T) {
 	}
 }
 
-// A host that uses NFS itself has the lock manager of the kernel at rpcbind. It stays there, beside
-// the other services, and so does one that comes later.
+// A host that uses NFS itself has the lock manager of the kernel at rpcbind. Its registration and
+// those of the other services stay, and later ones stay as well.
 func TestOtherLockManager(t *testing.T) {
 	if !alone(t) {
 		return

@@ -56,7 +56,8 @@ func TestEachLimit(t *testing.T) {
 	}
 }
 
-// R79, T67: no bytes come back behind a segment that is not full, also if it is not the one before.
+// R79, T67: no bytes are returned after a segment that is not full, even if other segments come
+// between.
 func TestHoleAnywhere(t *testing.T) {
 	offered := header.Lists{Writes: [][]header.Segment{{{Length: 4}, {Length: 4}, {}, {Length: 4}}}}
 	for _, tt := range []struct {

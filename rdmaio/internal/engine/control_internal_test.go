@@ -22,9 +22,9 @@ func set(n int, more bool) *header.Message {
 	return &header.Message{Kind: header.KindProps, More: more, Props: []header.Property{{ID: 5000, Data: make([]byte, n)}}}
 }
 
-// T106, R310: a set that never ends holds no more memory than is reserved for it, which is at most
-// that of the largest set and of one more message, also when the set is too long already. When it
-// ends, all is given back, it is refused, and the next set is judged by itself.
+// T106, R310: a set without an end holds at most the memory reserved for it: the largest set and
+// one more message, even after the set is too long. When it ends, all is given back, it is refused,
+// and the next set is judged by itself.
 func TestEndlessSet(t *testing.T) {
 	for _, size := range []int{0, 1, 100, 3000} {
 		reserved := 0

@@ -120,8 +120,8 @@ func TestReadsWait(t *testing.T) {
 	}
 }
 
-// R268: where reverse Calls may have chunks, an RDMA_NOMSG with read chunks is a Call of the peer,
-// even if it has the XID of one of ours and Replies may come so.
+// R268: if reverse Calls may have chunks, an RDMA_NOMSG with read chunks is a Call from the peer,
+// even if it has the XID of one of our Calls and Replies may take this form.
 func TestLongCallIsNoReply(t *testing.T) {
 	for _, chunks := range []bool{false, true} {
 		b := newBoth(t, engine.Requester, 1, 1, 16)

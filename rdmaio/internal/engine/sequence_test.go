@@ -190,8 +190,8 @@ func TestReplyIsPartOfCall(t *testing.T) {
 	}
 }
 
-// A server that serves as many Calls as it can grants nothing for a continued one that has come
-// whole: its peer would send another.
+// A server at its limit of Calls grants no credit for a continued Call that has arrived completely:
+// its peer would send another.
 func TestNoGrantAfterLastPart(t *testing.T) {
 	s := newTalking(t, 1, 0, 1, nil)
 	s.get(peer2.Call(5, rpcCall2(5, pattern(100)...)).Split(50)...)
@@ -304,7 +304,7 @@ func newBuffered(t *testing.T, n int) *side {
 	return s
 }
 
-// R287: Effects.Settled has what a cancelled Call leaves, when its Reply has come or the connection
+// R287: A cancelled Call appears in Effects.Settled when its Reply has arrived or the connection
 // has ended.
 func TestSettledHasWhatACancelledCallLeaves(t *testing.T) {
 	for _, ends := range []bool{false, true} {

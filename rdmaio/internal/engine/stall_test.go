@@ -41,8 +41,8 @@ func newStarved(t *testing.T, timeout time.Duration) *side {
 	return s
 }
 
-// T128: a peer that grants no credit for what waits for one loses the connection after
-// Config.ChainTimeout, counted from the last message that went, and from nothing else.
+// T128: if a peer grants no credit while messages wait for one, the connection ends
+// Config.ChainTimeout after the last message was sent. No other event restarts that time.
 func TestPeerWithoutCreditsLosesTheConnection(t *testing.T) {
 	for name, wait := range map[string]func(s *side){
 		"answers": func(s *side) {
@@ -89,7 +89,7 @@ func TestPeerWithoutCreditsLosesTheConnection(t *testing.T) {
 	}
 }
 
-// A wait that is over has no deadline, and without a limit there is none.
+// A wait that has ended sets no deadline, and neither does a wait without a limit.
 func TestNoStall(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Second} {
 		s := newStarved(t, timeout)

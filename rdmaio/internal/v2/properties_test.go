@@ -316,7 +316,7 @@ func TestHostAuthInPlace(t *testing.T) {
 	}
 }
 
-// The error of a level of reverse support that is not defined has the value and the valid ones.
+// The error for an undefined level of reverse support names the value found and the valid values.
 func TestInvalidLevelIsNamed(t *testing.T) {
 	_, f := newVersion(true).Learn([]header.Property{{ID: 5, Data: []byte{0, 0, 0, 9}}})
 	if f == nil {

@@ -35,8 +35,8 @@ func TestPropertyTwice(t *testing.T) {
 	}
 }
 
-// Config.Extra follows the properties of this end, once. The Receives that are posted first are
-// advertised, and change nothing about what this end can receive later.
+// Config.Extra follows the properties of this end, once. The Receives posted first are advertised.
+// They do not limit the messages that this end can receive later.
 func TestExtraAndPosted(t *testing.T) {
 	extra := []header.Property{prop(t, 77, "0102"), prop(t, 78, "")}
 	v := v2.New(v2.Config{Own: own, Posted: 5000, Extra: extra})
@@ -116,7 +116,8 @@ func TestDecodeChunks(t *testing.T) {
 	}
 }
 
-// After a fault a message has no properties. A fault of bytes behind a header says how many.
+// After a fault a message has no properties. The fault for bytes after a header says how many there
+// are.
 func TestBytesBehindASet(t *testing.T) {
 	b := unhex(t, prefix+"00000005 00000000 00000001 0000004d 00000001 01000000 aabbccddee")
 	var m header.Message

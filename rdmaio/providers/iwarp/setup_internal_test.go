@@ -295,8 +295,8 @@ func TestWhereOfATerminate(t *testing.T) {
 	}
 }
 
-// The segment that has caused our Terminate is described by its header and length, a Read Request
-// also by its body, and neither if the cause is none of Figure 10 of RFC 5040.
+// Our Terminate describes the segment that caused it by header and length, and a Read Request by
+// its body as well. Causes that Figure 10 of RFC 5040 does not list describe no segment.
 func TestDescribedSegment(t *testing.T) {
 	head := ddp.Header{QN: rdmap.QueueRead, MSN: 3, Last: true}
 	read := rdmap.ReadRequest{SinkSTag: 1, SinkTO: 2, Size: 3, SourceSTag: 4, SourceTO: 5}
@@ -318,8 +318,8 @@ func TestDescribedSegment(t *testing.T) {
 	}
 }
 
-// RFC 5044 §7.1.2, RFC 6581 §9: a responder may send after the first FPDU. One that asks for an
-// indication takes it without a Receive, and a first Send that is none needs one.
+// RFC 5044 §7.1.2, RFC 6581 §9: a responder may send after the first FPDU. An end that asked for an
+// indication takes it without a Receive. A first Send that is not an indication needs a Receive.
 func TestFirstFPDUOfAnInitiator(t *testing.T) {
 	responder := func(rtr mpa.RTR) mpa.Responder {
 		var r mpa.Responder

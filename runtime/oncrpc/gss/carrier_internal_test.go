@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// A context that the server refused is deleted at its last use, and one that the server knows stays
-// for Close. Neither takes the next context along.
+// A context that the server refused is deleted by its last user. A context that the server knows is
+// kept for Close. Retiring either leaves the next context current.
 func TestRetiredContextIsDeletedAtItsLastUse(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		c := &Carrier{}
@@ -40,8 +40,8 @@ func TestRetiredContextIsDeletedAtItsLastUse(t *testing.T) {
 	}
 }
 
-// A context that a call has found unknown to the server is not destroyed there, and one that is in
-// use at the end of the time is deleted by its last user.
+// Close sends no RPCSEC_GSS_DESTROY for a context that the server has refused. If a context is in
+// use when Close runs out of time, its last user deletes it.
 func TestOnlyKnownContextsAreDestroyedAtTheServer(t *testing.T) {
 	c := &Carrier{} // without a carrier: a message would panic
 	done, stop := context.WithCancel(t.Context())

@@ -287,8 +287,8 @@ func TestAnswersOfServer(t *testing.T) {
 	}
 }
 
-// The next Handler sees the same message for the same call of a user, whatever its context, and
-// another for that of another user: a reply cache must not mix them.
+// If a user repeats a call, the next Handler sees the same message, whatever the context. The same
+// call of another user is another message: a reply cache must not mix them.
 func TestMessageNamesPrincipal(t *testing.T) {
 	realm := gsstest.NewRealm(2)
 	var seen [][]byte

@@ -39,8 +39,8 @@ func there(t *testing.T, tab *table, all []*session, want ...*session) {
 	}
 }
 
-// Beyond the limit of a source, its context goes that was unused longest, not the one made first,
-// and beyond the limit of the table that of the source with most.
+// A source at its limit loses the context that was unused longest, not the oldest one. If the table
+// is full, the source with the most contexts loses one.
 func TestUnusedLongestGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tab := newTable(5, 3, 0)

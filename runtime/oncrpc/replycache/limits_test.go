@@ -220,7 +220,7 @@ func TestMaxReply(t *testing.T) {
 	}
 }
 
-// A negative limit is none.
+// A negative limit means no limit.
 func TestNegativeLimits(t *testing.T) {
 	d := newDesk(t, &replycache.Config{Entries: -1, Bytes: -1, MaxBytes: -1, MaxSources: -1, MaxReply: -1})
 	d.reply = numbered(1 << 20)

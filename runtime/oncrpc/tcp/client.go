@@ -36,10 +36,10 @@ type ClientConfig struct {
 	// shortened by up to half at random, so that many clients do not come back at once.
 	MinBackoff, MaxBackoff time.Duration
 
-	// DialFailures is the number of failures to connect through which a Call waits. If zero, it is
-	// none before the first connection, unless WaitForServer is set; once a connection was made,
-	// there is no limit but the context of the Call. If negative, a Call fails with the first
-	// failure, and at once during a pause.
+	// DialFailures is the number of failures to connect through which a Call waits. If zero, a Call
+	// waits through no failure before the first connection, unless WaitForServer is set; once a
+	// connection was made, only the context of the Call limits the wait. If negative, a Call fails
+	// with the first failure, and at once during a pause.
 	DialFailures int
 
 	// WaitForServer makes Calls wait for the first connection as they do for later ones, for

@@ -137,8 +137,8 @@ func (rd *records) larger(buf []byte, n int) ([]byte, error) {
 }
 
 // long has memory of firstSize and more by class, until the garbage collector takes it. A record
-// takes memory of several classes, one after the other. There is no largest size but that of
-// Config.MaxRecord, so that records of any size that comes again and again find memory.
+// takes memory of several classes, one after the other. Memory of every size up to Config.MaxRecord
+// is kept, so that a peer's records find memory whatever their usual size is.
 var long [16]sync.Pool // of *[]byte
 
 // class returns the class of memory of n bytes: 0 up to firstSize, then one for each doubling, up

@@ -82,8 +82,8 @@ func TestSourceTakesAtMostWhatRemains(t *testing.T) {
 	}
 }
 
-// A message that is no reply to the Call, or is too long, becomes SYSTEM_ERR, and the handler gets
-// the reason. A second answer is refused.
+// If a handler's message is too long or is not a reply to the Call, the client gets SYSTEM_ERR and
+// the handler gets the reason. A second answer is refused.
 func TestAnswersRefused(t *testing.T) {
 	s := newServer(t, nothing, &Config{Logger: slog.New(slog.DiscardHandler)})
 	for name, tt := range map[string]struct {

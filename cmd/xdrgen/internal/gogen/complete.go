@@ -57,7 +57,7 @@ func declared(d *ir.Decl) bool {
 	return !plan.Transparent(d) && (d.List == nil || plan.HasView(d))
 }
 
-// methodsOfAll returns the methods that every type has, but for aliases.
+// methodsOfAll returns the methods that every type has, except aliases.
 func (g *gen) methodsOfAll() []string {
 	all := []string{
 		"XDRSize", "EncodeXDR", "DecodeXDR", "MarshalBinary", "AppendBinary", "UnmarshalBinary",

@@ -92,8 +92,8 @@ func TestQueuePairsReserveEntries(t *testing.T) {
 	}
 }
 
-// The completions of a queue come in their order, however many there were at a time, and each frees
-// the entries that it stands for.
+// Completions are polled in order, however many there are at a time. Each frees the entries of its
+// request and of the unsignaled ones before it.
 func TestCompletionsInOrder(t *testing.T) {
 	d := newDevice(t, 1)
 	pd, err := d.AllocPD()
@@ -112,7 +112,7 @@ func TestCompletionsInOrder(t *testing.T) {
 			if q.SendUsed.Load() > 13 {
 				break
 			}
-			// Two unsignaled requests, then one that stands for them.
+			// Two unsignaled requests, then a signaled one, which completes all three.
 			mu.Lock()
 			q.SendUsed.Add(3)
 			for _, flags := range []verbs.SendFlags{0, 0, verbs.SendSignaled} {

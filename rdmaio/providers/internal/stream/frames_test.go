@@ -126,7 +126,8 @@ func TestNeedMovesBytes(t *testing.T) {
 	}
 }
 
-// A connection without input has no buffer. A read that shall not wait says that there is none.
+// A connection without input has no buffer. A read that must not wait returns errIdle if no bytes
+// have arrived.
 func TestIdleHasNoBuffer(t *testing.T) {
 	w := newWired(t, nil)
 	w.c.returnInput()
@@ -497,7 +498,7 @@ func TestReadsEnd(t *testing.T) {
 	}
 }
 
-// A caller that has left is not asked any more, and leaves nothing behind for the reader.
+// The reader calls done of a caller no more after it has left, and finds none of its state.
 func TestProgressLeavesNothing(t *testing.T) {
 	w := newWired(t, nil)
 	w.turn.state.Store(turnFree)

@@ -108,8 +108,8 @@ func TestTargetGone(t *testing.T) {
 	}
 }
 
-// A Write that must not overtake Reads waits until the response to the last one that overlaps it
-// was sent, and for no other.
+// A Write that must not overtake Reads waits for the response to the last Read that overlaps it,
+// and for no later response.
 func TestAwaitSources(t *testing.T) {
 	for _, tt := range []struct {
 		overlaps []bool // each Read

@@ -74,8 +74,8 @@ func TestUncorkSendsWhatWasHeldBack(t *testing.T) {
 	w.mu.UnlockNotify()
 }
 
-// A caller is streaming if it has posted twice before the last arrival. An arrival after no post
-// says nothing.
+// A caller is streaming if it has posted twice before the last arrival. An arrival without posts
+// before it does not change the state.
 func TestArrivalEndsStreaming(t *testing.T) {
 	for _, tt := range []struct {
 		posts     int
@@ -123,8 +123,8 @@ func TestReadyToSend(t *testing.T) {
 	}
 }
 
-// The end of a turn of sending wakes the reader, which may wait for it, and gives the batch back
-// empty. At the end of the connection the reader needs the batch.
+// When a sender releases the token, it wakes the reader, which may wait for that, and returns the
+// batch empty. At the end of the connection the reader needs the batch.
 func TestTokenIsReleased(t *testing.T) {
 	for _, ending := range []bool{false, true} {
 		q := &queuePair{woken: make(chan struct{}, 1), sending: true, ending: ending}

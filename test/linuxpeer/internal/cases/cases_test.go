@@ -31,7 +31,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// For a case that the set ci leaves out, another one of the set stands.
+// Each case that the set ci leaves out is represented by a case in the set.
 func TestSetCIHasOneOfEachKind(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range All() {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// lockerAddr is the address of a server in a network of its own, and lockerPeer that of the guest
-// beside it. The server and the client need a port mapper each, and the client's lock manager
+// lockerAddr is the address of a server in a separate network, and lockerPeer the guest's address
+// in that network. The server and the client need a port mapper each, and the client's lock manager
 // registers at its own.
 const lockerAddr, lockerPeer = "192.168.78.1", "192.168.78.2"
 

@@ -66,8 +66,8 @@ const (
 	some  = "run of some cases since"
 )
 
-// text returns the section. It takes the rows of cases that did not run from those on the page, and
-// so the run of all cases if this is none.
+// text returns the section. Cases that did not run keep their rows on the page. If this was not a
+// run of all cases, the page keeps the result of the last one.
 func (s Section) text(old map[string][]string, oldRun string) string {
 	var b strings.Builder
 	b.WriteString(begin(s.Kernel))
