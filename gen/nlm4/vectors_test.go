@@ -11,7 +11,7 @@ func lock() Lock {
 	return Lock{CallerName: []byte("host"), FH: Object("a handle"), Owner: Object("4@host"), SVID: 4, Offset: 1 << 32, Len: 10}
 }
 
-// TestCodecAgreesWithBytesOfTheRFC compares the codec with bytes worked out from RFC 1813 §6 and chapter 10 of XNFS.
+// The bytes were worked out by hand from RFC 1813 §6 and chapter 10 of XNFS.
 func TestCodecAgreesWithBytesOfTheRFC(t *testing.T) {
 	all := xdrtest.Load(t)
 	cookie := Object{0, 0, 0, 7}
@@ -34,7 +34,7 @@ func TestCodecAgreesWithBytesOfTheRFC(t *testing.T) {
 	xdrtest.CheckTypes(t, all, "TestArgs", "TestRes", "LockArgs", "CancelArgs", "UnlockArgs", "Res", "ShareArgs", "ShareRes", "Notify")
 }
 
-// TestNumbersAreThoseOfTheRFC compares program, version and procedures with RFC 1813 §6.1.2 and §6.2.
+// The numbers of the program, the version and the procedures are in RFC 1813 §6.1.2 and §6.2.
 func TestNumbersAreThoseOfTheRFC(t *testing.T) {
 	if Program != 100021 || Version != 4 {
 		t.Error("the number of the program or of the version differs from the RFC's")

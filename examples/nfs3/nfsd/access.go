@@ -151,8 +151,8 @@ func (c *caller) clearSetID(f *os.File, a *nfs3.Attr) error {
 	return f.Chmod(fileMode(a.Mode &^ (setUID | setGID)))
 }
 
-// access returns the bits of ACCESS that a caller has (RFC 1813 §3.3.4). For a directory they are
-// what the procedures allow: see mayChange.
+// access returns the bits of ACCESS that a caller has (RFC 1813 §3.3.4). For a directory the
+// bits follow from the rights that the procedures need: see mayChange.
 func (c *caller) access(a *nfs3.Attr, readOnly bool) uint32 {
 	modify, execute, change := uint32(nfs3.AccessModify|nfs3.AccessExtend), uint32(nfs3.AccessExecute), mayWrite
 	if a.Type == nfs3.FileTypeDir {

@@ -71,9 +71,9 @@ func camelWords(ws []string) string {
 	return g
 }
 
-// capital is a word as part of a Go name: initialisms in capitals, with a small s for their plural and
-// any number or version after them, other words with one capital in front. Mixed cases in a word have
-// a meaning, and stay.
+// capital is a word as part of a Go name: initialisms in capitals, with a small s for their plural
+// and any number or version after them, other words with one capital in front. Mixed cases in a
+// word have a meaning, and stay.
 func capital(w string) string {
 	letters := letters(w)
 	switch up := strings.ToUpper(letters); {
