@@ -18,18 +18,43 @@ type Request struct {
 	SGL        List
 }
 
+// ListLimits are the limits of a request's list.
+type ListLimits struct {
+	Elements int          // the most elements
+	Bytes    int          // the most bytes of all elements together
+	Need     verbs.Access // the rights that the region of each element needs
+}
+
 // CheckSend checks request i of a post and fills in r, whose list it reuses. maxSend is
 // the length of the longest Send that the peer accepts, and depth the negotiated initiator
 // depth.
 func (q *QueuePair) CheckSend(r *Request, wrs []verbs.SendWR, i int, maxSend uint32, depth int) error {
-	if int(q.SendUsed.Load()) >= q.Cfg.MaxSendWR {
-		return fmt.Errorf("%s: queue pair %d: request %d of %d: all %d entries of the send queue are in use: %w",
-			q.PD.dev.provider, q.num, i, len(wrs), q.Cfg.MaxSendWR, verbs.ErrQueueFull)
+	r.SGL = r.SGL[:0]
+	l, err := q.BeginSend(r, wrs, i, maxSend, depth)
+	if err != nil || wrs[i].Opcode == verbs.LocalInvalidate { // which has no list
+		return err
 	}
-	if err := q.checkSend(r, &wrs[i], maxSend, depth); err != nil {
+	if r.SGL, r.Total, err = q.PD.Check(r.SGL, wrs[i].SGL, l.Elements, l.Bytes, l.Need); err != nil {
 		return q.SendError(wrs, i, err)
 	}
 	return nil
+}
+
+// BeginSend is CheckSend without the list, for a provider with regions of its own. It returns the
+// limits of the list.
+func (q *QueuePair) BeginSend(r *Request, wrs []verbs.SendWR, i int, maxSend uint32, depth int) (ListLimits, error) {
+	if int(q.SendUsed.Load()) >= q.Cfg.MaxSendWR {
+		return ListLimits{}, fmt.Errorf("%s: queue pair %d: request %d of %d: all %d entries of the send queue are in use: %w",
+			q.PD.dev.provider, q.num, i, len(wrs), q.Cfg.MaxSendWR, verbs.ErrQueueFull)
+	}
+	wr := &wrs[i]
+	r.WRID, r.Opcode, r.Flags, r.RKey, r.Addr, r.Invalidate = wr.WRID, wr.Opcode, wr.Flags, wr.RKey, wr.RemoteAddr, wr.InvalidateRKey
+	r.Total = 0
+	l, err := q.listLimits(wr.Opcode, maxSend, depth)
+	if err != nil {
+		return l, q.SendError(wrs, i, err)
+	}
+	return l, nil
 }
 
 // SendError returns the error of a post whose request i is refused because of err.
@@ -38,50 +63,64 @@ func (q *QueuePair) SendError(wrs []verbs.SendWR, i int, err error) error {
 		q.PD.dev.provider, q.num, i, len(wrs), wrs[i].Opcode, wrs[i].WRID, err)
 }
 
-func (q *QueuePair) checkSend(r *Request, wr *verbs.SendWR, maxSend uint32, depth int) error {
-	r.WRID, r.Opcode, r.Flags, r.RKey, r.Addr, r.Invalidate = wr.WRID, wr.Opcode, wr.Flags, wr.RKey, wr.RemoteAddr, wr.InvalidateRKey
-	r.Total, r.SGL = 0, r.SGL[:0]
+// listLimits returns the limits of the list of a request.
+func (q *QueuePair) listLimits(op verbs.Opcode, maxSend uint32, depth int) (ListLimits, error) {
 	attrs := &q.PD.dev.attrs
-	limit, longest, need := q.Cfg.MaxSendSGE, attrs.MaxMessageSize, verbs.Access(0)
-	switch wr.Opcode {
+	l := ListLimits{Elements: q.Cfg.MaxSendSGE, Bytes: int(attrs.MaxMessageSize)}
+	switch op {
 	case verbs.SendWithInvalidate:
 		if !attrs.RemoteInvalidate {
-			return fmt.Errorf("the device has no remote invalidation (DeviceAttributes.RemoteInvalidate): %w", verbs.ErrNotSupported)
+			return l, fmt.Errorf("the device has no remote invalidation (DeviceAttributes.RemoteInvalidate): %w", verbs.ErrNotSupported)
 		}
-		longest = min(longest, maxSend)
+		l.Bytes = int(min(attrs.MaxMessageSize, maxSend))
 	case verbs.Send:
-		longest = min(longest, maxSend)
+		l.Bytes = int(min(attrs.MaxMessageSize, maxSend))
 	case verbs.RDMAWrite:
 	case verbs.RDMARead:
-		limit, need = min(limit, attrs.MaxReadSGE), verbs.AccessLocalWrite
+		l.Elements, l.Need = min(l.Elements, attrs.MaxReadSGE), verbs.AccessLocalWrite
 		if depth == 0 {
-			return fmt.Errorf("the connection was set up without Reads (initiator depth 0): %w", verbs.ErrNotSupported)
+			return l, fmt.Errorf("the connection was set up without Reads (initiator depth 0): %w", verbs.ErrNotSupported)
 		}
 	case verbs.LocalInvalidate:
-		return nil // it has no SGL
+		l = ListLimits{} // it has no list
 	default:
-		return fmt.Errorf("unknown opcode: %w", verbs.ErrInvalidWR)
+		return l, fmt.Errorf("unknown opcode: %w", verbs.ErrInvalidWR)
 	}
-	var err error
-	r.SGL, r.Total, err = q.PD.Check(r.SGL, wr.SGL, limit, int(longest), need)
-	return err
+	return l, nil
 }
 
 // CheckRecv checks Receive i of a post. It returns the checked form of the list, in the
 // memory of to, and the sum of its lengths.
 func (q *QueuePair) CheckRecv(to List, wrs []verbs.RecvWR, i int) (List, int, error) {
+	l, err := q.BeginRecv(wrs, i)
+	if err != nil {
+		return nil, 0, err
+	}
+	to, total, err := q.PD.Check(to[:0], wrs[i].SGL, l.Elements, l.Bytes, l.Need)
+	if err != nil {
+		return nil, 0, q.RecvError(wrs, i, err)
+	}
+	return to, total + wrs[i].Lend, nil // one of them is 0
+}
+
+// BeginRecv is CheckRecv without the list, for a provider with regions of its own. It returns the
+// limits of the list.
+func (q *QueuePair) BeginRecv(wrs []verbs.RecvWR, i int) (ListLimits, error) {
 	if int(q.RecvUsed.Load()) >= q.Cfg.MaxRecvWR {
-		return nil, 0, fmt.Errorf("%s: queue pair %d: receive %d of %d: all %d entries of the receive queue are in use: %w",
+		return ListLimits{}, fmt.Errorf("%s: queue pair %d: receive %d of %d: all %d entries of the receive queue are in use: %w",
 			q.PD.dev.provider, q.num, i, len(wrs), q.Cfg.MaxRecvWR, verbs.ErrQueueFull)
 	}
-	to, total, err := q.PD.Check(to[:0], wrs[i].SGL, q.Cfg.MaxRecvSGE, int(q.PD.dev.attrs.MaxMessageSize), verbs.AccessLocalWrite)
-	if lend := wrs[i].Lend; err == nil && lend != 0 {
-		total, err = lend, q.checkLend(&wrs[i])
+	if wrs[i].Lend != 0 {
+		if err := q.checkLend(&wrs[i]); err != nil {
+			return ListLimits{}, q.RecvError(wrs, i, err)
+		}
 	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("%s: queue pair %d: receive %d of %d (id %#x): %w", q.PD.dev.provider, q.num, i, len(wrs), wrs[i].WRID, err)
-	}
-	return to, total, nil
+	return ListLimits{Elements: q.Cfg.MaxRecvSGE, Bytes: int(q.PD.dev.attrs.MaxMessageSize), Need: verbs.AccessLocalWrite}, nil
+}
+
+// RecvError returns the error of a post whose Receive i is refused because of err.
+func (q *QueuePair) RecvError(wrs []verbs.RecvWR, i int, err error) error {
+	return fmt.Errorf("%s: queue pair %d: receive %d of %d (id %#x): %w", q.PD.dev.provider, q.num, i, len(wrs), wrs[i].WRID, err)
 }
 
 // checkLend checks a Receive without memory.

@@ -88,6 +88,9 @@ func GetSendWR(b []byte) SendWR {
 	}
 }
 
+// SetNext sets the link to the next request of the ibv_send_wr or ibv_recv_wr at b.
+func SetNext(b []byte, next uintptr) { put64(b, 8, uint64(next)) }
+
 // RecvWR is an ibv_recv_wr.
 type RecvWR struct {
 	ID     uint64

@@ -1,0 +1,58 @@
+package ibverbs
+
+import (
+	"os"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+)
+
+// area is the memory outside the Go heap that a queue pair shares with the library: requests of one
+// post with their elements, completions of one poll, and private data. The queue pair's lock guards
+// it, except private.
+type area struct {
+	mem     []byte
+	sges    int // elements of a request
+	reqs    []byte
+	lists   []byte
+	wcs     []byte
+	private []byte // for the goroutine in Dial or Accept
+}
+
+const maxPrivate = 256
+
+// newArea returns an area for requests of at most so many elements.
+func newArea(sges int) (*area, error) {
+	requests, lists, wcs := postBatch*abi.SendWRSize, postBatch*sges*abi.SGESize, pollBatch*abi.WCSize
+	page := os.Getpagesize()
+	mem, err := mapMemory((requests + lists + wcs + maxPrivate + page - 1) &^ (page - 1))
+	if err != nil {
+		return nil, err
+	}
+	a := &area{mem: mem, sges: sges}
+	for _, p := range []struct {
+		to *[]byte
+		n  int
+	}{{&a.reqs, requests}, {&a.lists, lists}, {&a.wcs, wcs}, {&a.private, maxPrivate}} {
+		*p.to, mem = mem[:p.n:p.n], mem[p.n:]
+	}
+	return a, nil
+}
+
+func (a *area) close() error { return unmapMemory(a.mem) }
+
+// list writes the elements of request i of a post, and returns its address and their number.
+func (a *area) list(i int, sgl []element) (addr uintptr, n uint32) {
+	if len(sgl) == 0 {
+		return 0, 0
+	}
+	at := i * a.sges * abi.SGESize
+	b := a.lists[at:]
+	for k := range sgl {
+		abi.SGE{Addr: sgl[k].addr, Length: sgl[k].length, LKey: sgl[k].lkey}.Put(b[k*abi.SGESize:])
+	}
+	return abi.Addr(b), uint32(len(sgl))
+}
+
+// sendAt and recvAt return the memory of request i of a post.
+func (a *area) sendAt(i int) []byte { return a.reqs[i*abi.SendWRSize : (i+1)*abi.SendWRSize] }
+func (a *area) recvAt(i int) []byte { return a.reqs[i*abi.RecvWRSize : (i+1)*abi.RecvWRSize] }

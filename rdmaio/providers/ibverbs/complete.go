@@ -1,0 +1,191 @@
+package ibverbs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// poll moves all completions of the device to the software queues, in the order of the posts, and
+// returns their number. q.mu is held.
+func (q *queuePair) poll() (total int) {
+	if q.cleaned {
+		return 0
+	}
+	heard := false
+	for {
+		n, err := q.dev.lib.Poll(q.cq, q.area.wcs)
+		if err != nil {
+			q.begin(fmt.Errorf("ibverbs: queue pair %d: poll: %w: %w", q.Num(), err, verbs.ErrConnectionBroken), causeKnown)
+			break
+		}
+		for i := range n {
+			wc := abi.GetWC(q.area.wcs[i*abi.WCSize:])
+			if wc.ID&1 != 0 {
+				heard = q.received(wc.ID>>1, &wc) || heard
+			} else {
+				heard = q.sent(wc.ID>>1, &wc) || heard
+			}
+		}
+		total += n
+		if n < pollBatch {
+			break
+		}
+	}
+	q.completeSends()
+	if heard {
+		q.life.heard = time.Now()
+	}
+	return total
+}
+
+// sent notes the completion of request seq. It reports whether the completion proves that the peer
+// is there.
+func (q *queuePair) sent(seq uint64, wc *abi.WC) bool {
+	if !q.sq.has(seq) {
+		return false
+	}
+	e := q.sq.at(seq)
+	e.done, e.status = true, q.dev.status(wc.Status, false)
+	if e.Opcode == verbs.LocalInvalidate && e.kind == kindUser && e.status != verbs.StatusSuccess && e.status != verbs.StatusFlushed {
+		e.status = verbs.StatusLocalProtection
+	}
+	q.reached = max(q.reached, seq+1)
+	// Over iWARP a Send or Write is complete when the local stream has it.
+	return e.status == verbs.StatusSuccess && e.kind != kindBind && e.kind != kindRevoke &&
+		(q.dev.transport == abi.TransportIB || e.Opcode == verbs.RDMARead)
+}
+
+// completeSends completes the oldest requests, up to the first one that is not complete. A request
+// that is not signaled is complete when a later one is. q.mu is held.
+func (q *queuePair) completeSends() {
+	for q.sq.len() > 0 {
+		e := q.sq.at(q.sq.head)
+		if !e.done && (e.signaled || q.sq.head >= q.reached) {
+			return
+		}
+		q.completeSend(e)
+	}
+}
+
+// completeSend completes the oldest request of the send queue. q.mu is held.
+func (q *queuePair) completeSend(e *request) {
+	q.sq.head++
+	status := e.status
+	if !e.done {
+		status = verbs.StatusSuccess
+	}
+	switch {
+	case e.doomed && status != verbs.StatusSuccess:
+		status = verbs.StatusLocalProtection
+	case q.failed && status == verbs.StatusSuccess:
+		status = verbs.StatusFlushed
+	}
+	release(e.sgl)
+	e.sgl = e.sgl[:0]
+	w := e.window
+	e.window = nil
+	if w != nil && status == verbs.StatusSuccess {
+		if e.kind == kindBind {
+			w.executed = true
+		} else {
+			q.recycle(w)
+		}
+	}
+	if e.kind == kindUser {
+		q.CompleteSend(&q.mu, &e.Request, status)
+	} else {
+		q.internal--
+	}
+	if status == verbs.StatusSuccess {
+		return
+	}
+	q.failed = true
+	q.beginBy(status, e.describe())
+}
+
+// describe describes a request, for errors.
+func (e *request) describe() string {
+	switch e.kind {
+	case kindBind:
+		return "bind of a memory window"
+	case kindRevoke:
+		return "invalidation of a memory window"
+	case kindPing:
+		return "request that finds out whether the peer is there"
+	}
+	if e.Opcode == verbs.RDMARead || e.Opcode == verbs.RDMAWrite {
+		return fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x", e.Opcode, e.Total, e.Addr, e.RKey)
+	}
+	return fmt.Sprintf("%v of %d bytes", e.Opcode, e.Total)
+}
+
+// received notes the completion of Receive seq, and completes the oldest Receives. It reports
+// whether it has a message.
+func (q *queuePair) received(seq uint64, wc *abi.WC) bool {
+	if !q.rq.has(seq) {
+		return false
+	}
+	e := q.rq.at(seq)
+	e.done, e.wc = true, verbs.WC{Status: q.dev.status(wc.Status, true)}
+	if e.wc.Status == verbs.StatusSuccess {
+		e.wc.ByteLen = wc.ByteLen
+		if wc.Flags&abi.WithInv != 0 || q.dev.quirks.KernelWithInv && wc.Flags&abi.KernelWithInv != 0 {
+			e.wc.InvalidatedRKey = wc.InvalidatedKey
+		}
+	}
+	for q.rq.len() > 0 {
+		if e := q.rq.at(q.rq.head); e.done {
+			q.completeRecv(e)
+			continue
+		}
+		break
+	}
+	return wc.Status == abi.StatusSuccess
+}
+
+// completeRecv completes the oldest Receive. q.mu is held.
+func (q *queuePair) completeRecv(e *receive) {
+	q.rq.head++
+	if e.doomed && e.wc.Status != verbs.StatusSuccess {
+		e.wc.Status = verbs.StatusLocalProtection
+	}
+	release(e.sgl)
+	e.sgl = e.sgl[:0]
+	if e.wc.InvalidatedRKey != 0 {
+		q.byPeer(e.wc.InvalidatedRKey)
+	}
+	// Completions do not say whether the Send was solicited.
+	q.CompleteRecv(&q.mu, e.wrid, e.wc, true)
+	if e.wc.Status != verbs.StatusSuccess {
+		q.beginBy(e.wc.Status, "Receive")
+	}
+}
+
+// statuses are the statuses of package verbs for those of libibverbs.
+var statuses = map[abi.Status]verbs.Status{
+	abi.StatusSuccess:     verbs.StatusSuccess,
+	abi.StatusLocLen:      verbs.StatusLocalLength,
+	abi.StatusLocProt:     verbs.StatusLocalProtection,
+	abi.StatusLocAccess:   verbs.StatusLocalProtection,
+	abi.StatusMWBind:      verbs.StatusLocalProtection,
+	abi.StatusFlushed:     verbs.StatusFlushed,
+	abi.StatusBadResp:     verbs.StatusRemoteOperation,
+	abi.StatusRemInvReq:   verbs.StatusRemoteInvalidRequest,
+	abi.StatusRemAccess:   verbs.StatusRemoteAccess,
+	abi.StatusRemOp:       verbs.StatusRemoteOperation,
+	abi.StatusRemAbort:    verbs.StatusRemoteOperation,
+	abi.StatusRetryExc:    verbs.StatusRetryExceeded,
+	abi.StatusRespTimeout: verbs.StatusRetryExceeded,
+	abi.StatusRNRRetryExc: verbs.StatusRNRRetryExceeded,
+}
+
+// status returns the status of package verbs for one of the device.
+func (d *Device) status(s abi.Status, recv bool) verbs.Status {
+	if v, ok := statuses[d.quirks.Status(s, recv)]; ok {
+		return v
+	}
+	return verbs.StatusFatal
+}

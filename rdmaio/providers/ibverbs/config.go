@@ -1,0 +1,113 @@
+package ibverbs
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Config configures Open. The zero value opens the only device with default settings.
+//
+// The partition key and the index of the GID have no field: the connection manager takes them from
+// the network interface and the source address of a connection (Source).
+type Config struct {
+	// Device is the name of the device, as "rdma link" lists it ("mlx5_0"). If empty, the default
+	// is the device of Addr, or else the only device.
+	Device string
+
+	// Addr is an IP address of the device's network interface. If empty, Device decides.
+	Addr string
+
+	// Limits lowers the limits of the device. A zero field keeps its default, and a negative one
+	// sets the limit to none.
+	Limits *verbs.DeviceAttributes
+
+	// Source is the IP address from which Dial connects. Over RoCE it decides the GID. If empty,
+	// the system's routes decide.
+	Source string
+
+	// TrafficClass is the traffic class of the packets of connections that Dial makes: the whole
+	// byte, so that a DSCP is multiplied by 4. If zero, the default is the system's.
+	TrafficClass uint8
+
+	// ACKTimeout is the time after which the device sends again what the peer has not acknowledged,
+	// rounded up to 4.096 us times a power of 2. If zero, the default is the system's. It has no
+	// effect over iWARP.
+	ACKTimeout time.Duration
+
+	// Retries is the number of times that the device sends again, 1 to 7, before it ends the
+	// connection. If zero, the default is 7. If negative, there are none. It has no effect over
+	// iWARP.
+	Retries int
+
+	// CompletionVector is the number of the interrupt that completions use.
+	CompletionVector int
+
+	// PeerTimeout is the time after which a peer that does not respond is given up. If zero, the
+	// default is 30 s. If negative, there is no limit while nothing is sent. While nothing arrives,
+	// the provider sends an empty Write (over iWARP an empty Read, if the connection has any
+	// Reads).
+	PeerTimeout time.Duration
+
+	// Backlog is the largest number of connection requests that wait for Listener.Accept. If zero,
+	// the default is 128. Further requests are rejected.
+	Backlog int
+
+	// Logger is the destination of a line for each connection that ends with an error. If nil,
+	// nothing is logged.
+	Logger *slog.Logger
+}
+
+const (
+	defaultPeerTimeout = 30 * time.Second
+	defaultBacklog     = 128
+	maxRetries         = 7
+)
+
+// fill returns the configuration with its defaults, and checks it.
+func (c Config) fill() (Config, error) {
+	switch {
+	case c.Retries == 0:
+		c.Retries = maxRetries
+	case c.Retries < 0:
+		c.Retries = 0
+	case c.Retries > maxRetries:
+		return c, fmt.Errorf("ibverbs: Config.Retries is %d, want at most %d: %w", c.Retries, maxRetries, verbs.ErrInvalidValue)
+	}
+	switch {
+	case c.Backlog == 0:
+		c.Backlog = defaultBacklog
+	case c.Backlog < 0:
+		return c, fmt.Errorf("ibverbs: Config.Backlog is %d, want 0 for the default or a positive number: %w", c.Backlog, verbs.ErrInvalidValue)
+	}
+	if c.PeerTimeout == 0 {
+		c.PeerTimeout = defaultPeerTimeout
+	}
+	if c.CompletionVector < 0 {
+		return c, fmt.Errorf("ibverbs: Config.CompletionVector is %d, want at least 0: %w", c.CompletionVector, verbs.ErrInvalidValue)
+	}
+	if _, err := ackTimeout(c.ACKTimeout); err != nil {
+		return c, err
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+// ackTimeout returns the exponent of the smallest 4.096 us * 2^n that is at least d. It returns 0,
+// which stands for the system's default, if d is 0.
+func ackTimeout(d time.Duration) (byte, error) {
+	const unit, most = 4096 * time.Nanosecond, 31
+	if d == 0 {
+		return 0, nil
+	}
+	for n := byte(1); d > 0 && n <= most; n++ {
+		if unit<<n >= d {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("ibverbs: Config.ACKTimeout is %v, want 0 for the default or up to %v: %w", d, unit<<most, verbs.ErrInvalidValue)
+}

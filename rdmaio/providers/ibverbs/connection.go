@@ -1,0 +1,195 @@
+package ibverbs
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// connection is an rdma_cm_id of Dial, or of a connection request.
+//
+//	open ── adopt ──> has a queue pair ── Established: attach ──> connected
+//	  └────────────────────┴──────────────────────────────────────────┴── close ──> closed
+//
+// Events that come before attach are for the goroutine in Dial or Accept, and others end the queue
+// pair.
+type connection struct {
+	dev    *Device
+	events chan abi.CMEvent
+
+	ended   chan struct{} // closed when the queue pair ends, or the request is refused
+	endOnce sync.Once
+
+	attached atomic.Pointer[queuePair] // the queue pair whose end a disconnection is
+
+	mu     sync.Mutex // held during calls of the library for id, except its destruction
+	id     lib.ID
+	closed bool
+	joined bool // Connect or Accept was called
+}
+
+// maxEvents is more than the number of events of a connection before it is established.
+const maxEvents = 16
+
+func newConnection(d *Device, id lib.ID) *connection {
+	return &connection{dev: d, id: id, events: make(chan abi.CMEvent, maxEvents), ended: make(chan struct{})}
+}
+
+// open creates the rdma_cm_id of an outgoing connection.
+func (c *connection) open() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return verbs.ErrDisconnected
+	}
+	id, err := c.dev.lib.CreateID(c.dev.cm, 0)
+	if err != nil {
+		return err
+	}
+	c.id = id
+	c.dev.addID(id, c)
+	return nil
+}
+
+// do calls f with the rdma_cm_id, unless the connection is closed.
+func (c *connection) do(f func(id lib.ID) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || c.id == 0 {
+		return verbs.ErrDisconnected
+	}
+	return f(c.id)
+}
+
+// handle implements cmObject.
+func (c *connection) handle(e abi.CMEvent) {
+	q := c.attached.Load()
+	if q == nil {
+		select {
+		case c.events <- e:
+		default: // more than there can be
+		}
+		q = c.attached.Load() // attach may have looked at events just before
+	}
+	if q != nil && (e.Type == abi.CMDisconnected || e.Type == abi.CMConnectError) {
+		q.mu.Lock()
+		q.begin(verbs.ErrPeerDisconnected, causePeer)
+		q.mu.Unlock()
+	}
+}
+
+// attach makes later events end the queue pair. It reports whether the connection is lost already.
+func (c *connection) attach(q *queuePair) (lost bool) {
+	c.attached.Store(q)
+	for {
+		select {
+		case e := <-c.events:
+			lost = lost || e.Type == abi.CMDisconnected
+		default:
+			return lost
+		}
+	}
+}
+
+// await waits for an event of the type want. Another one is an error.
+func (c *connection) await(ctx context.Context, want abi.CMEventType) (abi.CMEvent, error) {
+	select {
+	case e := <-c.events:
+		if e.Type == want {
+			return e, nil
+		}
+		return e, c.dev.eventError(e)
+	case <-c.ended:
+		return abi.CMEvent{}, verbs.ErrDisconnected // begin was called with a reason before
+	case <-ctx.Done():
+		return abi.CMEvent{}, context.Cause(ctx)
+	}
+}
+
+// abort makes the goroutine in Dial or Accept give up.
+func (c *connection) abort() { c.endOnce.Do(func() { close(c.ended) }) }
+
+// addresses returns both ends' addresses.
+func (c *connection) addresses() (local, remote string, err error) {
+	err = c.do(func(id lib.ID) error {
+		f := abi.GetCMID(uintptr(id))
+		local, remote = fromSockaddr(f.Src).String(), fromSockaddr(f.Dst).String()
+		return nil
+	})
+	return local, remote, err
+}
+
+// disconnect reports to the peer that the connection ends. It does not wait for an answer.
+func (c *connection) disconnect() {
+	_ = c.do(func(id lib.ID) error {
+		if c.joined {
+			return c.dev.lib.Disconnect(id) // it fails if the peer was first
+		}
+		return nil
+	})
+}
+
+// forget takes the queue pair from the rdma_cm_id before it is destroyed.
+func (c *connection) forget() {
+	_ = c.do(func(id lib.ID) error {
+		abi.SetCMQP(uintptr(id), 0)
+		return nil
+	})
+}
+
+// close destroys the rdma_cm_id.
+func (c *connection) close() error {
+	c.abort()
+	c.mu.Lock()
+	id := c.id
+	done := c.closed || id == 0
+	c.closed = true
+	c.mu.Unlock()
+	if done {
+		return nil
+	}
+	c.dev.dropID(id)
+	return c.dev.lib.DestroyID(id)
+}
+
+func (d *Device) addID(id lib.ID, o cmObject) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ids[id] = o
+}
+
+func (d *Device) dropID(id lib.ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.ids, id)
+}
+
+// takeCMEvent takes an event of the connection manager, and hands it to its object. Nothing in it
+// waits: no connection would be made meanwhile.
+func (d *Device) takeCMEvent() bool {
+	p, err := d.lib.GetCMEvent(d.cm)
+	if err != nil {
+		return false
+	}
+	e := abi.GetCMEvent(uintptr(p))
+	if e.Type == abi.CMConnectRequest {
+		d.connectRequest(e)
+	} else {
+		d.mu.Lock()
+		o := d.ids[lib.ID(e.ID)]
+		d.mu.Unlock()
+		if o != nil {
+			o.handle(e)
+		}
+	}
+	// Last: the destruction of the rdma_cm_id waits for it, so its address has not been used again.
+	_ = d.lib.AckCMEvent(p)
+	if e.Type == abi.CMDeviceRemoval {
+		d.remove()
+	}
+	return true
+}

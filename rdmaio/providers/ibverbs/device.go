@@ -1,0 +1,232 @@
+package ibverbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Device implements verbs.Device.
+type Device struct {
+	lib       lib.Lib
+	ctx       lib.Context
+	cfg       Config
+	quirks    quirks.Quirks
+	transport abi.Transport
+	limits    abi.DeviceAttr
+	attrs     verbs.DeviceAttributes
+	soft      *soft.Device // queue pairs, completion queues and listeners
+
+	windows      bool // regions can be memory windows
+	defaultBound int  // windows of a queue pair
+
+	channel lib.CompChannel
+	cm      lib.EventChannel
+	readers [3]*reader
+	reject  rejectData
+	ends    sync.WaitGroup // goroutines that end something
+
+	regions        atomic.Int64
+	allocatedBytes atomic.Int64
+	removed        atomic.Bool
+	lastUser       atomic.Uint32
+
+	mu     sync.Mutex
+	closed bool
+	queues map[uintptr]*queuePair // by queuePair.user
+	byQP   map[lib.QP]*queuePair
+	ids    map[lib.ID]cmObject
+}
+
+var _ verbs.Device = (*Device)(nil)
+
+// cmObject handles the events of an rdma_cm_id. It must not wait.
+type cmObject interface{ handle(abi.CMEvent) }
+
+// Attributes implements verbs.Device.
+func (d *Device) Attributes() verbs.DeviceAttributes { return d.attrs }
+
+// CreateCQ implements verbs.Device. The queue is filled from the queues of the device, of which
+// each queue pair has one.
+func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
+	return d.soft.CreateCQ(entries, notify)
+}
+
+// Resources implements verbs.Device.
+func (d *Device) Resources() verbs.Resources {
+	r := d.soft.Resources()
+	r.MRs, r.AllocatedBytes = int(d.regions.Load()), uint64(d.allocatedBytes.Load())
+	return r
+}
+
+// Close implements verbs.Device.
+func (d *Device) Close() error {
+	d.mu.Lock()
+	closed := d.closed
+	d.mu.Unlock()
+	if closed {
+		return nil
+	}
+	if r := d.Resources(); r != (verbs.Resources{}) {
+		return fmt.Errorf("ibverbs: close device %s: %+v left, close these first: %w", d.attrs.Name, r, verbs.ErrBusy)
+	}
+	if err := d.soft.Close(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	return d.release()
+}
+
+// release ends the goroutines, and destroys the rest of the device.
+func (d *Device) release() error {
+	for _, r := range d.readers {
+		r.close()
+	}
+	d.mu.Lock()
+	ids := d.ids
+	d.ids = nil
+	d.mu.Unlock()
+	var errs []error
+	for _, o := range ids {
+		if c, ok := o.(*connection); ok { // a request that was not answered
+			errs = append(errs, c.close())
+		}
+	}
+	d.ends.Wait()
+	if d.cm != 0 {
+		d.lib.DestroyEventChannel(d.cm)
+	}
+	if d.channel != 0 {
+		errs = append(errs, d.lib.DestroyCompChannel(d.channel))
+	}
+	errs = append(errs, d.reject.close())
+	if err := errors.Join(errs...); err != nil && !d.gone() {
+		return d.fail("close", err)
+	}
+	return nil
+}
+
+// gone reports whether the device was removed: calls of the library fail from then on.
+func (d *Device) gone() bool { return d.removed.Load() }
+
+// remove ends all connections and listeners, because the device is gone.
+func (d *Device) remove() {
+	if !d.removed.Swap(true) {
+		d.ends.Add(1)
+		go func() {
+			defer d.ends.Done()
+			d.soft.Remove()
+		}()
+	}
+}
+
+// nextUser returns a number for a queue pair: never 0, and again only after all others.
+func (d *Device) nextUser() uintptr {
+	for {
+		if n := d.lastUser.Add(1); n != 0 {
+			return uintptr(n)
+		}
+	}
+}
+
+func (d *Device) addQueue(q *queuePair) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.queues[q.user] = q
+}
+
+// nameQueue makes asynchronous events reach the queue pair.
+func (d *Device) nameQueue(q *queuePair) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.byQP[q.hw] = q
+}
+
+func (d *Device) dropQueue(q *queuePair) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.queues, q.user)
+	if d.byQP[q.hw] == q {
+		delete(d.byQP, q.hw)
+	}
+}
+
+// takeCompletionEvent takes an event of the completion channel.
+func (d *Device) takeCompletionEvent() bool {
+	cq, user, err := d.lib.CQEvent(d.channel)
+	if err != nil {
+		return false
+	}
+	d.lib.AckCQEvents(cq, 1) // at once: the destruction of the queue waits for it
+	d.mu.Lock()
+	q := d.queues[user]
+	d.mu.Unlock()
+	if q != nil {
+		q.completionEvent()
+	}
+	return true
+}
+
+// takeAsyncEvent takes an asynchronous event of the device.
+func (d *Device) takeAsyncEvent() bool {
+	e, err := d.lib.AsyncEvent(d.ctx)
+	if err != nil {
+		return false
+	}
+	d.lib.AckAsyncEvent(e)
+	var status verbs.Status
+	switch e.Type {
+	case abi.AsyncDeviceFatal:
+		d.remove()
+		return true
+	case abi.AsyncQPAccessErr:
+		status = verbs.StatusRemoteAccess
+	case abi.AsyncQPReqErr:
+		status = verbs.StatusRemoteInvalidRequest
+	case abi.AsyncQPFatal, abi.AsyncCQErr:
+		status = verbs.StatusFatal
+	default:
+		return true
+	}
+	if q := d.queueOf(e); q != nil {
+		q.mu.Lock()
+		q.begin(fmt.Errorf("ibverbs: queue pair %d: the device reports an error of the connection (event %d): %w: %w",
+			q.Num(), e.Type, verbs.StatusError{Status: status}, verbs.ErrConnectionBroken), causeEvent)
+		q.mu.Unlock()
+	}
+	return true
+}
+
+// queueOf returns the queue pair of an asynchronous event, or nil.
+func (d *Device) queueOf(e abi.AsyncEvent) *queuePair {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e.Type != abi.AsyncCQErr {
+		return d.byQP[lib.QP(e.Element)]
+	}
+	for _, q := range d.queues {
+		if uintptr(q.cq) == e.Element {
+			return q
+		}
+	}
+	return nil
+}
+
+// Listen implements verbs.Device. addr is "host:port".
+func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error) {
+	l, err := d.listen(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("ibverbs: listen at %q: %w", addr, err)
+	}
+	return l, nil
+}

@@ -1,0 +1,199 @@
+package ibverbs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// resolveTimeout is the longest time for the system to find an address or a route.
+const resolveTimeout = 5 * time.Second
+
+// Dial implements verbs.Dialer. addr is "host:port". The host must be reached by this device.
+func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	c := newConnection(d, 0)
+	q, p, err := d.connecting(qp, params, c)
+	if err == nil {
+		var info *verbs.ConnInfo
+		if info, err = d.connect(ctx, addr, c, q, &p); err == nil {
+			return info, nil
+		}
+		err = q.giveUp(err)
+	}
+	return nil, fmt.Errorf("ibverbs: dial %q: %w", addr, err)
+}
+
+// giveUp ends a queue pair that could not be connected. It returns the reason of the end, which is
+// another one if the queue pair has ended meanwhile.
+func (q *queuePair) giveUp(err error) error {
+	q.disconnect(err)
+	return q.Err()
+}
+
+// connecting checks the arguments of Dial and Accept, and moves the queue pair to StateConnecting.
+func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams, c *connection) (*queuePair, verbs.ConnParams, error) {
+	p, err := d.soft.Params(params)
+	if err != nil {
+		return nil, p, err
+	}
+	q, ok := qp.(*queuePair)
+	if !ok || q.dev != d {
+		return nil, p, fmt.Errorf("queue pair: %w", verbs.ErrForeignObject)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ending && q.State() < verbs.StateError {
+		return nil, p, fmt.Errorf("queue pair %d ends: %w", q.Num(), verbs.ErrInvalidState)
+	}
+	if err := q.StartConnecting(); err != nil {
+		return nil, p, err
+	}
+	q.conn = c
+	return q, p, nil
+}
+
+// connect resolves the address and connects the queue pair.
+func (d *Device) connect(ctx context.Context, addr string, c *connection, q *queuePair, p *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	to, err := resolve(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.resolve(ctx, c, to); err != nil {
+		return nil, err
+	}
+	err = c.do(func(id lib.ID) error {
+		abi.SetCMQP(uintptr(id), uintptr(q.hw))
+		c.joined = true
+		param := d.connParam(q, p)
+		return d.lib.Connect(id, &param)
+	})
+	if err != nil {
+		return nil, d.callError("connect", err)
+	}
+	e, err := c.await(ctx, abi.CMEstablished)
+	if err != nil {
+		return nil, err
+	}
+	return q.establish(c, &e, p, e.PrivateData)
+}
+
+// resolve finds the way to an address, which must begin at this device.
+func (d *Device) resolve(ctx context.Context, c *connection, to netip.AddrPort) error {
+	dst, err := sockaddr(to)
+	if err != nil {
+		return err
+	}
+	var src []byte
+	if d.cfg.Source != "" {
+		ip, err := netip.ParseAddr(d.cfg.Source)
+		if err != nil {
+			return fmt.Errorf("Config.Source: %w: %w", err, verbs.ErrInvalidValue)
+		}
+		if src, err = sockaddr(netip.AddrPortFrom(ip.Unmap(), 0)); err != nil {
+			return err
+		}
+	}
+	if err := c.open(); err != nil {
+		return d.callError("create an rdma_cm_id", err)
+	}
+	err = c.do(func(id lib.ID) error {
+		if err := d.setOptions(id); err != nil {
+			return err
+		}
+		return d.lib.ResolveAddr(id, src, dst, resolveTimeout)
+	})
+	if err != nil {
+		return d.callError("resolve the address", err)
+	}
+	if _, err := c.await(ctx, abi.CMAddrResolved); err != nil {
+		return err
+	}
+	err = c.do(func(id lib.ID) error {
+		if reached := abi.GetCMID(uintptr(id)).Verbs; reached != uintptr(d.ctx) {
+			return d.otherDevice(to, reached)
+		}
+		return d.lib.ResolveRoute(id, resolveTimeout)
+	})
+	if err != nil {
+		return d.callError("resolve the route", err)
+	}
+	_, err = c.await(ctx, abi.CMRouteResolved)
+	return err
+}
+
+// setOptions sets what the configuration says of outgoing connections.
+func (d *Device) setOptions(id lib.ID) error {
+	if d.cfg.TrafficClass != 0 {
+		if err := d.lib.SetOption(id, abi.OptionLevelID, abi.OptionTOS, []byte{d.cfg.TrafficClass}); err != nil {
+			return fmt.Errorf("set the traffic class: %w", err)
+		}
+	}
+	if n, _ := ackTimeout(d.cfg.ACKTimeout); n != 0 && d.transport == abi.TransportIB {
+		if err := d.lib.SetOption(id, abi.OptionLevelID, abi.OptionACKTimeout, []byte{n}); err != nil {
+			return fmt.Errorf("set the ACK timeout: %w", err)
+		}
+	}
+	return nil
+}
+
+// connParam returns the parameters of a connection. Its private data are in the queue pair's area.
+// A Send to a peer without a Receive fails at once: with RNRRetry 7 the device would send without a
+// limit.
+func (d *Device) connParam(q *queuePair, p *verbs.ConnParams) abi.ConnParam {
+	param := abi.ConnParam{
+		Responder: uint8(p.ResponderResources), Initiator: uint8(p.InitiatorDepth), Flow: 1,
+		Retry: uint8(d.cfg.Retries), RNRRetry: 0, DataLen: uint8(len(p.PrivateData)),
+	}
+	if len(p.PrivateData) > 0 {
+		copy(q.area.private, p.PrivateData)
+		param.Data = abi.Addr(q.area.private)
+	}
+	return param
+}
+
+// establish moves the queue pair to StateConnected. e has the depths of the peer.
+func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams, private []byte) (*verbs.ConnInfo, error) {
+	depth, resources := q.dev.depths(e, p)
+	local, remote, err := c.addresses()
+	if err != nil {
+		return nil, err
+	}
+	q.mu.Lock()
+	if q.ending {
+		q.mu.Unlock()
+		return nil, verbs.ErrDisconnected
+	}
+	q.depth = depth
+	q.SetState(verbs.StateConnected)
+	q.life.start(q)
+	q.mu.Unlock()
+	if c.attach(q) {
+		q.mu.Lock()
+		q.begin(verbs.ErrPeerDisconnected, causePeer)
+		q.mu.Unlock()
+	}
+	return &verbs.ConnInfo{
+		PrivateData: bytes.Clone(private), RemoteAddr: remote, LocalAddr: local,
+		InitiatorDepth: depth, ResponderResources: resources,
+	}, nil
+}
+
+// depths returns the depths of a connection, from an event and our wishes. Over InfiniBand the
+// event has them as this side sees them: its initiator depth is the number of Reads that the peer
+// serves. Over iWARP it has those that the peer has sent.
+func (d *Device) depths(e *abi.CMEvent, p *verbs.ConnParams) (depth, resources int) {
+	serves, wants := int(e.Initiator), int(e.Responder)
+	if d.quirks.PeersDepths {
+		serves, wants = wants, serves
+	}
+	return min(p.InitiatorDepth, serves), min(p.ResponderResources, wants)
+}

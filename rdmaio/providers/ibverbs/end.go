@@ -1,0 +1,228 @@
+package ibverbs
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// cause says how much is known of the reason why a queue pair ends. A better one replaces a worse.
+type cause uint8
+
+const (
+	causeUnknown cause = iota // requests were flushed
+	causePeer                 // the peer is gone; a device may report why by another event
+	causeEvent                // an asynchronous event has said why
+	causeKnown                // a request has failed, or this side ends the connection
+)
+
+const (
+	// unknownWait is the time for which the end waits for the event that says why requests were
+	// flushed, and eventWait for one that says why the peer is gone, where a device reports that by
+	// events.
+	unknownWait = 50 * time.Millisecond
+	eventWait   = 10 * time.Millisecond
+
+	// flushWait is the longest wait for the completions of outstanding requests.
+	flushWait = time.Second
+)
+
+// beginBy begins the end because a request has failed. q.mu is held.
+func (q *queuePair) beginBy(status verbs.Status, what string) {
+	why, c := error(verbs.ErrConnectionBroken), causeUnknown
+	if status != verbs.StatusFlushed {
+		why, c = fmt.Errorf("ibverbs: queue pair %d: %s: %w: %w", q.Num(), what, verbs.StatusError{Status: status}, verbs.ErrConnectionBroken), causeKnown
+	}
+	q.begin(why, c)
+}
+
+// begin begins the end of the queue pair, or improves the reason of an end that has begun. q.mu is
+// held.
+func (q *queuePair) begin(why error, c cause) {
+	switch {
+	case q.State() >= verbs.StateError:
+		return
+	case !q.ending:
+		q.ending, q.err, q.cause = true, why, c
+		q.life.stop()
+		q.prog.stop()
+		q.dev.ends.Add(1)
+		go q.finish()
+	case c <= q.cause:
+		return
+	default:
+		q.err, q.cause = why, c
+	}
+	if q.conn != nil {
+		q.conn.abort()
+	}
+	select {
+	case q.better <- struct{}{}:
+	default:
+	}
+}
+
+// finish is the end: it makes the device stop, collects the completions of outstanding requests,
+// and enters verbs.StateError. Nothing in it waits for the peer.
+func (q *queuePair) finish() {
+	defer q.dev.ends.Done()
+	q.awaitCause()
+	q.mu.Lock()
+	conn := q.conn
+	q.mu.Unlock()
+	l := q.dev.lib
+	if conn != nil {
+		conn.disconnect()
+	}
+	var errs []error
+	if err := l.ModifyQP(q.hw, abi.QPAttr{State: abi.QPErr}, abi.MaskState); err != nil && q.mustStop(conn) {
+		errs = append(errs, fmt.Errorf("move to the state ERR: %w", err))
+	}
+	q.collect()
+	q.mu.Lock()
+	q.cleaned = true // the device's objects must not be used from here on
+	q.mu.Unlock()
+	if conn != nil {
+		conn.forget() // the connection manager must not use the queue pair any more
+	}
+	errs = append(errs, l.DestroyQP(q.hw))
+	q.dev.dropQueue(q)
+	errs = append(errs, l.DestroyCQ(q.cq))
+	if conn != nil {
+		errs = append(errs, conn.close())
+	}
+	errs = append(errs, q.deallocate())
+
+	q.mu.Lock()
+	errs = append(errs, q.area.close())
+	q.flush()
+	q.SetState(verbs.StateError)
+	q.mu.Notify(q.Cfg.Notify)
+	q.report(errors.Join(errs...))
+	close(q.ended)
+	q.mu.UnlockNotify()
+}
+
+// mustStop reports whether the device can have requests of the queue pair in progress.
+func (q *queuePair) mustStop(conn *connection) bool { return conn != nil && !q.dev.gone() }
+
+// report logs the end of a connection if it is an error. q.mu is held.
+func (q *queuePair) report(failed error) {
+	if failed != nil && !q.dev.gone() {
+		q.dev.cfg.Logger.Error("ibverbs: the device failed to end a queue pair", "device", q.dev.attrs.Name, "qp", q.Num(), "err", failed)
+	}
+	if errors.Is(q.err, verbs.ErrConnectionBroken) {
+		q.dev.cfg.Logger.Warn("ibverbs: connection broken", "device", q.dev.attrs.Name, "qp", q.Num(), "err", q.err)
+	}
+}
+
+// awaitCause waits until the reason of the end is known, but not long.
+func (q *queuePair) awaitCause() {
+	limit := time.NewTimer(unknownWait)
+	defer limit.Stop()
+	events := false
+	for {
+		q.mu.Lock()
+		q.poll()
+		c := q.cause
+		q.mu.UnlockNotify()
+		if c >= causeEvent || c == causePeer && !q.dev.quirks.LateCause {
+			return
+		}
+		if c == causePeer && !events {
+			events = true
+			limit.Reset(eventWait)
+		}
+		select {
+		case <-q.better:
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+// collect waits for the completions of outstanding requests, up to a limit: some devices leave
+// some out. A last request, which completes behind all others, proves that those before it which
+// are not signaled are complete.
+func (q *queuePair) collect() {
+	start := time.Now()
+	q.mu.Lock()
+	q.poll()
+	last := q.sq.tail
+	if q.sq.len() > 0 && !q.barred && q.batch == 0 {
+		seq := q.sq.push()
+		e := q.sq.at(seq)
+		*e = request{kind: kindLast, signaled: true, sgl: e.sgl[:0]}
+		if q.post(seq, abi.SendWR{Opcode: abi.OpSend}) == nil {
+			last = q.sq.tail
+		}
+	}
+	for n := 0; ; n++ {
+		q.poll()
+		open := q.outstanding(last)
+		q.mu.UnlockNotify()
+		if !open || time.Since(start) > flushWait {
+			return
+		}
+		time.Sleep(waitStep(n))
+		q.mu.Lock()
+	}
+}
+
+// outstanding reports whether the device has requests that will complete. last is one behind the
+// last request of the send queue. q.mu is held.
+func (q *queuePair) outstanding(last uint64) bool {
+	if q.rq.len() > 0 {
+		return true
+	}
+	for i := q.sq.head; i < last; i++ {
+		e := q.sq.at(i)
+		if e.status == verbs.StatusLocalProtection && e.done {
+			return false // it bars the queue: the device has none of those behind it
+		}
+		if e.signaled && !e.done {
+			return true
+		}
+	}
+	return false
+}
+
+// flush completes all requests that are left. The device has none of them any more. q.mu is held.
+func (q *queuePair) flush() {
+	for q.sq.len() > 0 {
+		e := q.sq.at(q.sq.head)
+		if !e.done {
+			e.done, e.status = true, verbs.StatusFlushed
+		}
+		q.completeSend(e)
+	}
+	for q.rq.len() > 0 {
+		e := q.rq.at(q.rq.head)
+		if !e.done {
+			e.done, e.wc = true, verbs.WC{Status: verbs.StatusFlushed}
+		}
+		q.completeRecv(e)
+	}
+	q.sq, q.rq = ring[request]{}, ring[receive]{}
+	for _, w := range q.win.all {
+		if len(w.waiting) > 0 {
+			q.invalidated(w)
+		} else if w.region != nil {
+			w.region.detach(w)
+		}
+	}
+	q.win.all, q.win.free, q.win.bound = nil, nil, nil
+}
+
+// detach takes the window of a region away that ended with its queue pair. The region stays valid
+// for requests of this side.
+func (r *region) detach(w *window) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.window == w {
+		r.window = nil
+	}
+}

@@ -1,0 +1,102 @@
+package ibverbs
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"syscall"
+
+	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// fail returns the error of a call of the library.
+func (d *Device) fail(what string, err error) error {
+	return fmt.Errorf("ibverbs: device %s: %w", d.attrs.Name, d.callError(what, err))
+}
+
+// callError adds the call, and the error of package verbs if the device is gone.
+func (d *Device) callError(what string, err error) error {
+	if d.gone() || errors.Is(err, syscall.ENODEV) {
+		return fmt.Errorf("%s: %w: %w", what, err, verbs.ErrDeviceRemoved)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// memoryError returns the error of a call that locks so many bytes of memory.
+func (d *Device) memoryError(what string, size int, err error) error {
+	cause := rdmadev.System().Memory(what, uint64(size), err)
+	if p := new(rdmadev.Problem); errors.As(cause, &p) {
+		return fmt.Errorf("ibverbs: device %s: %w", d.attrs.Name, cause)
+	}
+	return d.fail(what, err)
+}
+
+// queuePairError returns the error of the creation of a queue pair.
+func (d *Device) queuePairError(sends, recvs int, err error) error {
+	if errors.Is(err, syscall.EOPNOTSUPP) {
+		return fmt.Errorf("ibverbs: %w: %w", rdmadev.System().NoConnections(d.attrs.Name, err), verbs.ErrNotSupported)
+	}
+	return d.memoryError(fmt.Sprintf("create a queue pair for %d send requests and %d Receives", sends, recvs), 128*sends+32*recvs, err)
+}
+
+// otherDevice returns the error for an address that another device reaches, which has the given
+// context, or none.
+func (d *Device) otherDevice(at netip.AddrPort, ctx uintptr) error {
+	if ctx == 0 {
+		return fmt.Errorf("%w: %w", rdmadev.System().Address("resolve the address", at.String(), "", 0, nil), verbs.ErrInvalidValue)
+	}
+	return fmt.Errorf("%w: %w", rdmadev.System().OtherDevice(at.Addr().String(), abi.Device(abi.Context(ctx).Device).Name, d.attrs.Name), verbs.ErrInvalidValue)
+}
+
+// listenError returns the error of a listener that cannot be bound.
+func (d *Device) listenError(at netip.AddrPort, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w: %w", err, verbs.ErrAddressInUse)
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.ENODEV):
+		return fmt.Errorf("%v is not an address of an RDMA device of this machine: %w: %w", at.Addr(), err, verbs.ErrInvalidValue)
+	}
+	return d.callError("bind", err)
+}
+
+// Reasons of a REJECTED event over InfiniBand (IBTA volume 1, section 12.6.7.2).
+const (
+	rejectInvalidService = 8
+	rejectConsumer       = 28
+)
+
+// eventError returns the error of an event that is not the one that was waited for.
+func (d *Device) eventError(e abi.CMEvent) error {
+	errno := syscall.Errno(max(-e.Status, 0))
+	switch e.Type {
+	case abi.CMRejected:
+		return d.rejected(e, errno)
+	case abi.CMDisconnected, abi.CMTimewaitExit:
+		return verbs.ErrPeerDisconnected
+	case abi.CMDeviceRemoval:
+		return verbs.ErrDeviceRemoved
+	case abi.CMAddrError:
+		return fmt.Errorf("the address cannot be resolved: %w", errno)
+	case abi.CMRouteError:
+		return fmt.Errorf("there is no route to the address: %w", errno)
+	case abi.CMUnreachable:
+		return fmt.Errorf("the peer does not respond: %w: %w: %w", errno, verbs.StatusError{Status: verbs.StatusRetryExceeded}, verbs.ErrConnectionBroken)
+	}
+	return fmt.Errorf("the connection manager reports event %d with status %d: %w", e.Type, e.Status, verbs.ErrConnectionBroken)
+}
+
+// rejected returns the error of a REJECTED event: of a peer without a listener, or of one that has
+// rejected the request. Over iWARP some drivers report both with the same status.
+func (d *Device) rejected(e abi.CMEvent, errno syscall.Errno) error {
+	switch {
+	case d.quirks.StatusRejects && errno == syscall.ECONNREFUSED && len(e.PrivateData) == 0:
+		return fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, errno)
+	case d.quirks.StatusRejects, e.Status == rejectConsumer:
+		return &verbs.RejectedError{PrivateData: e.PrivateData}
+	case e.Status == rejectInvalidService:
+		return verbs.ErrConnectionRefused
+	}
+	return fmt.Errorf("the peer's connection manager rejects the request: %s: %w", rdmadev.RejectReason(int(e.Status)), verbs.ErrConnectionBroken)
+}

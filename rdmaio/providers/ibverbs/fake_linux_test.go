@@ -1,0 +1,48 @@
+package ibverbs
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/fakelib"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
+)
+
+// fakeNet is a network of a client and a server, which have one device each.
+type fakeNet struct {
+	net            *fakelib.Net
+	client, server *fakelib.Host
+	c, s           *Device
+}
+
+// openFake opens devices with the given quirks on a new network. The network is checked at the end
+// of the test: nothing is left, and the library was not misused.
+func openFake(t *testing.T, tr abi.Transport, q quirks.Quirks, cfg Config) *fakeNet {
+	t.Helper()
+	f := new(fakeNet)
+	f.net = fakelib.NewNet(fakelib.Options{Misuse: func(s string) { t.Errorf("misuse of the library: %s", s) }})
+	host := func(name string) (*fakelib.Host, *Device) {
+		h := f.net.Host(fakelib.HostOptions{}, fakelib.DeviceOptions{Name: name, Transport: tr, Quirks: q})
+		d, err := open(h, &cfg, &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h, d
+	}
+	t.Cleanup(func() {
+		if left := f.net.Objects(); left != (fakelib.Objects{}) {
+			t.Errorf("left at the end: %+v", left)
+		}
+		f.net.Close()
+	})
+	f.client, f.c = host("fake0")
+	f.server, f.s = host("fake1")
+	for _, d := range []*Device{f.c, f.s} {
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return f
+}

@@ -1,0 +1,233 @@
+package ibverbs
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Limits of the provider. The devices' own are often lower.
+const (
+	maxDepth    = 128 // Reads; the connection manager's field has 8 bits, and 255 means the most
+	privateData = 56  // bytes in a connection request over InfiniBand, the smallest message
+	inlineSize  = 4 << 10
+)
+
+// Open opens a device. A nil cfg means the zero value: the only device of the machine. The error
+// says the missing part, and the command that mends it: the library, a device, a module, a
+// permission.
+func Open(cfg *Config) (*Device, error) {
+	name := ""
+	if cfg != nil {
+		name = cfg.Device
+	}
+	l, err := lib.Open()
+	if err != nil {
+		return nil, fmt.Errorf("ibverbs: %w", rdmadev.System().Unusable(name, nil, err))
+	}
+	return open(l, cfg, nil)
+}
+
+// open opens a device of a library. The quirks of the driver are overridden by override, if not
+// nil.
+func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error) {
+	var c Config
+	if cfg != nil {
+		c = *cfg
+	}
+	if c, err = c.fill(); err != nil {
+		return nil, err
+	}
+	all, err := l.Devices()
+	if err != nil {
+		return nil, fmt.Errorf("ibverbs: list the devices: %w", rdmadev.System().Unusable(c.Device, nil, err))
+	}
+	ctx, err := choose(l, all, &c)
+	if err != nil {
+		return nil, err
+	}
+	f := abi.Device(abi.Context(uintptr(ctx)).Device)
+	d := &Device{
+		lib: l, ctx: ctx, cfg: c, transport: f.Transport,
+		queues: make(map[uintptr]*queuePair), byQP: make(map[lib.QP]*queuePair), ids: make(map[lib.ID]cmObject),
+	}
+	d.attrs.Name = f.Name
+	if d.quirks = quirks.For(driverOf(f.Name), f.Transport); override != nil {
+		d.quirks = *override
+	}
+	if err := d.query(); err != nil {
+		return nil, err
+	}
+	if d.attrs, err = soft.Lower("ibverbs", d.attrs, c.Limits, min(maxDepth, max(d.limits.MaxInitiator, d.limits.MaxResponder))); err != nil {
+		return nil, err
+	}
+	if d.soft, err = soft.New(soft.Config{Provider: "ibverbs", Attrs: d.attrs, Rand: rand.Reader}); err != nil {
+		return nil, err
+	}
+	if err := d.start(); err != nil {
+		return nil, errors.Join(err, d.release())
+	}
+	return d, nil
+}
+
+// driverOf returns the name of the driver of a device. A device that /sys does not know has it in
+// its name.
+func driverOf(device string) string {
+	all, _ := rdmadev.System().Devices() // without a list, the name has to do
+	for _, d := range all {
+		if d.Name == device && d.Driver != "" {
+			return d.Driver
+		}
+	}
+	return device
+}
+
+// choose returns the device that the configuration means.
+func choose(l lib.Lib, all []lib.Context, c *Config) (lib.Context, error) {
+	var names []string
+	var found []lib.Context
+	for _, ctx := range all {
+		name := abi.Device(abi.Context(uintptr(ctx)).Device).Name
+		names = append(names, name)
+		if c.Device == "" || c.Device == name {
+			found = append(found, ctx)
+		}
+	}
+	if c.Addr != "" && len(found) > 0 {
+		ctx, err := owner(l, c.Addr)
+		if err != nil {
+			return 0, err
+		}
+		if !slices.Contains(found, ctx) {
+			return 0, fmt.Errorf("ibverbs: address %s belongs to device %q, want %q: %w", c.Addr, abi.Device(abi.Context(uintptr(ctx)).Device).Name, c.Device, verbs.ErrInvalidValue)
+		}
+		return ctx, nil
+	}
+	if len(found) == 0 {
+		return 0, fmt.Errorf("ibverbs: %w", rdmadev.System().Unusable(c.Device, names, nil))
+	}
+	if len(found) > 1 {
+		return 0, fmt.Errorf("ibverbs: there are %d devices, choose one with Config.Device or Config.Addr: %s: %w", len(found), strings.Join(names, ", "), verbs.ErrInvalidValue)
+	}
+	return found[0], nil
+}
+
+// owner returns the device that has an IP address.
+func owner(l lib.Lib, addr string) (lib.Context, error) {
+	ip, err := netip.ParseAddr(addr)
+	if err != nil {
+		return 0, fmt.Errorf("ibverbs: Config.Addr: %w: %w", err, verbs.ErrInvalidValue)
+	}
+	sa, err := sockaddr(netip.AddrPortFrom(ip.Unmap(), 0))
+	if err != nil {
+		return 0, fmt.Errorf("ibverbs: Config.Addr: %w", err)
+	}
+	ch, err := l.CreateEventChannel()
+	if err != nil {
+		return 0, fmt.Errorf("ibverbs: find the device of %s: %w", addr, err)
+	}
+	defer l.DestroyEventChannel(ch)
+	id, err := l.CreateID(ch, 0)
+	if err != nil {
+		return 0, fmt.Errorf("ibverbs: find the device of %s: %w", addr, err)
+	}
+	err = l.BindAddr(id, sa)
+	ctx := lib.Context(abi.GetCMID(uintptr(id)).Verbs)
+	if err == nil && ctx == 0 {
+		err = verbs.ErrInvalidValue
+	}
+	if err := errors.Join(err, l.DestroyID(id)); err != nil {
+		return 0, fmt.Errorf("ibverbs: no RDMA device has the address %s: %w", addr, err)
+	}
+	return ctx, nil
+}
+
+// query finds out the limits of the device.
+func (d *Device) query() (err error) {
+	if d.limits, err = d.lib.QueryDevice(d.ctx); err != nil {
+		return d.fail("query the device", err)
+	}
+	port, err := d.lib.QueryPort(d.ctx, 1)
+	if err != nil {
+		return d.fail("query port 1", err)
+	}
+	l := &d.limits
+	d.windows = !d.quirks.NoWindows && l.Caps&(abi.CapMemWindow|abi.CapMemWindow2A|abi.CapMemWindow2B) != 0 && l.MaxMW > 0
+	if d.windows {
+		if d.windows, err = d.tryWindow(); err != nil {
+			return err
+		}
+	}
+	if d.windows {
+		d.defaultBound = max(1, min(defaultBound, l.MaxQPWR/8))
+	}
+	longest := port.MaxMessage
+	if longest == 0 {
+		longest = 1 << 30
+	}
+	d.attrs = verbs.DeviceAttributes{
+		Name:      d.attrs.Name,
+		MaxSendWR: max(1, l.MaxQPWR-2*d.defaultBound-3), MaxRecvWR: l.MaxQPWR,
+		MaxSendSGE: l.MaxSGE, MaxRecvSGE: l.MaxSGE, MaxReadSGE: max(1, l.MaxReadSGE),
+		MaxCQE: math.MaxInt32, MaxMRSize: l.MaxMRSize, MaxMessageSize: min(longest, 1<<30),
+		MaxInitiatorDepth: min(l.MaxInitiator, maxDepth), MaxResponderResources: min(l.MaxResponder, maxDepth),
+		MaxPrivateData: privateData, InlineSize: inlineSize,
+		RemoteInvalidate:      d.windows && !d.quirks.UnreportedInvalidate,
+		InvalidateWindowsOnly: true,
+		PaddedPrivateData:     d.quirks.PaddedPrivateData,
+		GuessableKeys:         d.quirks.GuessableKeys || d.windows,
+		Addresses:             verbs.AddressIP,
+	}
+	return nil
+}
+
+// tryWindow reports whether a memory window can be allocated: some drivers say so and have none.
+func (d *Device) tryWindow() (bool, error) {
+	pd, err := d.lib.AllocPD(d.ctx)
+	if err != nil {
+		return false, d.fail("allocate a protection domain", err)
+	}
+	mw, err := d.lib.AllocMW(pd)
+	if err != nil {
+		return false, d.lib.DeallocPD(pd)
+	}
+	return true, errors.Join(d.lib.DeallocMW(mw), d.lib.DeallocPD(pd))
+}
+
+// start makes the device's channels, and starts the goroutines that read them.
+func (d *Device) start() (err error) {
+	if err := d.reject.open(); err != nil {
+		return d.fail("map memory", err)
+	}
+	if d.channel, err = d.lib.CreateCompChannel(d.ctx); err != nil {
+		return d.fail("create a completion channel", err)
+	}
+	if d.cm, err = d.lib.CreateEventChannel(); err != nil {
+		return d.fail("create an event channel of the connection manager", err)
+	}
+	for i, r := range []struct {
+		fd   int
+		name string
+		take func() bool
+	}{
+		{abi.CompChannelFD(uintptr(d.channel)), "completion channel", d.takeCompletionEvent},
+		{abi.EventChannelFD(uintptr(d.cm)), "connection events", d.takeCMEvent},
+		{abi.Context(uintptr(d.ctx)).AsyncFD, "asynchronous events", d.takeAsyncEvent},
+	} {
+		if d.readers[i], err = newReader(r.fd, r.name, r.take); err != nil {
+			return d.fail("read the file of the "+r.name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,313 @@
+package ibverbs
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// request is a posted request of the send queue.
+type request struct {
+	soft.Request
+	kind     kind
+	window   *window // that the request binds or invalidates, or nil
+	signaled bool    // at the device
+	done     bool    // status is set
+	doomed   bool    // it names a region that was invalidated after the post
+	status   verbs.Status
+	sgl      []element
+}
+
+// kind says whose request it is.
+type kind uint8
+
+const (
+	kindUser   kind = iota
+	kindBind        // binds a window
+	kindRevoke      // invalidates a window
+	kindPing        // finds out whether the peer is there
+	kindLast        // the last one, in the error state: those before it are complete when it is
+)
+
+// receive is a posted Receive.
+type receive struct {
+	wrid   uint64
+	sgl    []element
+	done   bool // wc is set
+	doomed bool
+	wc     verbs.WC
+}
+
+// PostSend implements verbs.QueuePair.
+func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
+	q.mu.Lock()
+	n, err := q.postSend(wrs)
+	q.mu.UnlockNotify()
+	return n, err
+}
+
+func (q *queuePair) postSend(wrs []verbs.SendWR) (int, error) {
+	if s := q.State(); s != verbs.StateConnected || q.ending {
+		return 0, fmt.Errorf("ibverbs: queue pair %d: post send in state %v: %w", q.Num(), max(s, q.atLeast()), verbs.ErrInvalidState)
+	}
+	first := q.sq.tail
+	var err error
+	for i := range wrs {
+		// A request that bars the queue must not be in the ring behind a batch.
+		if q.batch == postBatch || wrs[i].Opcode == verbs.LocalInvalidate {
+			if posted, failed := q.flushBatch(); failed != nil {
+				n := int(posted - first)
+				return n, q.SendError(wrs, n, failed)
+			}
+		}
+		if err = q.addSend(wrs, i); err != nil {
+			break
+		}
+	}
+	if q.barred {
+		q.completeSends()
+	}
+	n := int(q.sq.tail - first)
+	if posted, failed := q.flushBatch(); failed != nil {
+		n = int(posted - first)
+		err = q.SendError(wrs, n, failed)
+	}
+	return n, err
+}
+
+// atLeast returns the lowest state that the queue pair is in for its user.
+func (q *queuePair) atLeast() verbs.QPState {
+	if q.ending {
+		return verbs.StateError
+	}
+	return verbs.StateInit
+}
+
+// addSend checks request i of a post and adds it to the ring and the batch.
+func (q *queuePair) addSend(wrs []verbs.SendWR, i int) error {
+	wr := &wrs[i]
+	seq := q.sq.push()
+	e := q.sq.at(seq)
+	*e = request{sgl: e.sgl[:0], signaled: wr.Flags&verbs.SendSignaled != 0}
+	limits, err := q.BeginSend(&e.Request, wrs, i, q.dev.attrs.MaxMessageSize, q.depth)
+	if err == nil {
+		if e.sgl, e.Total, err = q.pd.check(e.sgl, wr.SGL, limits.Elements, limits.Bytes, limits.Need); err != nil {
+			err = q.SendError(wrs, i, err)
+		}
+	}
+	if err == nil && wr.Opcode == verbs.LocalInvalidate {
+		if err = q.prepareInvalidate(e); err != nil {
+			err = q.SendError(wrs, i, err)
+		}
+	}
+	if err != nil {
+		q.sq.tail--
+		return err
+	}
+	q.SendUsed.Add(1)
+	if q.barred {
+		return nil
+	}
+	if wr.Opcode == verbs.RDMARead && q.dev.quirks.UnorderedReads {
+		e.signaled = true // else a later completion would count for it
+	}
+	wire := abi.SendWR{Opcode: opcodes[wr.Opcode], Flags: flags(wr.Flags), RemoteAddr: wr.RemoteAddr, RKey: wr.RKey}
+	if wr.Opcode == verbs.SendWithInvalidate || wr.Opcode == verbs.LocalInvalidate {
+		// Some libraries read the one field, and some the other.
+		wire.Invalidate, wire.RKey = wr.InvalidateRKey, wr.InvalidateRKey
+		wire.RemoteAddr = 0
+	}
+	q.enqueue(seq, wire)
+	return nil
+}
+
+// prepareInvalidate looks up the window of a LocalInvalidate. A key that is not valid bars the
+// queue: the request fails when those before it are complete, without the device.
+func (q *queuePair) prepareInvalidate(e *request) error {
+	if w := q.win.bound[e.Invalidate]; w != nil && !w.revoking {
+		e.window, w.revoking = w, true
+		return nil
+	}
+	if e.Invalidate != 0 && q.pd.registered(e.Invalidate) {
+		return fmt.Errorf("key %#x is not of a memory window (DeviceAttributes.InvalidateWindowsOnly): %w", e.Invalidate, verbs.ErrNotSupported)
+	}
+	q.barred = true
+	e.done, e.signaled, e.status = true, true, verbs.StatusLocalProtection
+	return nil
+}
+
+// registered reports whether a key is of a valid region with a registration of its own.
+func (pd *domain) registered(key uint32) bool {
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	for r := range pd.regions {
+		r.mu.Lock()
+		found := r.state == verbs.MRValid && r.own != 0 && r.key == key
+		r.mu.Unlock()
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+var opcodes = [...]abi.Opcode{
+	verbs.Send: abi.OpSend, verbs.SendWithInvalidate: abi.OpSendInv, verbs.RDMAWrite: abi.OpWrite,
+	verbs.RDMARead: abi.OpRead, verbs.LocalInvalidate: abi.OpLocalInv,
+}
+
+func flags(f verbs.SendFlags) (to abi.SendFlags) {
+	if f&verbs.SendSolicited != 0 {
+		to |= abi.Solicited
+	}
+	if f&verbs.SendFence != 0 {
+		to |= abi.Fence
+	}
+	return to
+}
+
+// enqueue adds request seq, the last one of the ring, to the batch. q.mu is held.
+func (q *queuePair) enqueue(seq uint64, wire abi.SendWR) {
+	e := q.sq.at(seq)
+	if e.signaled {
+		wire.Flags |= abi.Signaled
+	}
+	wire.ID = seq << 1
+	wire.SGL, wire.NumSGE = q.area.list(q.batch, e.sgl)
+	b := q.area.sendAt(q.batch)
+	wire.Put(b)
+	if q.batch > 0 {
+		abi.SetNext(q.area.sendAt(q.batch-1), abi.Addr(b))
+	}
+	q.batch++
+}
+
+// flushBatch posts the batch: the last requests of the ring. It returns the number of the first
+// request that was not posted. These are removed if there is an error. q.mu is held.
+func (q *queuePair) flushBatch() (posted uint64, err error) {
+	n := q.batch
+	if n == 0 {
+		return q.sq.tail, nil
+	}
+	q.batch = 0
+	base := abi.Addr(q.area.reqs)
+	bad, err := q.dev.lib.PostSend(q.hw, base)
+	if err == nil {
+		return q.sq.tail, nil
+	}
+	posted = q.sq.tail - uint64(n) + uint64((bad-base)/abi.SendWRSize)
+	for q.sq.tail > posted {
+		q.sq.tail--
+		e := q.sq.at(q.sq.tail)
+		release(e.sgl)
+		switch {
+		case e.kind != kindUser:
+			q.internal--
+		default:
+			q.SendUsed.Add(-1)
+			if e.window != nil {
+				e.window.revoking = false
+			}
+		}
+	}
+	return posted, q.postError(err)
+}
+
+// postError returns the error of a post that the library refused. q.mu is held.
+func (q *queuePair) postError(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOMEM):
+		return fmt.Errorf("the device's queue is full: %w: %w", err, verbs.ErrQueueFull)
+	case errors.Is(err, syscall.EINVAL):
+		return fmt.Errorf("the library refuses it: %w: %w", err, verbs.ErrInvalidWR)
+	}
+	q.begin(fmt.Errorf("ibverbs: queue pair %d: post: %w: %w", q.Num(), err, verbs.ErrConnectionBroken), causeKnown)
+	return fmt.Errorf("post: %w: %w", err, verbs.ErrInvalidState)
+}
+
+// post posts a request of the provider: the last one of the ring. q.mu is held.
+func (q *queuePair) post(seq uint64, wire abi.SendWR) error {
+	q.internal++
+	q.enqueue(seq, wire)
+	_, err := q.flushBatch()
+	return err
+}
+
+// PostRecv implements verbs.QueuePair.
+func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
+	q.mu.Lock()
+	n, err := q.postRecv(wrs)
+	q.mu.UnlockNotify()
+	return n, err
+}
+
+func (q *queuePair) postRecv(wrs []verbs.RecvWR) (n int, err error) {
+	if s := q.State(); s > verbs.StateConnected || q.ending {
+		return 0, fmt.Errorf("ibverbs: queue pair %d: post receive in state %v: %w", q.Num(), max(s, q.atLeast()), verbs.ErrInvalidState)
+	}
+	for n < len(wrs) {
+		first := q.rq.tail
+		for i := n; i < len(wrs) && i < n+postBatch && err == nil; i++ {
+			err = q.addRecv(wrs, i, i-n)
+		}
+		failed := q.flushRecvs(first)
+		n += int(q.rq.tail - first)
+		if failed != nil {
+			return n, q.RecvError(wrs, n, failed)
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// addRecv checks Receive i of a post and adds it to the ring, and to the batch as number at.
+func (q *queuePair) addRecv(wrs []verbs.RecvWR, i, at int) error {
+	limits, err := q.BeginRecv(wrs, i)
+	if err != nil {
+		return err
+	}
+	seq := q.rq.push()
+	e := q.rq.at(seq)
+	*e = receive{wrid: wrs[i].WRID, sgl: e.sgl[:0]}
+	if e.sgl, _, err = q.pd.check(e.sgl, wrs[i].SGL, limits.Elements, limits.Bytes, limits.Need); err != nil {
+		q.rq.tail--
+		return q.RecvError(wrs, i, err)
+	}
+	q.RecvUsed.Add(1)
+	wire := abi.RecvWR{ID: seq<<1 | 1}
+	wire.SGL, wire.NumSGE = q.area.list(at, e.sgl)
+	if wire.NumSGE == 0 && q.dev.quirks.EmptySGE {
+		wire.SGL, wire.NumSGE = q.area.list(at, []element{{}})
+	}
+	b := q.area.recvAt(at)
+	wire.Put(b)
+	if at > 0 {
+		abi.SetNext(q.area.recvAt(at-1), abi.Addr(b))
+	}
+	return nil
+}
+
+// flushRecvs posts the Receives from number first on. Those that were not posted are removed.
+func (q *queuePair) flushRecvs(first uint64) error {
+	if q.rq.tail == first {
+		return nil
+	}
+	base := abi.Addr(q.area.reqs)
+	bad, err := q.dev.lib.PostRecv(q.hw, base)
+	if err == nil {
+		return nil
+	}
+	posted := first + uint64((bad-base)/abi.RecvWRSize)
+	for q.rq.tail > posted {
+		q.rq.tail--
+		release(q.rq.at(q.rq.tail).sgl)
+		q.RecvUsed.Add(-1)
+	}
+	return q.postError(err)
+}

@@ -1,0 +1,266 @@
+package ibverbs
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// queuePair implements verbs.QueuePair. Its life at the device:
+//
+//	CreateQP ── Dial, Accept ──> connecting ──> connected
+//	    └──────────────────────────────┴───────────┴── begin ──> ending ── finish ──> ended
+//
+// begin is called with the lock held, by whoever sees the end first: a failed completion, an event,
+// Disconnect. finish runs on a goroutine of its own, because calls of the library block. It is in
+// the state ending that requests are flushed; verbs.StateError is entered at its end.
+type queuePair struct {
+	soft.QueuePair
+	dev *Device
+	pd  *domain
+
+	hw   lib.QP
+	cq   lib.CQ
+	user uintptr // of cq: the queue pair's number in Device.queues
+	area *area   // memory for the library: work requests and completions
+
+	mu     soft.Mutex
+	conn   *connection // nil until Dial or Accept
+	depth  int         // negotiated initiator depth
+	barred bool        // a request that is sure to fail waits in the queue; nothing is posted
+	armed  bool        // the completion queue makes an event for the next completion
+	batch  int         // requests in area that are not posted yet
+
+	// Posted requests, by number. The identifier of a request at the device is its number twice,
+	// and 1 for a Receive.
+	sq            ring[request]
+	rq            ring[receive]
+	reached       uint64 // one behind the last request with a completion
+	internal      int    // requests in sq that are the provider's own
+	internalLimit int
+	failed        bool // a request has failed: those behind it are flushed
+
+	win  windows
+	prog progress
+	life life
+
+	// The end.
+	ending  bool
+	err     error
+	cause   cause
+	better  chan struct{} // signaled when a better cause is known; capacity 1
+	cleaned bool          // the device has no objects of the queue pair any more
+	ended   chan struct{} // closed when the state is verbs.StateError
+	dones   int           // calls of a Revoke's done that have not returned
+	idle    chan struct{} // closed when dones is 0 again; nil if it is
+}
+
+var (
+	_ verbs.QueuePair  = (*queuePair)(nil)
+	_ verbs.Progresser = (*queuePair)(nil)
+)
+
+const (
+	defaultBound = 64 // regions that may be bound at once
+	pollBatch    = 16 // completions of a poll
+	postBatch    = 16 // requests of a post
+)
+
+// CreateQP implements verbs.ProtectionDomain.
+func (pd *domain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
+	d := pd.dev
+	q := &queuePair{
+		dev: d, pd: pd,
+		better: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	user := d.nextUser()
+	if err := q.Configure(pd.soft, uint32(user), cfg); err != nil {
+		return nil, err
+	}
+	q.user = user
+	q.win = windows{limit: d.bound(q.Cfg), bound: make(map[uint32]*window)}
+	q.internalLimit = 2*q.win.limit + 3 // a bind and a revocation each, a ping and the last request
+	if n := q.Cfg.MaxSendWR + q.internalLimit; n > d.limits.MaxQPWR {
+		return nil, fmt.Errorf("ibverbs: create queue pair: %d send requests and %d for memory windows, limit of the device is %d: %w",
+			q.Cfg.MaxSendWR, q.internalLimit, d.limits.MaxQPWR, verbs.ErrTooLarge)
+	}
+	if err := q.Register(q); err != nil {
+		return nil, err
+	}
+	if err := q.create(); err != nil {
+		q.ReleaseCQs()
+		q.Unregister()
+		return nil, err
+	}
+	pd.addQueue(q)
+	return q, nil
+}
+
+// create makes the objects of the device.
+func (q *queuePair) create() (err error) {
+	d, l := q.dev, q.dev.lib
+	q.pd.mu.Lock()
+	err = q.pd.usable("create queue pair")
+	q.pd.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if q.area, err = newArea(max(q.Cfg.MaxSendSGE, q.Cfg.MaxRecvSGE, 1)); err != nil {
+		return fmt.Errorf("ibverbs: create queue pair: map memory for requests: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, q.area.close())
+		}
+	}()
+	sends := q.Cfg.MaxSendWR + q.internalLimit
+	entries := sends + q.Cfg.MaxRecvWR
+	d.addQueue(q)
+	defer func() {
+		if err != nil {
+			d.dropQueue(q)
+		}
+	}()
+	if q.cq, err = l.CreateCQ(d.ctx, entries, q.user, d.channel, d.cfg.CompletionVector); err != nil {
+		return d.memoryError(fmt.Sprintf("create a completion queue of %d entries", entries), 64*entries, err)
+	}
+	attr := abi.QPInitAttr{
+		SendCQ: uintptr(q.cq), RecvCQ: uintptr(q.cq), MaxSendWR: sends, MaxRecvWR: q.Cfg.MaxRecvWR,
+		MaxSendSGE: q.Cfg.MaxSendSGE, MaxRecvSGE: q.Cfg.MaxRecvSGE,
+	}
+	if q.hw, err = l.CreateQP(q.pd.pd, &attr); err != nil {
+		err = d.queuePairError(sends, q.Cfg.MaxRecvWR, err)
+		return errors.Join(err, l.DestroyCQ(q.cq))
+	}
+	if err = q.init(); err != nil {
+		return errors.Join(err, l.DestroyQP(q.hw), l.DestroyCQ(q.cq))
+	}
+	d.nameQueue(q)
+	return nil
+}
+
+// init arms the completion queue, and moves the queue pair to a state in which Receives can be
+// posted. The connection manager sets the port and the partition key again.
+func (q *queuePair) init() error {
+	if q.dev.transport == abi.TransportIB {
+		attr := abi.QPAttr{State: abi.QPInit, Port: 1}
+		if err := q.dev.lib.ModifyQP(q.hw, attr, abi.MaskState|abi.MaskPort|abi.MaskPKey|abi.MaskAccess); err != nil {
+			return q.dev.fail("move a queue pair to the state INIT", err)
+		}
+	}
+	if err := q.dev.lib.ReqNotify(q.cq, false); err != nil {
+		return q.dev.fail("arm a completion queue", err)
+	}
+	q.armed = true
+	return nil
+}
+
+// bound returns the number of windows of a queue pair.
+func (d *Device) bound(cfg verbs.QPConfig) int {
+	switch {
+	case !d.windows:
+		return 0
+	case cfg.MaxBoundMRs > 0:
+		return cfg.MaxBoundMRs
+	}
+	return d.defaultBound
+}
+
+// Err implements verbs.QueuePair.
+func (q *queuePair) Err() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.State() < verbs.StateError {
+		return nil
+	}
+	return q.err
+}
+
+// Disconnect implements verbs.QueuePair.
+func (q *queuePair) Disconnect() error {
+	q.disconnect(verbs.ErrDisconnected)
+	return nil
+}
+
+func (q *queuePair) disconnect(why error) {
+	q.mu.Lock()
+	q.begin(why, causeKnown)
+	q.mu.UnlockNotify()
+	<-q.ended
+}
+
+// Close implements verbs.QueuePair.
+func (q *queuePair) Close() error {
+	q.disconnect(verbs.ErrDisconnected)
+	q.mu.Lock()
+	for q.dones > 0 {
+		idle := q.idle
+		q.mu.Unlock()
+		<-idle
+		q.mu.Lock()
+	}
+	if q.State() == verbs.StateClosed {
+		q.mu.Unlock()
+		return nil
+	}
+	q.SetState(verbs.StateClosed)
+	q.ReleaseCQs()
+	q.mu.UnlockNotify()
+	q.pd.dropQueue(q)
+	q.Unregister()
+	return nil
+}
+
+// Removed implements soft.Owner.
+func (q *queuePair) Removed() { q.disconnect(verbs.ErrDeviceRemoved) }
+
+// Interrupt implements soft.Owner. It does nothing: no goroutine of the provider accesses memory.
+func (q *queuePair) Interrupt() {}
+
+// evict ends the queue pair if requests are posted that name the region, which complete with
+// verbs.StatusLocalProtection. It returns when the device uses the memory no more.
+func (q *queuePair) evict(r *region) {
+	q.mu.Lock()
+	q.poll()
+	named := false
+	for i := q.sq.head; i < q.sq.tail; i++ {
+		if e := q.sq.at(i); !e.done && names(e.sgl, r) {
+			named, e.doomed = true, true
+		}
+	}
+	for i := q.rq.head; i < q.rq.tail; i++ {
+		if e := q.rq.at(i); !e.done && names(e.sgl, r) {
+			named, e.doomed = true, true
+		}
+	}
+	if named {
+		q.begin(fmt.Errorf("ibverbs: queue pair %d: a region was invalidated while requests were posted that name it: %w: %w",
+			q.Num(), verbs.StatusError{Status: verbs.StatusLocalProtection}, verbs.ErrConnectionBroken), causeKnown)
+	}
+	q.mu.UnlockNotify()
+	if named {
+		<-q.ended
+	}
+}
+
+func names(sgl []element, r *region) bool {
+	for i := range sgl {
+		if sgl[i].region == r {
+			return true
+		}
+	}
+	return false
+}
+
+// waitStep is the pause of step n of a loop that polls: none at first, a millisecond in the end.
+func waitStep(n int) time.Duration {
+	if n < 10 {
+		return 0
+	}
+	return min(time.Duration(n)*5*time.Microsecond, time.Millisecond)
+}

@@ -1,0 +1,45 @@
+package ibverbs
+
+import (
+	"os"
+)
+
+// reader takes the events of one of the library's files, on a goroutine of its own.
+type reader struct {
+	file *os.File
+	done chan struct{} // closed when the goroutine has ended
+}
+
+// newReader starts a reader. take takes one event and handles it. It returns false if there is
+// none, and must not wait.
+func newReader(fd int, name string, take func() bool) (*reader, error) {
+	f, err := pollable(fd, name)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := f.SyscallConn()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r := &reader{file: f, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		// Read calls the function whenever the file may have become readable, and returns when the
+		// file is closed.
+		_ = conn.Read(func(uintptr) bool {
+			for take() {
+			}
+			return false
+		})
+	}()
+	return r, nil
+}
+
+// close ends the goroutine and waits for it. The library's own file stays open.
+func (r *reader) close() {
+	if r != nil {
+		r.file.Close()
+		<-r.done
+	}
+}

@@ -1,0 +1,140 @@
+package ibverbs
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// revocation waits until some regions are invalid.
+type revocation struct {
+	left  atomic.Int32 // windows that are not invalid yet, and 1 until all are started
+	err   error        // set before the last of left is done
+	done  func(error)
+	owner *queuePair // its lock is held to count calls of done
+
+	ended chan struct{} // closed at the end
+}
+
+// Revoke implements verbs.Revoker. Windows are invalidated by requests of the send queue, posted
+// together, and other regions at once.
+func (q *queuePair) Revoke(regions []verbs.MemoryRegion, done func(error)) error {
+	own := make([]*region, len(regions))
+	for i, mr := range regions {
+		r, ok := mr.(*region)
+		switch {
+		case !ok || r.pd != q.pd:
+			return fmt.Errorf("ibverbs: queue pair %d: revoke: region %d of %d: %w", q.Num(), i, len(regions), verbs.ErrForeignObject)
+		case r.State() == verbs.MRDeregistered:
+			return fmt.Errorf("ibverbs: queue pair %d: revoke: region %d of %d: %w", q.Num(), i, len(regions), verbs.ErrClosed)
+		}
+		own[i] = r
+	}
+	v := &revocation{done: done, owner: q, ended: make(chan struct{})}
+	v.start(own)
+	return nil
+}
+
+// start begins to invalidate regions.
+func (v *revocation) start(regions []*region) {
+	v.left.Store(1)
+	var errs []error
+	var posting *queuePair
+	for i, r := range regions {
+		switch q := r.binder(); {
+		case q == nil:
+			errs = append(errs, r.expire(verbs.MRInvalid))
+		case q != posting:
+			posting = q // a domain has one queue pair with windows, so this happens once
+			q.revoke(v, regions[i:])
+		}
+	}
+	v.err = errors.Join(errs...)
+	q := v.owner
+	q.mu.Lock()
+	q.finishOne(v)
+	q.mu.UnlockNotify()
+}
+
+// revoke posts the invalidation of the windows among regions that are bound to q.
+func (q *queuePair) revoke(v *revocation, regions []*region) {
+	q.mu.Lock()
+	defer q.mu.UnlockNotify()
+	q.poll() // the peer may have invalidated them: some devices fail a second invalidation
+	for _, r := range regions {
+		w := q.windowOf(r)
+		if w == nil {
+			continue
+		}
+		v.left.Add(1)
+		w.waiting = append(w.waiting, v)
+		if w.revoking || q.ending || q.barred {
+			continue
+		}
+		if q.batch == postBatch {
+			q.flushBatch() // an error begins the end, which ends v
+		}
+		seq := q.sq.push()
+		e := q.sq.at(seq)
+		*e = request{kind: kindRevoke, window: w, signaled: true, sgl: e.sgl[:0]}
+		q.internal++
+		w.revoking = true
+		q.enqueue(seq, abi.SendWR{Opcode: abi.OpLocalInv, Invalidate: w.key, RKey: w.key})
+	}
+	if _, err := q.flushBatch(); err != nil {
+		q.begin(fmt.Errorf("ibverbs: queue pair %d: invalidate a memory window: %w: %w", q.Num(), err, verbs.ErrConnectionBroken), causeKnown)
+	}
+}
+
+// windowOf returns the window of a region that is bound to q, or nil. q.mu is held.
+func (q *queuePair) windowOf(r *region) *window {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.window == nil || r.window.qp != q {
+		return nil
+	}
+	return r.window
+}
+
+// finishOne counts one part of a revocation as done. q.mu is held.
+func (q *queuePair) finishOne(v *revocation) {
+	if v.left.Add(-1) > 0 {
+		return
+	}
+	close(v.ended)
+	if v.done == nil {
+		return
+	}
+	if q.dones++; q.dones == 1 {
+		q.idle = make(chan struct{})
+	}
+	q.mu.Notify(func() {
+		v.done(v.err)
+		q.mu.Lock()
+		if q.dones--; q.dones == 0 {
+			close(q.idle)
+		}
+		q.mu.Unlock()
+	})
+}
+
+// revokeAndWait invalidates a region with a window. It polls, so that it works on the goroutine
+// that reads completions.
+func (q *queuePair) revokeAndWait(r *region) {
+	v := &revocation{owner: q, ended: make(chan struct{})}
+	v.start([]*region{r})
+	for n := 0; ; n++ {
+		q.mu.Lock()
+		q.poll()
+		q.mu.UnlockNotify()
+		select {
+		case <-v.ended:
+			return
+		case <-time.After(waitStep(n)):
+		}
+	}
+}

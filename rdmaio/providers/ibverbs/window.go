@@ -1,0 +1,194 @@
+package ibverbs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// window is a memory window of type 2, which belongs to a queue pair. The queue pair's lock guards
+// it.
+//
+//	free ── bind ──> bound ── revocation posted ──> revoking ── completed ──> free
+//	                   └── invalidated by the peer, or by a LocalInvalidate ──> free
+//	bound, revoking ── Deregister, or end of the queue pair ──> deallocated
+type window struct {
+	qp     *queuePair
+	mw     lib.MW
+	key    uint32  // of the last bind
+	region *region // nil if the window is free
+
+	executed bool          // the bind is: else it would fail if the window were deallocated
+	revoking bool          // a request that invalidates it is posted
+	waiting  []*revocation // ended when the region is invalid
+}
+
+// windows are the windows of a queue pair. The queue pair's lock guards them.
+type windows struct {
+	limit int       // the most that may exist
+	all   []*window // not deallocated
+	free  []*window // used in turn: a key comes again as late as possible
+	bound map[uint32]*window
+}
+
+// nextKey returns the key of the next bind of a window: the program counts in its low byte.
+func nextKey(key uint32) uint32 { return key&^0xff | (key+1)&0xff }
+
+// bind makes a region valid by a window over a buffer in a slab. It returns false, without an
+// error, if the region needs a registration of its own.
+func (q *queuePair) bind(r *region, s *slab, buf []byte, access verbs.Access) (bool, error) {
+	q.mu.Lock()
+	defer q.mu.UnlockNotify()
+	if q.State() != verbs.StateConnected || q.ending {
+		return false, nil
+	}
+	if q.internalFull() {
+		q.poll()
+	}
+	if q.internalFull() || q.ending {
+		return false, nil
+	}
+	w, err := q.takeWindow()
+	if w == nil || err != nil {
+		return false, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.renewable(); err != nil {
+		q.win.free = append(q.win.free, w)
+		return false, err
+	}
+	rights, _ := q.dev.registration(access)
+	seq := q.sq.push()
+	e := q.sq.at(seq)
+	*e = request{kind: kindBind, window: w, sgl: e.sgl[:0]}
+	wire := abi.SendWR{
+		Opcode: abi.OpBindMW,
+		Bind: abi.Bind{
+			MW: uintptr(w.mw), RKey: nextKey(w.key), MR: uintptr(s.mr), Addr: uint64(address(buf)), Length: uint64(len(buf)),
+			Access: rights &^ abi.LocalWrite,
+		},
+	}
+	// Entries of binds become free with a later request that is signaled. Where the peer
+	// invalidates all regions, only Sends of the caller would be.
+	e.signaled = q.internal >= q.internalLimit/2
+	if err := q.post(seq, wire); err != nil {
+		q.win.free = append(q.win.free, w)
+		return false, q.dev.fail("bind a memory window", err)
+	}
+	w.key = nextKey(w.key)
+	abi.SetMWKey(uintptr(w.mw), w.key) // after the post: the library compares the old one in it
+	w.region, w.executed = r, false
+	q.win.bound[w.key] = w
+	r.renew(buf, access, s.lkey, w.key)
+	r.window = w
+	return true, nil
+}
+
+// internalFull reports whether there is no space for a bind and the revocation of what it binds.
+// One entry is left for a ping. q.mu is held.
+func (q *queuePair) internalFull() bool {
+	return q.internal+len(q.win.bound)+3 > q.internalLimit
+}
+
+// takeWindow returns a free window, or nil if there is none. It makes new ones before it uses the
+// last ones again, so that keys come again late. q.mu is held.
+func (q *queuePair) takeWindow() (*window, error) {
+	v := &q.win
+	if len(v.free) > v.limit/4 || len(v.free) > 0 && len(v.all) >= v.limit {
+		w := v.free[0]
+		v.free = v.free[1:]
+		return w, nil
+	}
+	if len(v.all) >= v.limit {
+		return nil, nil
+	}
+	mw, err := q.dev.lib.AllocMW(q.pd.pd)
+	if err != nil {
+		return nil, q.dev.memoryError("allocate a memory window", 0, err)
+	}
+	w := &window{qp: q, mw: mw, key: abi.MWKey(uintptr(mw))}
+	v.all = append(v.all, w)
+	return w, nil
+}
+
+// invalidated makes the region of a window invalid: nothing can access the memory through its key.
+// q.mu is held.
+func (q *queuePair) invalidated(w *window) {
+	r := w.region
+	if r == nil {
+		return
+	}
+	delete(q.win.bound, w.key)
+	r.mu.Lock()
+	if r.window == w {
+		r.window = nil
+		if r.state == verbs.MRValid {
+			r.state = verbs.MRInvalid
+		}
+	}
+	r.mu.Unlock()
+	w.region = nil
+	for _, v := range w.waiting {
+		q.finishOne(v)
+	}
+	w.waiting = nil
+}
+
+// recycle makes a window free after its region was invalidated. q.mu is held.
+func (q *queuePair) recycle(w *window) {
+	q.invalidated(w)
+	w.revoking = false
+	q.win.free = append(q.win.free, w)
+}
+
+// byPeer handles the invalidation of a key by the peer's SendWithInvalidate. q.mu is held.
+func (q *queuePair) byPeer(key uint32) {
+	w := q.win.bound[key]
+	switch {
+	case w == nil:
+	case w.revoking:
+		q.invalidated(w) // the posted revocation recycles it
+	default:
+		q.recycle(w)
+	}
+}
+
+// discard deallocates the window of a region, which invalidates it at once. If requests of the
+// window are posted, discard revokes it, and waits.
+func (q *queuePair) discard(r *region) {
+	q.mu.Lock()
+	q.poll()
+	r.mu.Lock()
+	w := r.window
+	r.mu.Unlock()
+	switch {
+	case w == nil:
+		q.mu.UnlockNotify()
+	case w.revoking || !w.executed || q.ending:
+		q.mu.UnlockNotify()
+		q.revokeAndWait(r)
+	default:
+		q.win.all = slices.DeleteFunc(q.win.all, func(o *window) bool { return o == w })
+		if err := q.dev.lib.DeallocMW(w.mw); err != nil && !q.dev.gone() {
+			q.begin(fmt.Errorf("deallocate a memory window: %w: %w", err, verbs.ErrConnectionBroken), causeKnown)
+		}
+		q.invalidated(w)
+		q.mu.UnlockNotify()
+	}
+}
+
+// deallocate deallocates all windows. The queue pair is destroyed, so no key of them works.
+func (q *queuePair) deallocate() error {
+	var errs []error
+	for _, w := range q.win.all {
+		if err := q.dev.lib.DeallocMW(w.mw); err != nil && !q.dev.gone() {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
