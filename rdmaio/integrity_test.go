@@ -224,7 +224,7 @@ func fileIntegrity(t *testing.T, w *rdmaiotest.World, ops int) {
 	s := &store{}
 	r := rand.New(rand.NewPCG(*fsxSeed, 0))
 	if testing.Short() {
-		ops = min(ops, 2000)
+		ops = min(ops/2, 1000)
 	}
 	f := &fsx{t: t, r: r, w: w, buf: make([]byte, mostFile+256), noise: rdmaiotest.Pattern(2*mostFile, *fsxSeed)}
 	w.Serve(s, &rdmaio.Config{InlineSend: 8192, InlineRecv: 8192})

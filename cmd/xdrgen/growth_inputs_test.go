@@ -55,7 +55,7 @@ func dimensions() []dimension {
 		{name: "arms", text: repeated("union u switch (int d) {\n", "case {i}: int a{i};\n", "};\n")},
 		{name: "arms that lists hold", text: repeated("struct big { opaque x[40]; };\nunion u switch (int d) {\n", "case {i}: big a{i};\n", "default: void; };\nstruct top { u all<>; };\n")},
 		{name: "procedures", text: repeated("program P { version V {\n", "int PROC_{i}(int) = {i};\n", "} = 1; } = 200000;\n")},
-		{name: "types of all kinds", text: repeated("", "enum e{i} { E{i}_A = 1, E{i}_B = 2 };\nstruct s{i} { e{i} a; opaque b<10>; };\n"+
+		{name: "types of all kinds", read: 200, text: repeated("", "enum e{i} { E{i}_A = 1, E{i}_B = 2 };\nstruct s{i} { e{i} a; opaque b<10>; };\n"+
 			"union u{i} switch (e{i} d) { case E{i}_A: s{i} s; default: void; };\ntypedef u{i} t{i}<>;\n", "")},
 		{name: "length of names", read: 2000, write: 1000, text: func(n int) string {
 			return strings.ReplaceAll("enum NAMEe { NAMEA = 1 };\nstruct NAME { NAMEe NAMEf; };\nunion NAMEu switch (NAMEe NAMEd) { case NAMEA: NAME NAMEx; };\n"+
@@ -70,8 +70,8 @@ func dimensions() []dimension {
 			return repeat(n, "struct s{i} { s{i+1} *a; int b; };\n") + fmt.Sprintf("struct s%d { s0 *a; };\n", n)
 		}},
 		{name: "chain of structs", write: -1, text: chained("struct s0 { opaque x<>; int y; };\n", "struct s{i} { s{i-1} a; int b; };\n")},
-		{name: "warnings", read: 2000, write: -1, text: repeated("", "struct s{i} { unsigned a; };\n", "")},
-		{name: "errors on a line", read: 600, write: -1, text: repeated("", "struct s{i} { nope{i} a; }; ", "\n")},
+		{name: "warnings", read: 600, write: -1, text: repeated("", "struct s{i} { unsigned a; };\n", "")},
+		{name: "errors on a line", read: 200, write: -1, text: repeated("", "struct s{i} { nope{i} a; }; ", "\n")},
 		{name: "fixes on a line", read: 600, write: -1, text: repeated("", "struct s{i} { unsigned a; }; ", "\n")},
 		{name: "comments on a line", read: 2000, write: -1, text: repeated("", "/* {i} */ ", "struct s { int a; };\n")},
 		{name: "chain that procedures use", write: -1, text: func(n int) string {
