@@ -39,8 +39,9 @@ func nested(format string, n int) string {
 
 // TestNested generates types of 40 levels. A type's code holds that of the types in it up
 // to a limit (ADR 0005), so that the output of a few levels may grow with their square. The
-// memory that each byte of output takes to make stays the same. The packages of 14 levels, where
-// the limit is exceeded, pass their generated tests; to compile those of 40 takes five times as long.
+// memory that each byte of output takes to make stays the same. The packages of 14 levels, which
+// exceed the limit, pass their generated tests. Those of 40 levels would take five times as long to
+// compile.
 func TestNested(t *testing.T) {
 	mod := newModule(t)
 	for name, format := range nestings {
