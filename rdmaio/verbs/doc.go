@@ -40,7 +40,7 @@
 // from the moment at which its key leaves this host. That ends when one of these has
 // happened:
 //
-//   - Invalidate or Deregister has returned;
+//   - Invalidate or Deregister has returned, or Revoke has reported its end (Revoker);
 //   - a LocalInvalidate has completed;
 //   - a Receive has reported the key as invalidated;
 //   - every queue pair of the domain is in StateError, and its QPConfig.Notify has run or

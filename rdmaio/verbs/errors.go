@@ -19,6 +19,12 @@ var (
 	ErrBusy          = errors.New("verbs: still in use")
 	ErrClosed        = errors.New("verbs: closed")
 	ErrAddressInUse  = errors.New("verbs: address is in use")
+
+	// ErrProcessLimit means that a limit of this process does not allow what the call needs. The
+	// usual one is locked memory (RLIMIT_MEMLOCK), which registration counts, and with some devices
+	// also CreateCQ and CreateQP. The error names the limit and how to raise it. Further attempts
+	// fail until the process has released something or the limit is raised.
+	ErrProcessLimit = errors.New("verbs: a limit of this process is reached")
 )
 
 // Errors of connections, from Dial, ConnRequest.Accept and QueuePair.Err.

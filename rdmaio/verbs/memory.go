@@ -104,8 +104,10 @@ type MemoryRegion interface {
 	// returns, neither the peer nor a work request accesses the memory through the region:
 	// an access of the peer breaks its connection (R290), and a work request that was
 	// posted before fails with StatusLocalProtection. A device that cannot tell such a request
-	// fails it at once, and so ends the connection. Invalidate succeeds on a region that
-	// is invalid already, for example by the peer. A peer cannot prolong it.
+	// fails it at once, and so ends the connection. Invalidate succeeds on a region that is
+	// invalid already, for example by the peer. A peer can prolong it only where queue pairs
+	// are Revokers, and no further than Revoker says: there Invalidate is for goroutines that
+	// may wait.
 	Invalidate() error
 
 	// Reregister makes an MRInvalid region valid, for any buffer and rights and with a fresh
@@ -113,8 +115,9 @@ type MemoryRegion interface {
 	// valid region and ErrClosed for a deregistered one.
 	Reregister(buf []byte, access Access) error
 
-	// Deregister invalidates and closes the region. The memory still belongs to the caller.
-	// Deregister is idempotent.
+	// Deregister invalidates and closes the region. The memory still belongs to the caller. A
+	// peer cannot prolong it, unless the region is being revoked (Revoker). Deregister is
+	// idempotent.
 	Deregister() error
 }
 

@@ -111,6 +111,11 @@ var mutants = map[string]struct {
 	"flush under load lost":        {"disconnect/under load", faults{wc: every(40, func(verbs.WC) []verbs.WC { return nil })}},
 	"dangling Receive unsaid":      {"disconnect/close order", faults{wc: status(verbs.StatusLocalProtection, func(verbs.WC) []verbs.WC { return nil })}},
 	"flush while posting lost":     {"disconnect/close while posting", faults{wc: every(40, func(verbs.WC) []verbs.WC { return nil })}},
+	"revocation forgotten":         {"revoke/several", faults{keepValid: true}},
+	"any region revoked":           {"revoke/refused", faults{anyRegion: true}},
+	"no report after the end":      {"revoke/every state", faults{unreported: true}},
+	"reported twice":               {"revoke/end of the connection", faults{repeats: true}},
+	"revoked too late":             {"revoke/race with writes", faults{lateInvalid: true}},
 	"removal unnoticed":            {"disconnect/removal", faults{stays: true}},
 	"listener outlives device":     {"disconnect/removal of listeners", faults{stays: true}},
 	"regions not counted":          {"objects/counted", faults{blind: true}},
@@ -145,7 +150,7 @@ type faults struct {
 	stays, leak, dirty, crooked, goesOn, swallow, keeps     bool
 	torn, narrow, anyKey, anyAccess, noLimits, blind, twice bool
 	listens, reopens, goroutine, mixed, misnamed, mute      bool
-	oneBinding, forgetful                                   bool
+	oneBinding, forgetful, anyRegion, unreported, repeats   bool
 	dialErr, listenErr                                      error
 
 	manners fault.Manners // of a device that does not admit them

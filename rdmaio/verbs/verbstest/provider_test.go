@@ -327,7 +327,7 @@ func (pd *domain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryR
 	if key := mr.RKey(); key != 0 {
 		newest.Store(key)
 	}
-	return &region{MemoryRegion: mr, f: pd.d.f, n: len(buf), key: mr.RKey()}, nil
+	return &region{MemoryRegion: mr, pd: pd, f: pd.d.f, n: len(buf), key: mr.RKey()}, nil
 }
 
 func (pd *domain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
@@ -351,7 +351,7 @@ func (pd *domain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &queuePair{QueuePair: qp, f: pd.d.f}, nil
+	return &queuePair{QueuePair: qp, pd: pd, f: pd.d.f}, nil
 }
 
 func (pd *domain) Close() error {
@@ -368,6 +368,7 @@ func (pd *domain) Close() error {
 
 type region struct {
 	verbs.MemoryRegion
+	pd      *domain
 	f       faults
 	n       int
 	key     uint32
@@ -457,6 +458,7 @@ func (q *queue) Poll(wcs []verbs.WC) (int, error) {
 
 type queuePair struct {
 	verbs.QueuePair
+	pd      *domain
 	f       faults
 	waiting []verbs.SendWR
 	passed  bool // a post went by since
@@ -541,6 +543,31 @@ func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 		reason = verbs.ReasonDone
 	}
 	return q.QueuePair.(verbs.ReasonDisconnecter).DisconnectFor(reason)
+}
+
+// Revoke implements verbs.Revoker.
+func (q *queuePair) Revoke(regions []verbs.MemoryRegion, done func(error)) error {
+	for _, mr := range regions {
+		switch r, ok := mr.(*region); {
+		case q.f.anyRegion:
+		case !ok || r.pd != q.pd:
+			return verbs.ErrForeignObject
+		case r.State() == verbs.MRDeregistered:
+			return verbs.ErrClosed
+		}
+	}
+	for _, mr := range regions {
+		if mr != nil {
+			mr.Invalidate()
+		}
+	}
+	if q.State() < verbs.StateError || !q.f.unreported {
+		done(nil)
+	}
+	if q.f.repeats {
+		done(nil)
+	}
+	return nil
 }
 
 func (q *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {

@@ -73,6 +73,7 @@ func (q *queuePair) cause(err error) error {
 
 // ended is the wrapped queue pair's verbs.QPConfig.Notify.
 func (q *queuePair) ended() {
+	q.endRevocations()
 	for _, cq := range q.cqs {
 		cq.releaseEnded(q)
 	}

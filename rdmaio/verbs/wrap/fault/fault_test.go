@@ -36,8 +36,10 @@ func devices(t testing.TB, inj *fault.Injector) (client, server verbs.Device) {
 // allow.
 func TestAcceptance(t *testing.T) {
 	for name, cfg := range map[string]fault.Config{
-		"none":  {},
-		"delay": {Seed: 1, Rate: map[fault.Kind]float64{fault.DelayCompletion: 0.3}},
+		"none":           {},
+		"delay":          {Seed: 1, Rate: map[fault.Kind]float64{fault.DelayCompletion: 0.3}},
+		"revoke at once": {Revoke: func(end func()) { end() }},
+		"revoke later":   {Revoke: func(end func()) { go end(); go end() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inj := fault.New(cfg)

@@ -73,8 +73,9 @@ const (
 	// both ends. Occasion: each Receive posted.
 	ShortRecv
 
-	// FailInvalidate makes MemoryRegion.Invalidate fail without effect: the key stays
-	// valid. Occasion: each call for a valid region. Error: ErrBusy.
+	// FailInvalidate makes MemoryRegion.Invalidate, or a revocation (verbs.Revoker), fail
+	// without effect: the keys stay valid. Occasion: each call for a valid region, and each
+	// valid region of a revocation. Error: ErrBusy.
 	FailInvalidate
 
 	// RepeatNotify makes a notification of a completion queue come twice. Occasion: each
@@ -161,6 +162,13 @@ type Config struct {
 	// NotifyDelay is the delay of a notification, by DelayNotify or LateCause. If zero or negative,
 	// the default is 1 ms.
 	NotifyDelay time.Duration
+
+	// Revoke makes queue pairs Revokers whose reports may come late, as on a device with memory
+	// windows, if it is not nil. It is called at the start of each revocation on a connection, with
+	// a function that ends it: invalidates the regions, waits for that and reports it. The end of
+	// the connection does so too. Each function may be called any number of times, on any goroutine,
+	// or not at all.
+	Revoke func(end func())
 }
 
 // Count counts the occasions and faults of a kind.

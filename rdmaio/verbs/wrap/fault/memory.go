@@ -167,6 +167,11 @@ func (mr *memoryRegion) Invalidate() error {
 			return f.error()
 		}
 	}
+	return mr.invalidate()
+}
+
+// invalidate is Invalidate without faults.
+func (mr *memoryRegion) invalidate() error {
 	t := &mr.dev.inj.keys
 	t.mu.Lock()
 	mr.keyed.unreported = false

@@ -29,12 +29,15 @@ type queuePair struct {
 	disconnecting sync.WaitGroup // the goroutine of breakConn
 	connected     atomic.Bool    // it has been in StateConnected
 	end           ending
-	outstanding   outstanding // requests of the send queue
+	outstanding   outstanding    // requests of the send queue
+	reporting     sync.WaitGroup // revocations that are not reported
 
 	mu       sync.Mutex
 	reason   error // why breakConn or fail has ended it, or nil
 	stalled  int   // requests withheld from the provider
 	recvLost bool  // Receives are withheld
+	over     bool  // the connection has ended in the provider
+	revoking map[*revocation]struct{}
 }
 
 // breakConn ends the connection because of a fault: for the caller at once, in the provider
@@ -294,6 +297,8 @@ func (q *queuePair) progresser() verbs.Progresser {
 func (q *queuePair) Close() error {
 	q.disconnecting.Wait()
 	err := q.QueuePair.Close()
+	q.endRevocations()
+	q.reporting.Wait()
 	if q.end.tell() {
 		q.tellEnd()
 	}

@@ -33,7 +33,8 @@ const (
 	Register         // RKey, RemoteAddr, Length, Access
 	Reregister       // as Register
 	Redirect         // RKey, Length
-	Invalidate       // RKey
+	Invalidate       // RKey; also for each region when a Revoke has ended
+	Revoke           // QP, RKey, for each region before the call; QP and Err if it was refused
 	Deregister       // RKey
 	PostSend         // QP, WRID, Opcode, Flags, Length, Elements
 	PostRecv         // QP, WRID, Length, Elements
@@ -53,7 +54,7 @@ const (
 
 var kindNames = [...]string{
 	"alloc-pd", "close-pd", "create-cq", "close-cq", "arm", "notify", "create-qp", "disconnect", "lost", "close-qp",
-	"alloc", "free", "register", "reregister", "redirect", "invalidate", "deregister", "post", "post", "refused", "refused", "complete",
+	"alloc", "free", "register", "reregister", "redirect", "invalidate", "revoke", "deregister", "post", "post", "refused", "refused", "complete",
 	"listen", "close-listener", "dial", "dialed", "request", "accept", "accepted", "reject", "close-device",
 }
 
@@ -143,7 +144,7 @@ func (e *Event) details() string {
 		return fmt.Sprintf("key 0x%08x at %#x, %d bytes, %v", e.RKey, e.RemoteAddr, e.Length, e.Access)
 	case Redirect:
 		return fmt.Sprintf("key 0x%08x, %d bytes", e.RKey, e.Length)
-	case Invalidate, Deregister:
+	case Invalidate, Revoke, Deregister:
 		return fmt.Sprintf("key 0x%08x", e.RKey)
 	case Alloc, Free:
 		return fmt.Sprintf("%d bytes", e.Length)

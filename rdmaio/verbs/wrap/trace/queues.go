@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -147,6 +148,35 @@ func (qp *queuePair) Wake() { verbs.ProgresserOf(qp.QueuePair).Wake() }
 
 // Resume implements verbs.Progresser.
 func (qp *queuePair) Resume() { verbs.ProgresserOf(qp.QueuePair).Resume() }
+
+// Revoke implements verbs.Revoker. It returns verbs.ErrNotSupported if the wrapped queue pair does
+// not. The report is recorded as an Invalidate of each region.
+func (qp *queuePair) Revoke(regions []verbs.MemoryRegion, done func(error)) error {
+	r, ok := qp.QueuePair.(verbs.Revoker)
+	if !ok {
+		return fmt.Errorf("trace: revoke: %w", verbs.ErrNotSupported)
+	}
+	inner, keys := make([]verbs.MemoryRegion, len(regions)), make([]uint32, len(regions))
+	for i, mr := range regions {
+		if w, ours := mr.(*memoryRegion); ours {
+			mr = w.MemoryRegion
+		}
+		if inner[i] = mr; mr != nil {
+			keys[i] = mr.RKey()
+		}
+		qp.dev.emit(Event{Kind: Revoke, QP: qp.Num(), RKey: keys[i]})
+	}
+	err := r.Revoke(inner, func(err error) {
+		for _, key := range keys {
+			qp.dev.emit(Event{Kind: Invalidate, RKey: key, Err: err})
+		}
+		done(err)
+	})
+	if err != nil {
+		qp.dev.emit(Event{Kind: Revoke, QP: qp.Num(), Err: err})
+	}
+	return err
+}
 
 func (qp *queuePair) Close() error {
 	qp.dev.emit(Event{Kind: CloseQP, QP: qp.Num()})

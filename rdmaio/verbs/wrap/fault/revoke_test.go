@@ -1,0 +1,58 @@
+package fault_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
+)
+
+// A revocation that waits for a silent peer ends with the connection, once.
+func TestRevocationHeldUntilTheEnd(t *testing.T) {
+	var held []func()
+	_, c, _ := connected(t, fault.Config{Revoke: func(end func()) { held = append(held, end) }})
+	reports := make(chan error, 2)
+	if err := c.qp.(verbs.Revoker).Revoke([]verbs.MemoryRegion{c.mr}, func(err error) { reports <- err }); err != nil {
+		t.Fatal(err)
+	}
+	if len(held) != 1 || len(reports) != 0 || c.mr.State() != verbs.MRValid {
+		t.Errorf("%d revocations are held and %d reported, region %v, want 1, none and valid", len(held), len(reports), c.mr.State())
+	}
+	if err := c.qp.Disconnect(); err != nil {
+		t.Fatal(err)
+	}
+	<-c.lost
+	held[0]()
+	if len(reports) != 1 || <-reports != nil || c.mr.State() != verbs.MRInvalid {
+		t.Errorf("%d reports, region %v after the end", len(reports), c.mr.State())
+	}
+}
+
+// FailInvalidate makes a revocation report an error, and leaves all regions valid. Without
+// Config.Revoke, and without a Revoker below, queue pairs are no Revokers.
+func TestRevocationFails(t *testing.T) {
+	inj, c, _ := connected(t, fault.Config{
+		Script: []fault.Fault{{Kind: fault.FailInvalidate, At: 1}},
+		Revoke: func(end func()) { end() },
+	})
+	if err := verbs.Invalidate(c.qp, c.mr); !errors.Is(err, verbs.ErrBusy) || c.mr.State() != verbs.MRValid {
+		t.Errorf("%v, region %v, want it valid and %v", err, c.mr.State(), verbs.ErrBusy)
+	}
+	if err := verbs.Invalidate(c.qp, c.mr); err != nil || c.mr.State() != verbs.MRInvalid {
+		t.Errorf("%v, region %v, want it invalid", err, c.mr.State())
+	}
+	if n := inj.Count(fault.FailInvalidate); n.Seen != 2 || n.Fired != 1 {
+		t.Errorf("%+v", n)
+	}
+	_, c, _ = connected(t, fault.Config{})
+	if err := c.qp.(verbs.Revoker).Revoke(nil, nil); !errors.Is(err, verbs.ErrNotSupported) {
+		t.Errorf("without Config.Revoke: %v, want %v", err, verbs.ErrNotSupported)
+	}
+	if err := verbs.Invalidate(c.qp, c.mr); err != nil || c.mr.State() != verbs.MRInvalid {
+		t.Errorf("one after the other: %v, region %v", err, c.mr.State())
+	}
+	if err := verbs.Invalidate(c.qp, nil); !errors.Is(err, verbs.ErrForeignObject) {
+		t.Errorf("no region: %v, want %v", err, verbs.ErrForeignObject)
+	}
+}
