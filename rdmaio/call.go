@@ -27,6 +27,7 @@ type slot struct {
 	long    []byte    // a copy of the reply that came there
 	shape   shape
 	segment int // length of the longest segment offered, bytes
+	keys    revocation
 
 	// For lone.
 	answered   atomic.Bool // the wait for done is over
@@ -105,7 +106,9 @@ const (
 // does. Until then its keys are redirected to memory of the connection, where a late access of the
 // peer does no harm. A connection has at most 16 MiB of it, and 64 KiB for headers. If that is used
 // up, or the device cannot redirect keys (verbs.Redirector), the keys are invalidated at once, and
-// a late access breaks the connection.
+// a late access breaks the connection. With a device whose queue pairs are Revokers (verbs.Revoker),
+// a peer that acknowledges nothing can delay the return of Call, but no longer than the device's
+// transport tries again.
 //
 // On an accepted connection this is a reverse Call and needs AllowReverse. Without
 // Config.ReverseChunks the Call must fit inline, and Results, ReplyBuf and memory for MaxReply are
@@ -268,14 +271,14 @@ func (c *Conn) slot(ctx context.Context, end *CallEnd) (*slot, error) {
 // conclude invalidates the keys of a Call that the peer has not invalidated. If that fails it
 // closes the connection, which invalidates them too (RFC 8166 §4.5.4; R329).
 func (c *Conn) conclude(s *slot) error {
+	if len(s.regions) == 0 {
+		return nil
+	}
+	together := s.revoke(c)
 	var failed error
 	for i := range s.regions {
 		mr := &s.regions[i]
-		release := c.pool.Release
-		if s.call.InvalidatedKey != 0 && mr.RKey() == s.call.InvalidatedKey {
-			release = c.pool.Invalidated // this side invalidates all others (R263)
-		}
-		if err := release(&mr.Region); err != nil {
+		if err := s.endKey(c.pool, mr, together); err != nil {
 			failed = fmt.Errorf("rdmaio: memory could not be invalidated, the connection was closed: %w", err)
 			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: failed})
 			<-c.ctx.Done()

@@ -143,6 +143,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		return nil, err
 	}
 	c.qp = c.driver.QP()
+	c.pool.UseQueuePair(c.qp)
 	if !(set.NonBlocking && h != nil) && len(set.extensions.list) == 0 {
 		// Otherwise code of the upper layer would run on the goroutines of callers.
 		c.lone.qp, _ = c.qp.(verbs.Progresser)

@@ -49,6 +49,13 @@ func (s *slot) movesData() bool {
 	return false
 }
 
+// resume makes the provider handle all input by itself, because a caller waits for a notification.
+func (l *lone) resume() {
+	if l.qp != nil {
+		l.qp.Resume()
+	}
+}
+
 // end is called for each begin, when the Call has returned.
 func (l *lone) end() {
 	if l.qp != nil {

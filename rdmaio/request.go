@@ -284,7 +284,7 @@ func (c *Conn) release(q *engine.Request) {
 	}
 	for i := range r.regions {
 		mr := &r.regions[i]
-		err := c.pool.Release(mr)
+		err := c.pool.ReleaseAtOnce(mr) // the runner must not wait for the peer
 		if err != nil {
 			_ = c.pool.Abandon(mr) // no peer has a key to it
 		}

@@ -66,8 +66,11 @@ type Stats struct {
 	// that it invalidated, a client those of its own that the server did.
 	RemoteInvalidations uint64
 
-	// Registrations is the number of registrations of memory that callers and handlers passed in.
-	Registrations uint64
+	// Registrations is the number of registrations of memory for Calls: what callers and handlers
+	// passed in, and memory of the connection with a key for the peer. RemoteRegistrations is the
+	// number of those among them with a key for the peer, and Revocations the number of such keys
+	// that this side has ended. The peer or the end of the connection ends the others.
+	Registrations, RemoteRegistrations, Revocations uint64
 
 	// Staged is the number of bytes copied because the device only takes memory of its own, because
 	// a Call was cancelled, or because a reply came by Call.MaxReply.
@@ -99,6 +102,10 @@ type Stats struct {
 	Buffers     int
 	BufferBytes uint64
 
+	// PinnedBytes is the number of bytes of memory that are registered: those in buffers, and those
+	// that callers and handlers passed in. Devices with hardware pin them (RLIMIT_MEMLOCK).
+	PinnedBytes uint64
+
 	Terms // the terms of the two sides
 }
 
@@ -109,7 +116,8 @@ func (c *Conn) Stats() Stats {
 	s := newStats(&counts)
 	s.DelayedCalls += c.waits.Load()
 	p := c.pool.Stats()
-	s.Registrations, s.Staged, s.Regions, s.Buffers, s.BufferBytes = p.Registrations, p.Staged, p.Regions, p.Buffers, p.BufferBytes
+	s.Registrations, s.RemoteRegistrations, s.Revocations, s.Staged = p.Registrations, p.Remote, p.Revocations, p.Staged
+	s.Regions, s.Buffers, s.BufferBytes, s.PinnedBytes = p.Regions, p.Buffers, p.BufferBytes, p.Pinned
 	s.Terms = c.Terms()
 	return s
 }

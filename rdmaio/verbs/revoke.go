@@ -20,7 +20,7 @@ type Revoker interface {
 	// Regions that are invalid already, by the peer for example, are no error. A region of another
 	// domain, device or provider is ErrForeignObject, and a deregistered one is ErrClosed. If Revoke
 	// returns an error, it has no effect, and done is not called. The slice belongs to the caller
-	// again when Revoke returns.
+	// again when Revoke returns. A call without regions shows whether there is a Revoker.
 	//
 	// done is called exactly once, in any state of the queue pair:
 	//

@@ -10,12 +10,13 @@ import (
 // demand is a region of RegisterOwn that gets a Buffer when the peer first writes there. Most such
 // regions are for long replies that do not come, and need none.
 type demand struct {
-	pool    *Pool
-	mr      verbs.MemoryRegion
-	size    int
-	gone    bool                   // deregistered
-	buf     *Buffer                // nil while the peer has written nothing
-	provide func() ([]byte, error) // the method, for verbs.OnDemand
+	pool        *Pool
+	mr          verbs.MemoryRegion
+	size        int
+	gone        bool                   // deregistered
+	buf         *Buffer                // nil while the peer has written nothing
+	revocations uint64                 // 1: this side has invalidated the region
+	provide     func() ([]byte, error) // the method, for verbs.OnDemand
 }
 
 // memory returns the memory of the region. The provider calls it, and Invalidate waits for it.
@@ -43,7 +44,8 @@ func (p *Pool) registerDemand(n int, access verbs.Access) (Region, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Registrations++
-	return Region{MemoryRegion: d.mr, demand: d}, nil
+	p.stats.Remote++
+	return Region{MemoryRegion: d.mr, demand: d, remote: true}, nil
 }
 
 // takeDemand returns a kept demand, or a new one, and counts it as in use. Its region is invalid.
@@ -115,6 +117,8 @@ func (p *Pool) collectDemand(d *demand, to []byte, n int) ([]byte, error) {
 func (p *Pool) keepDemand(d *demand, never bool) error {
 	p.mu.Lock()
 	p.noDemand = p.noDemand || never
+	p.stats.Revocations += d.revocations
+	d.revocations = 0
 	keep := !p.closed && !p.noDemand && len(p.demands) < p.cfg.KeepIdle
 	if keep {
 		p.demands = append(p.demands, d)

@@ -101,6 +101,7 @@ func (p *Pool) evict(most uint64) (surplus []*Buffer) {
 			p.keptBytes -= uint64(len(b.mem))
 			p.stats.Buffers--
 			p.stats.BufferBytes -= uint64(len(b.mem))
+			p.stats.Pinned -= uint64(len(b.mem))
 			surplus = append(surplus, b)
 		}
 	}

@@ -82,15 +82,20 @@ type Pool struct {
 	lateErr   error                   // of freeing memory then
 	inUse     int                     // regions and buffers
 	stats     Stats
+
+	revoker verbs.Revoker // nil: none
 }
 
 // Stats are the counts of a Pool.
 type Stats struct {
-	Registrations uint64 // by Register and RegisterOwn
+	Registrations uint64 // by Register and RegisterOwn, except for local copies
+	Remote        uint64 // of these, those with a right for the peer
+	Revocations   uint64 // of these, those that Release or Revoked has ended
 	Staged        uint64 // bytes copied without Config.Heap, or by Detach or Collect
 	Regions       int    // region objects that exist for these
 	Buffers       int    // buffers that exist
 	BufferBytes   uint64 // in them
+	Pinned        uint64 // bytes of memory that is registered now: in buffers and of callers
 }
 
 // New returns a Pool over a protection domain, which must outlive it.
@@ -102,6 +107,9 @@ type Region struct {
 	user   []byte
 	stage  *Buffer // the copy; for RegisterOwn the memory itself
 	demand *demand // or what provides that memory
+	pinned int     // bytes of the caller's memory
+	remote bool    // the peer has a right
+	local  bool    // it is the region of stage itself
 }
 
 // Len returns the number of bytes of the region.
@@ -118,13 +126,14 @@ func (r *Region) Len() int {
 // Without Config.Heap the region is of a copy. Unstage copies the bytes that the peer wrote to buf.
 func (p *Pool) Register(buf []byte, access verbs.Access) (Region, error) {
 	if p.cfg.Heap {
-		mr, err := p.register(buf, access)
-		return Region{MemoryRegion: mr}, err
+		mr, err := p.register(buf, access, len(buf))
+		return Region{MemoryRegion: mr, pinned: len(buf), remote: access.Remote()}, err
 	}
 	return p.RegisterCopy(buf, access)
 }
 
-// RegisterCopy is like Register, but the region is of a copy in any case.
+// RegisterCopy is like Register, but the region is of a copy in any case. Without a right for the
+// peer it is the region that the memory of the copy has already, which may be longer than buf.
 func (p *Pool) RegisterCopy(buf []byte, access verbs.Access) (Region, error) {
 	b, err := p.Buffer(len(buf))
 	if err != nil {
@@ -133,11 +142,14 @@ func (p *Pool) RegisterCopy(buf []byte, access verbs.Access) (Region, error) {
 	if access&verbs.AccessRemoteWrite == 0 {
 		p.copy(b.Bytes, buf)
 	}
-	mr, err := p.register(b.Bytes, access)
+	if !access.Remote() {
+		return Region{MemoryRegion: b.MR, user: buf, stage: b, local: true}, nil
+	}
+	mr, err := p.register(b.Bytes, access, 0)
 	if err != nil {
 		return Region{}, errors.Join(err, p.Put(b))
 	}
-	return Region{MemoryRegion: mr, user: buf, stage: b}, nil
+	return Region{MemoryRegion: mr, user: buf, stage: b, remote: true}, nil
 }
 
 // Unstage ends the use of a released region. If it is of a copy, Unstage copies the first n bytes
@@ -163,11 +175,11 @@ func (p *Pool) RegisterOwn(n int, access verbs.Access) (Region, error) {
 	if err != nil {
 		return Region{}, err
 	}
-	mr, err := p.register(b.Bytes, access)
+	mr, err := p.register(b.Bytes, access, 0)
 	if err != nil {
 		return Region{}, errors.Join(err, p.Put(b))
 	}
-	return Region{MemoryRegion: mr, stage: b}, nil
+	return Region{MemoryRegion: mr, stage: b, remote: access.Remote()}, nil
 }
 
 // Collect ends the use of a released region of RegisterOwn. It appends the first n bytes of the
@@ -210,15 +222,8 @@ func (p *Pool) Detach(r *Region) (bool, error) {
 		return false, err
 	}
 	r.stage = b
+	p.unpin(r)
 	return true, nil
-}
-
-// Drop deregisters a detached region. It blocks until accesses in progress are over.
-func (p *Pool) Drop(r *Region) error {
-	if r.demand != nil {
-		return errors.Join(p.Abandon(r), p.putDemand(r.demand))
-	}
-	return errors.Join(p.Abandon(r), p.Put(r.stage))
 }
 
 // copy copies bytes and counts them.
@@ -233,8 +238,17 @@ func (p *Pool) staged(n int) {
 	p.mu.Unlock()
 }
 
-// register registers buf, with a kept region object if there is one.
-func (p *Pool) register(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
+// unpin stops to count the caller's memory of a region.
+func (p *Pool) unpin(r *Region) {
+	p.mu.Lock()
+	p.stats.Pinned -= uint64(r.pinned)
+	p.mu.Unlock()
+	r.pinned = 0
+}
+
+// register registers buf, with a kept region object if there is one. pinned is the number of its
+// bytes that are not in a buffer.
+func (p *Pool) register(buf []byte, access verbs.Access, pinned int) (verbs.MemoryRegion, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -248,6 +262,10 @@ func (p *Pool) register(buf []byte, access verbs.Access) (verbs.MemoryRegion, er
 	}
 	p.inUse++
 	p.stats.Registrations++
+	p.stats.Pinned += uint64(pinned)
+	if access.Remote() {
+		p.stats.Remote++
+	}
 	p.mu.Unlock()
 
 	var err error
@@ -264,58 +282,13 @@ func (p *Pool) register(buf []byte, access verbs.Access) (verbs.MemoryRegion, er
 		p.stats.Regions++
 	case err != nil:
 		p.inUse--
+		p.stats.Pinned -= uint64(pinned)
 		if !made {
 			p.regions = append(p.regions, mr)
 		}
 		return nil, err
 	}
 	return mr, nil
-}
-
-// Release invalidates a region. It blocks until accesses in progress are over. Afterwards the owner
-// may use the memory again. If Release returns an error, the memory must not be used before the
-// connection is closed; then call Abandon (R329).
-func (p *Pool) Release(r *Region) error {
-	if err := r.Invalidate(); err != nil {
-		return err
-	}
-	return p.Invalidated(r)
-}
-
-// Invalidated takes a region back that the peer has invalidated, as the completion of a Receive
-// reported. It does not block.
-func (p *Pool) Invalidated(r *Region) error {
-	if r.demand != nil {
-		return nil // Collect keeps it
-	}
-	p.mu.Lock()
-	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle
-	if keep {
-		p.regions = append(p.regions, r.MemoryRegion)
-		p.watch()
-	} else {
-		p.stats.Regions--
-	}
-	p.inUse--
-	p.mu.Unlock()
-	if keep {
-		return nil
-	}
-	return r.Deregister()
-}
-
-// Abandon deregisters a region that could not be released. Its queue pairs must be disconnected
-// before.
-func (p *Pool) Abandon(r *Region) error {
-	err := r.Deregister()
-	if r.demand != nil {
-		r.demand.gone = true
-	}
-	p.mu.Lock()
-	p.inUse--
-	p.stats.Regions--
-	p.mu.Unlock()
-	return err
 }
 
 // Buffer is registered memory without rights for the peer. It has the contents that its last user
@@ -366,6 +339,7 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 	}
 	p.stats.Buffers++
 	p.stats.BufferBytes += uint64(size)
+	p.stats.Pinned += uint64(size)
 	p.use(uint64(size))
 	b.Bytes = b.mem[:n]
 	return b, nil
@@ -417,6 +391,7 @@ func (p *Pool) put(b *Buffer, keep bool) error {
 	}
 	p.stats.Buffers--
 	p.stats.BufferBytes -= size
+	p.stats.Pinned -= size
 	p.mu.Unlock()
 	return p.destroy(b)
 }

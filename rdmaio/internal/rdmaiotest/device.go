@@ -110,6 +110,14 @@ func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	return verbs.Disconnect(q.QueuePair, reason)
 }
 
+func (q *queuePair) Revoke(regions []verbs.MemoryRegion, done func(error)) error {
+	r, ok := q.QueuePair.(verbs.Revoker)
+	if !ok {
+		return verbs.ErrNotSupported
+	}
+	return r.Revoke(regions, done)
+}
+
 // inner returns the provider's queue pair.
 func inner(qp verbs.QueuePair) verbs.QueuePair {
 	if q, ok := qp.(*queuePair); ok {

@@ -1,0 +1,68 @@
+package rdmaio
+
+import (
+	"errors"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// revocation ends the keys of a Call together, with a device that can (verbs.Revoker). Only the
+// caller waits for the end, which a peer can delay.
+//
+//	Call is over ── Pool.Revoke ──> waiting ── report ──> the keys are invalid
+//	                    │               └─ the connection ends ──┘
+//	                    └─ not supported ──> one key after the other
+type revocation struct {
+	keys   []verbs.MemoryRegion
+	ended  chan error  // has room for one
+	report func(error) // to ended
+}
+
+// endedByPeer reports whether the reply has invalidated the key of a region (R263).
+func (s *slot) endedByPeer(mr *callRegion) bool {
+	return s.call.InvalidatedKey != 0 && mr.RKey() == s.call.InvalidatedKey
+}
+
+// revoke ends all keys of a Call together that the peer has not ended, and waits for that. The
+// error is verbs.ErrNotSupported if the device cannot do it.
+func (s *slot) revoke(c *Conn) error {
+	if !c.pool.Revokes() {
+		return verbs.ErrNotSupported
+	}
+	r := &s.keys
+	for i := range s.regions {
+		if mr := &s.regions[i]; !s.endedByPeer(mr) {
+			r.keys = append(r.keys, mr.MemoryRegion)
+		}
+	}
+	if len(r.keys) == 0 {
+		return nil
+	}
+	if r.report == nil {
+		r.ended = make(chan error, 1)
+		r.report = func(err error) { r.ended <- err }
+	}
+	err := c.pool.Revoke(r.keys, r.report)
+	clear(r.keys)
+	r.keys = r.keys[:0]
+	if err == nil {
+		c.lone.resume()
+		err = <-r.ended
+	}
+	return err
+}
+
+// endKey takes the region of a key back that the peer or revoke has ended, and ends it otherwise.
+// together is the result of revoke.
+func (s *slot) endKey(p *mrpool.Pool, mr *callRegion, together error) error {
+	switch {
+	case s.endedByPeer(mr):
+		return p.Invalidated(&mr.Region)
+	case together == nil:
+		return p.Revoked(&mr.Region)
+	case errors.Is(together, verbs.ErrNotSupported):
+		return p.Release(&mr.Region)
+	}
+	return together
+}
