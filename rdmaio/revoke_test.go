@@ -52,6 +52,16 @@ func (h *revocations) set(hold bool) {
 	}
 }
 
+// await waits until a revocation is held. A Call that returns before has made none.
+func (h *revocations) await(t *testing.T, done <-chan error) {
+	t.Helper()
+	select {
+	case <-h.began:
+	case err := <-done:
+		t.Fatalf("a Call returned without a revocation: %v", err)
+	}
+}
+
 func (h *revocations) count() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,7 +106,7 @@ func TestRevocationDelaysItsCallOnly(t *testing.T) {
 			_, err := c.Call(context.Background(), call)
 			done <- err
 		}()
-		<-h.began
+		h.await(t, done)
 		for xid := range uint32(50) {
 			again(t, c, smallCall(), 100+xid)
 		}
@@ -132,7 +142,7 @@ func TestRevocationEndsWithTheConnection(t *testing.T) {
 			_, err := c.Call(context.Background(), readCall(1, 0, buf))
 			done <- err
 		}()
-		<-h.began
+		h.await(t, done)
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}

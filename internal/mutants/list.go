@@ -28,6 +28,7 @@ const (
 	fillFile      = "rdmaio/internal/chunk/fill.go"
 	limitsFile    = "rdmaio/internal/chunk/limits.go"
 	poolFile      = "rdmaio/internal/mrpool/pool.go"
+	releaseFile   = "rdmaio/internal/mrpool/release.go"
 	replyFile     = "runtime/oncrpc/replycache/cache.go"
 )
 

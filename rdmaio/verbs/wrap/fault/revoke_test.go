@@ -23,9 +23,15 @@ func TestRevocationHeldUntilTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-c.lost
+	if n := len(reports); n != 1 || <-reports != nil || c.mr.State() != verbs.MRInvalid {
+		t.Errorf("%d reports, region %v after the end", n, c.mr.State())
+	}
 	held[0]()
-	if len(reports) != 1 || <-reports != nil || c.mr.State() != verbs.MRInvalid {
-		t.Errorf("%d reports, region %v after the end", len(reports), c.mr.State())
+	if err := c.qp.(verbs.Revoker).Revoke([]verbs.MemoryRegion{c.mr}, func(err error) { reports <- err }); err != nil {
+		t.Fatal(err)
+	}
+	if len(held) != 1 || len(reports) != 1 {
+		t.Errorf("%d revocations are held and %d reported after the end, want one of each", len(held), len(reports))
 	}
 }
 
