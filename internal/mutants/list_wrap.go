@@ -4,7 +4,7 @@ var faultTests = []string{"rdmaio/verbs/wrap/fault"}
 
 // wrapMutants are in the wrapper that injects faults: tests over it find what it makes happen.
 var wrapMutants = []mutant{
-	{"revocations outlive the connection", "rdmaio/verbs/wrap/fault/qp.go", "	q.endRevocations()\n	for _, cq", "	for _, cq", faultTests},
+	{"revocations outlive the connection", "rdmaio/verbs/wrap/fault/cause.go", "	q.endRevocations()\n	for _, cq", "	for _, cq", faultTests},
 	{"a revocation after the end waits", "rdmaio/verbs/wrap/fault/revoke.go", "	if q.over || ", "	if ", faultTests},
 	{"a revocation is reported twice", "rdmaio/verbs/wrap/fault/revoke.go", "		r.done(err) // may", "		r.done(err)\n		r.done(err) // may", faultTests},
 	{"a delayed completion waits for Arm only", "rdmaio/verbs/wrap/fault/cq.go", "len(c.deferred) > 0 && c.idle >= c.dev.inj.cfg.DelayPolls {", "false {", faultTests},
