@@ -6,7 +6,7 @@ var faultTests = []string{"rdmaio/verbs/wrap/fault"}
 var wrapMutants = []mutant{
 	{"revocations outlive the connection", "rdmaio/verbs/wrap/fault/cause.go", "	q.endRevocations()\n	for _, cq", "	for _, cq", faultTests},
 	{"a revocation after the end waits", "rdmaio/verbs/wrap/fault/revoke.go", "	if q.over || ", "	if ", faultTests},
-	{"a revocation is reported twice", "rdmaio/verbs/wrap/fault/revoke.go", "		r.done(err) // may", "		r.done(err)\n		r.done(err) // may", faultTests},
+	{"a revocation is reported twice", "rdmaio/verbs/wrap/fault/revoke.go", "		r.done(errors.Join(errs...)) // may", "		r.done(nil)\n		r.done(errors.Join(errs...)) // may", faultTests},
 	{"a delayed completion waits for Arm only", "rdmaio/verbs/wrap/fault/cq.go", "len(c.deferred) > 0 && c.idle >= c.dev.inj.cfg.DelayPolls {", "false {", faultTests},
 	{"a completion is delayed with the queue not armed", "rdmaio/verbs/wrap/fault/cq.go", "	if c.armed {\n", "	if false {\n", faultTests},
 	{"what follows a closed queue pair forgets its faults", "rdmaio/verbs/wrap/fault/cq.go", "s != nil && (s.lost || s.failed) {", "s != nil && s.failed && s.lost {", faultTests},
