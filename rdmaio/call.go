@@ -106,9 +106,9 @@ const (
 // does. Until then its keys are redirected to memory of the connection, where a late access of the
 // peer does no harm. A connection has at most 16 MiB of it, and 64 KiB for headers. If that is used
 // up, or the device cannot redirect keys (verbs.Redirector), the keys are invalidated at once, and
-// a late access breaks the connection. With a device whose queue pairs are Revokers (verbs.Revoker),
-// a peer that acknowledges nothing can delay the return of Call, but no longer than the device's
-// transport tries again.
+// a late access breaks the connection. With a device whose queue pairs are Revokers
+// (verbs.Revoker), a peer that acknowledges nothing can delay the return of Call, but no longer
+// than the device's transport tries again.
 //
 // On an accepted connection this is a reverse Call and needs AllowReverse. Without
 // Config.ReverseChunks the Call must fit inline, and Results, ReplyBuf and memory for MaxReply are

@@ -40,7 +40,7 @@ func (h *revocations) start(end func()) {
 	end()
 }
 
-// set sets hold, and ends what is held if it is false.
+// set sets hold. If it is false, the revocations that are held end.
 func (h *revocations) set(hold bool) {
 	h.mu.Lock()
 	h.hold = hold

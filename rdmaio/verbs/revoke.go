@@ -6,28 +6,28 @@ import (
 )
 
 // Revoker is a QueuePair that can invalidate several regions together, without waiting for the end.
-// It is optional: a device with memory windows invalidates them by requests to the send queue, which
-// wait behind the requests before them, and one doorbell starts all of them.
+// It is optional: a device with memory windows invalidates them by requests to the send queue,
+// which wait behind the requests before them, and one doorbell starts all of them.
 //
 // A wrapper returns ErrNotSupported if the wrapped queue pair is not a Revoker.
 type Revoker interface {
 	// Revoke starts to invalidate regions of the queue pair's domain, and returns at once. done is
 	// called when this has ended. With nil it says of each region what the return of
-	// MemoryRegion.Invalidate says: the region is MRInvalid, and nothing accesses the memory through
-	// it. With an error, some of the regions are not invalid: their memory must not be used before
-	// the connection has ended.
+	// MemoryRegion.Invalidate says: the region is MRInvalid, and nothing accesses the memory
+	// through it. With an error, some of the regions are not invalid: their memory must not be used
+	// before the connection has ended.
 	//
 	// Regions that are invalid already, by the peer for example, are no error. A region of another
-	// domain, device or provider is ErrForeignObject, and a deregistered one is ErrClosed. If Revoke
-	// returns an error, it has no effect, and done is not called. The slice belongs to the caller
-	// again when Revoke returns. A call without regions shows whether there is a Revoker.
+	// domain, device or provider is ErrForeignObject, and a deregistered one is ErrClosed. If
+	// Revoke returns an error, it has no effect, and done is not called. The slice belongs to the
+	// caller again when Revoke returns. A call without regions shows whether there is a Revoker.
 	//
 	// done is called exactly once, in any state of the queue pair:
 	//
 	//   - A peer that sends no acknowledgments can delay the call, but at most for the transport's
 	//     time of retries. Then the queue pair enters StateError, which invalidates all regions.
 	//   - When the queue pair enters StateError, done is called soon, before or after
-	//     QPConfig.Notify. In StateInit, StateError and StateClosed nothing waits for a peer either.
+	//     QPConfig.Notify. In StateInit, StateError and StateClosed nothing waits for a peer.
 	//   - When Close has returned, all calls of done have, too.
 	//
 	// The rules for notify of CompletionQueue.Arm apply to done: it runs on the goroutine that saw

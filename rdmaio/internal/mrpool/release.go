@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// UseQueuePair tells the Pool the queue pair of its regions, which may be a verbs.Revoker. It is
+// UseQueuePair sets the queue pair of the Pool's regions, which may be a verbs.Revoker. It is
 // called before the first region is registered, if at all.
 func (p *Pool) UseQueuePair(qp verbs.QueuePair) {
 	r, ok := qp.(verbs.Revoker)

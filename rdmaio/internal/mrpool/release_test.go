@@ -166,7 +166,8 @@ func TestPinnedIsCounted(t *testing.T) {
 	p = mrpool.New(&demandPD{ProtectionDomain: pd}, mrpool.Config{Heap: true, KeepIdle: 4, KeepBytes: 1 << 20})
 	for _, end := range []func(*mrpool.Region) error{
 		p.Release,
-		func(r *mrpool.Region) error { return errors.Join(r.Invalidate(), p.Invalidated(r)) }, // by the peer
+		// In place of the peer.
+		func(r *mrpool.Region) error { return errors.Join(r.Invalidate(), p.Invalidated(r)) },
 		p.ReleaseAtOnce,
 	} {
 		if r, err = p.RegisterOwn(100, writeOnly); err != nil {

@@ -166,8 +166,8 @@ type Config struct {
 	// Revoke makes queue pairs Revokers whose reports may come late, as on a device with memory
 	// windows, if it is not nil. It is called at the start of each revocation on a connection, with
 	// a function that ends it: invalidates the regions, waits for that and reports it. The end of
-	// the connection does so too. Each function may be called any number of times, on any goroutine,
-	// or not at all.
+	// the connection does so too. Each function may be called any number of times, on any
+	// goroutine, or not at all.
 	Revoke func(end func())
 }
 
