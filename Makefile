@@ -59,6 +59,12 @@ check: extract xdrgen ## check every unit of spec/x, those from documents strict
 xdrgen: ## build the compiler as bin/xdrgen
 	@$(GO) build -o $(xdrgen) ./cmd/xdrgen
 
+# A program with the provider ibverbs is linked to the system's C library, which loads rdma-core: it needs glibc, and
+# neither a C compiler nor rdma-core to be built.
+.PHONY: build-ibverbs
+build-ibverbs: ## build bin/rpcrdma with the provider ibverbs for RDMA devices (docs/ibverbs.md); without it the program is static
+	CGO_ENABLED=0 $(GO) build -tags ibverbs -o bin/rpcrdma ./cmd/rpcrdma
+
 ##: checks and tests
 
 quick: ## check what you have changed, within a minute: gofmt, vet and short tests of those packages, then of their importers

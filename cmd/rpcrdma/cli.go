@@ -61,6 +61,7 @@ type commandLine struct {
 	NFSPing    nfspingCmd    `cmd:"" name:"nfsping" set:"provider=iwarp"`
 	Perf       perfCmd       `cmd:"" set:"provider=rdmatcp"`
 	Serve      serveCmd      `cmd:"" set:"provider=rdmatcp"`
+	Devices    devicesCmd    `cmd:""`
 	Completion completionCmd `cmd:""`
 	Version    struct{}      `cmd:""`
 }
@@ -98,7 +99,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 		return usage(env, args[0], cli.Complaint(parser.Model, args[0], err))
 	}
 	env.flags = flagsOf(parsed.Selected())
-	env.json = line.Call.JSON || line.Info.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON
+	env.json = line.Call.JSON || line.Info.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON || line.Devices.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
 	case "call":
 		err = line.Call.run(ctx, env)
@@ -112,6 +113,8 @@ func execute(ctx context.Context, args []string, env environment) int {
 		err = line.Perf.run(ctx, env)
 	case "serve":
 		err = line.Serve.run(ctx, env)
+	case "devices":
+		err = line.Devices.run(env)
 	case "completion":
 		err = line.Completion.run(env, parser.Model)
 	default:

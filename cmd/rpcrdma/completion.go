@@ -34,6 +34,8 @@ func completionCommands(app *kong.Application) []completion.Command {
 		topics = append(topics, c.Name)
 		for j := range c.Flags {
 			switch f := &c.Flags[j]; f.Long {
+			case "provider":
+				f.Kind, f.Values = completion.OneOf, providers
 			case "trace", "pcap", "cert", "key", "ca", "bind", "include":
 				f.Kind = completion.File
 			case "versions":

@@ -34,7 +34,7 @@ type deviceFlags struct {
 
 // rdmaFlags are the flags of connections over RDMA but those of TLS.
 type rdmaFlags struct {
-	Provider string   `default:"${provider}" enum:"rdmatcp,iwarp,mem"`
+	Provider provider `default:"${provider}"`
 	Versions versions `default:"1"`
 	Inline   size     `default:"0"` // 0: as the provider prefers
 	Credits  int      `default:"32"`
@@ -49,7 +49,7 @@ func (f *deviceFlags) check() error {
 	if err := f.rdmaFlags.check(); err != nil {
 		return err
 	}
-	return f.tlsFlags.check(f.Provider)
+	return f.tlsFlags.check(f.Provider.name())
 }
 
 func (f *rdmaFlags) check() error {
@@ -58,6 +58,8 @@ func (f *rdmaFlags) check() error {
 		return fmt.Errorf("-inline is %v, must be between 1024 and 256k (RFC 8797 §4.2)", f.Inline)
 	case f.Credits < 1 || f.Credits > 4096:
 		return fmt.Errorf("-credits is %d, must be between 1 and 4096", f.Credits)
+	case f.Provider.name() == "ibverbs" && !withIBVerbs:
+		return errWithoutIBVerbs
 	case f.CRC == "off" && f.Provider != "iwarp":
 		return fmt.Errorf("-crc off: the provider %s has no such choice, only iwarp has", f.Provider)
 	}
@@ -135,16 +137,18 @@ func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
 func (f *fabric) open(name string) (verbs.Device, error) {
 	var dev verbs.Device
 	var err error
-	switch f.flags.Provider {
+	switch f.flags.Provider.name() {
 	case "mem":
 		dev, err = f.net.Open(name, nil)
 	case "rdmatcp":
 		dev, err = rdmatcp.Open(&rdmatcp.Config{Name: name, Logger: f.log, TLS: f.secure})
 	case "iwarp":
 		dev, err = iwarp.Open(&iwarp.Config{Name: name, Logger: f.log, TLS: f.secure, NoCRC: f.flags.CRC == "off"})
+	case "ibverbs":
+		dev, err = openIBVerbs(f.flags.Provider.device(), f.log)
 	}
 	if err != nil {
-		return nil, &failure{code: exitFailed, stage: "device", err: err}
+		return nil, explainDevice("device", err)
 	}
 	f.devices = append(f.devices, dev)
 	if f.tracer != nil {
@@ -226,7 +230,7 @@ func joinAddress(host string, port uint16) string {
 
 // dial connects a provider's device to the first address of a host that does not refuse the
 // connection, and returns that address. It tries IPv4 addresses first.
-func dial(ctx context.Context, provider string, dev verbs.Device, addr string, cfg *rdmaio.Config) (*rdmaio.Conn, string, error) {
+func dial(ctx context.Context, provider provider, dev verbs.Device, addr string, cfg *rdmaio.Config) (*rdmaio.Conn, string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil { // an address of the provider mem
 		conn, err := rdmaio.Dial(ctx, dev, addr, cfg)

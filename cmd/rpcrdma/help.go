@@ -19,6 +19,8 @@ func help(topic string) (text string, ok bool) {
 		return helpPerf + helpDevice + helpExit, true
 	case "serve":
 		return helpServe + helpDevice + helpExit, true
+	case "devices":
+		return helpDevices, true
 	case "completion":
 		return helpCompletion, true
 	case "version":
@@ -35,7 +37,7 @@ func help(topic string) (text string, ok bool) {
 
 const helpMain = `rpcrdma calls, tests and measures RPC services, over RDMA and over TCP: RPC-over-RDMA version 1
 (RFC 8166) and version 2 (draft-ietf-nfsv4-rpcrdma-version-two-00), and ONC RPC over TCP
-(RFC 5531). It needs no RDMA hardware.
+(RFC 5531). It needs no RDMA hardware, and can use it: rpcrdma devices.
 
 Examples:
   rpcrdma call -template FILE.x PROGRAM.VERSION.PROCEDURE
@@ -59,6 +61,7 @@ Commands:
   nfsping     connect to an NFS server and repeat a null call of each version
   perf        measure latency, rate and throughput of calls
   serve       run a server for ping and perf
+  devices     list the RDMA devices of this machine, and what keeps them from being used
   completion  print a completion script for a shell
   version     print the version of rpcrdma
 
@@ -172,6 +175,33 @@ Flags:
   -json          print JSON lines: rpcrdma help json
 `
 
+const helpDevices = `List the RDMA devices of this machine, and what keeps them from being used.
+
+Usage: rpcrdma devices [flags]
+
+Examples:
+  rpcrdma devices
+  rpcrdma devices -json
+
+For each device devices prints the driver, the firmware, the ports with their state, link layer and
+GIDs, and a line "missing" with the command that mends it for each cause that keeps the device from
+being used: no library for its driver, no device file, no permission, a port that is down. All that
+comes from the kernel, so it works on a machine without rdma-core.
+
+A build with the provider ibverbs (make build-ibverbs) also asks rdma-core. Then devices prints the
+limits of each device, and what the provider can do with it: the RDMA Reads at a time; whether memory
+is offered to a peer by memory windows or by registering it for each chunk; and remote invalidation.
+
+Flags:
+  -json          print JSON lines: rpcrdma help json
+
+Exit codes:
+  0    every device can be used
+  1    failure of this command
+  2    usage error
+  3    there is no device, or something is missing
+`
+
 const helpCompletion = `Print a script that makes a shell complete commands, flags, their values and file names.
 
 Usage: rpcrdma completion bash|zsh|fish
@@ -224,6 +254,17 @@ Each object has "v": 1 and a "type". Later versions may add fields, and keep tho
                    0 if there is no limit, or less than 0 if there are none
   all    start     with -tls also tls_version tls_cipher_suite tls_server
   serve  ready     address provider
+  devices
+         device    device driver transport firmware bus board node_guid, as the kernel has them, and
+                   ports: a list of objects with port state physical link_layer rate protocol, and
+                   gids: a list of index gid gid_type netdev. In a build with the provider ibverbs
+                   also, of a port, active_mtu_bytes max_mtu_bytes; limits: an object with max_qp
+                   max_qp_wr max_sge max_read_sge max_cq max_cqe max_mr max_mr_size_bytes max_pd
+                   max_mw max_message_size_bytes; reads: those at a time; windows
+                   remote_invalidate guessable_keys connections: whether it has them
+         locked_memory
+                   used_bytes, and unless there is no limit limit_bytes: RLIMIT_MEMLOCK
+         problem   cause message help
   all    error     stage message help code; code is the exit code: rpcrdma help exit-codes
 `
 
@@ -232,7 +273,9 @@ Flags of connections over RDMA, the same for info, ping, nfsping, perf and serve
 ` + helpRDMA + helpTLS
 
 const helpRDMA = `  -provider NAME   rdmatcp: RDMA framed in TCP; iwarp: iWARP over TCP, which Linux and RDMA hardware
-                   speak; mem: in this process only. The default is rdmatcp, and iwarp for nfsping
+                   speak; mem: in this process only; ibverbs, or ibverbs=DEVICE: an RDMA device of
+                   this machine, in a program built by make build-ibverbs (rpcrdma devices). The
+                   default is rdmatcp, and iwarp for nfsping
   -versions LIST   versions of RPC-over-RDMA, the preferred one first: 1, 2, or 2,1; default 1. The
                    client offers the first, and takes the other if the server refuses it. A server
                    takes the version of the client's first message, and the order has no effect. A
@@ -267,7 +310,8 @@ Exit codes:
   0    success; for ping and nfsping: all calls were answered
   1    failure: no connection, an interrupt before there was a result, or an error of this command
   2    usage error
-  3    call: the interface file or the arguments are wrong; nothing was sent
+  3    call: the interface file or the arguments are wrong; nothing was sent. devices: there is no
+       device, or something is missing
   4    the peer answered with an error, or has no version in common; for call: the server refused the
        call, and the message has the status of RFC 5531 section 9, or its results do not fit
   5    timeout: the peer did not answer. A call that was sent may have been executed

@@ -5,8 +5,10 @@
 //	rpcrdma serve                    starts a test server
 //	rpcrdma ping HOST                checks that a server answers
 //	rpcrdma perf HOST                measures latency and throughput
+//	rpcrdma devices                  lists the RDMA devices of this machine
 //
-// rpcrdma help describes the commands. No hardware is needed: by default RDMA is carried over TCP.
+// rpcrdma help describes the commands. No hardware is needed: by default RDMA is
+// carried over TCP. Built with the tag ibverbs, it also uses RDMA devices.
 package main
 
 import (

@@ -18,7 +18,10 @@ var perfV1 = oncrpc.Program{Number: perf.Program, Version: perf.Version1, Bindin
 // explain returns a failure with the stage at which a connection or Call failed, the exit code, and
 // advice.
 func explain(stage, addr string, err error) *failure {
-	f := &failure{code: exitFailed, stage: stage + " to " + addr, err: err}
+	f := explainDevice(stage+" to "+addr, err)
+	if f.help != "" {
+		return f
+	}
 	var (
 		rejected *verbs.RejectedError
 		peer     *rdmaio.PeerError
@@ -67,9 +70,9 @@ func explain(stage, addr string, err error) *failure {
 
 // explainDial is explain for a connection that a device of a provider has failed to make. A server
 // of another provider closes it without an answer.
-func explainDial(provider, addr string, err error) *failure {
+func explainDial(provider provider, addr string, err error) *failure {
 	f := explain("connection", addr, err)
-	other := map[string]string{"rdmatcp": "iwarp", "iwarp": "rdmatcp"}[provider]
+	other := map[string]string{"rdmatcp": "iwarp", "iwarp": "rdmatcp"}[provider.name()]
 	if other != "" && f.code == exitFailed && errors.Is(err, verbs.ErrPeerDisconnected) {
 		f.help = "-provider " + other + ", if the server speaks that: the peer accepted the TCP connection and closed it. Otherwise check the port, and read the server's log"
 	}

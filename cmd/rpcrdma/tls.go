@@ -40,6 +40,8 @@ func (t *tlsFlags) check(provider string) error {
 		}
 	}
 	switch {
+	case t.TLS && provider == "ibverbs":
+		return errors.New("the provider ibverbs has no TLS: the devices have none")
 	case t.TLS && provider == "mem":
 		return errors.New("the provider mem has no TLS: its connections stay in this process")
 	case t.Key != "" && t.Cert == "":

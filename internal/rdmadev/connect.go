@@ -64,12 +64,16 @@ func portProblem(d *Device, p *Port, cause error) *Problem {
 	case p.Link == "InfiniBand" && p.State == "INIT":
 		return problem(PortDown, cause, "start a subnet manager on one node of the fabric: apt install opensm",
 			"port %d of %s is in state INIT: no subnet manager has configured it", p.Number, d.Name)
-	case p.Link == "InfiniBand":
-		return problem(PortDown, cause, "check the cable and the switch: ibstat "+d.Name,
-			"port %d of %s is in state %s, link %s", p.Number, d.Name, p.State, p.Physical)
 	}
-	return problem(PortDown, cause, "ip link set "+dev+" up, then check the cable",
-		"port %d of %s is in state %s, link %s", p.Number, d.Name, p.State, p.Physical)
+	state := "state " + p.State
+	if p.Physical != "" {
+		state += ", link " + p.Physical
+	}
+	try := "ip link set " + dev + " up, then check the cable"
+	if p.Link == "InfiniBand" {
+		try = "check the cable and the switch: ibstat " + d.Name
+	}
+	return problem(PortDown, cause, try, "port %d of %s is in %s", p.Number, d.Name, state)
 }
 
 // Address explains why an address was not reached. stage is the failed step: "address", "route" or
