@@ -87,7 +87,7 @@ func listDevices(env environment, tree rdmadev.Tree, view *libraryView, missing 
 		}
 	}
 	printMemory(env, tree)
-	if view == nil && missing == nil && !env.json {
+	if view == nil && !withIBVerbs && !env.json {
 		fmt.Fprintln(env.stdout, "The kernel says so much. Limits, and what the provider ibverbs can do, need a build with it: make build-ibverbs")
 	}
 	for _, p := range problems {

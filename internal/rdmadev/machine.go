@@ -152,3 +152,8 @@ func (t Tree) allow(path string) string {
 	}
 	return fmt.Sprintf("chmod 0666 %s, or udev's rules of rdma-core (apt install rdma-core); in a container, docker run --device=/dev/infiniband", path)
 }
+
+// Unsupported explains that the provider does not run on this system.
+func Unsupported(cause error) *Problem {
+	return problem(NotSupported, cause, "the provider iwarp or rdmatcp, which run on every system", "RDMA devices cannot be used")
+}

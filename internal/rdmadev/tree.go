@@ -53,6 +53,12 @@ func (t Tree) Devices() ([]Device, error) {
 	return list, nil
 }
 
+// Driver returns rdma-core's name for the driver of a device, as far as /sys tells, or else what the
+// device's name suggests.
+func (t Tree) Driver(device string) string {
+	return t.device(device).Driver
+}
+
 // uverbsNodes returns the files below /dev/infiniband by device.
 func (t Tree) uverbsNodes() map[string]string {
 	m := map[string]string{}

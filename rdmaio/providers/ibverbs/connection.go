@@ -19,6 +19,7 @@ import (
 // pair.
 type connection struct {
 	dev    *Device
+	peer   string // the address of Dial
 	events chan abi.CMEvent
 
 	ended   chan struct{} // closed when the queue pair ends, or the request is refused
@@ -102,7 +103,7 @@ func (c *connection) await(ctx context.Context, want abi.CMEventType) (abi.CMEve
 		if e.Type == want {
 			return e, nil
 		}
-		return e, c.dev.eventError(e)
+		return e, c.dev.eventError(e, c.peer)
 	case <-c.ended:
 		return abi.CMEvent{}, verbs.ErrDisconnected // begin was called with a reason before
 	case <-ctx.Done():

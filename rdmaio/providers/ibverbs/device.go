@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
@@ -19,6 +20,8 @@ type Device struct {
 	lib       lib.Lib
 	ctx       lib.Context
 	cfg       Config
+	tree      rdmadev.Tree
+	driver    string // rdma-core's name for it
 	quirks    quirks.Quirks
 	transport abi.Transport
 	limits    abi.DeviceAttr

@@ -67,6 +67,7 @@ func (d *Device) connect(ctx context.Context, addr string, c *connection, q *que
 	if err != nil {
 		return nil, err
 	}
+	c.peer = to.String()
 	if err := d.resolve(ctx, c, to); err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (d *Device) resolve(ctx context.Context, c *connection, to netip.AddrPort) 
 		return d.lib.ResolveAddr(id, src, dst, resolveTimeout)
 	})
 	if err != nil {
-		return d.callError("resolve the address", err)
+		return d.unreached("address", c.peer, err)
 	}
 	if _, err := c.await(ctx, abi.CMAddrResolved); err != nil {
 		return err
@@ -121,10 +122,13 @@ func (d *Device) resolve(ctx context.Context, c *connection, to netip.AddrPort) 
 		if reached := abi.GetCMID(uintptr(id)).Verbs; reached != uintptr(d.ctx) {
 			return d.otherDevice(to, reached)
 		}
-		return d.lib.ResolveRoute(id, resolveTimeout)
+		if err := d.lib.ResolveRoute(id, resolveTimeout); err != nil {
+			return d.unreached("route", c.peer, err)
+		}
+		return nil
 	})
 	if err != nil {
-		return d.callError("resolve the route", err)
+		return err
 	}
 	_, err = c.await(ctx, abi.CMRouteResolved)
 	return err

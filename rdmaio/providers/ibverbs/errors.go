@@ -26,7 +26,7 @@ func (d *Device) callError(what string, err error) error {
 
 // memoryError returns the error of a call that locks so many bytes of memory.
 func (d *Device) memoryError(what string, size int, err error) error {
-	cause := rdmadev.System().Memory(what, uint64(size), err)
+	cause := d.tree.Memory(what, uint64(size), err)
 	if p := new(rdmadev.Problem); errors.As(cause, &p) {
 		return fmt.Errorf("ibverbs: device %s: %w", d.attrs.Name, cause)
 	}
@@ -36,7 +36,7 @@ func (d *Device) memoryError(what string, size int, err error) error {
 // queuePairError returns the error of the creation of a queue pair.
 func (d *Device) queuePairError(sends, recvs int, err error) error {
 	if errors.Is(err, syscall.EOPNOTSUPP) {
-		return fmt.Errorf("ibverbs: %w: %w", rdmadev.System().NoConnections(d.attrs.Name, err), verbs.ErrNotSupported)
+		return fmt.Errorf("ibverbs: %w: %w", d.tree.NoConnections(d.attrs.Name, err), verbs.ErrNotSupported)
 	}
 	return d.memoryError(fmt.Sprintf("create a queue pair for %d send requests and %d Receives", sends, recvs), 128*sends+32*recvs, err)
 }
@@ -44,10 +44,19 @@ func (d *Device) queuePairError(sends, recvs int, err error) error {
 // otherDevice returns the error for an address that another device reaches, which has the given
 // context, or none.
 func (d *Device) otherDevice(at netip.AddrPort, ctx uintptr) error {
-	if ctx == 0 {
-		return fmt.Errorf("%w: %w", rdmadev.System().Address("resolve the address", at.String(), "", 0, nil), verbs.ErrInvalidValue)
+	problem := d.tree.Address("address", at.String(), "", 0, nil)
+	if ctx != 0 {
+		problem = d.tree.OtherDevice(at.Addr().String(), abi.Device(abi.Context(ctx).Device).Name, d.attrs.Name)
 	}
-	return fmt.Errorf("%w: %w", rdmadev.System().OtherDevice(at.Addr().String(), abi.Device(abi.Context(ctx).Device).Name, d.attrs.Name), verbs.ErrInvalidValue)
+	return fmt.Errorf("%w: %w", problem, verbs.ErrInvalidValue)
+}
+
+// unreached returns the error of a step on the way to an address, unless the device is gone.
+func (d *Device) unreached(step, addr string, err error) error {
+	if d.gone() {
+		return d.callError("resolve the "+step, err)
+	}
+	return d.tree.Address(step, addr, d.attrs.Name, 1, err)
 }
 
 // listenError returns the error of a listener that cannot be bound.
@@ -68,28 +77,29 @@ const (
 )
 
 // eventError returns the error of an event that is not the one that was waited for.
-func (d *Device) eventError(e abi.CMEvent) error {
+// addr is the address of the peer, "" for a connection that it made.
+func (d *Device) eventError(e abi.CMEvent, addr string) error {
 	errno := syscall.Errno(max(-e.Status, 0))
 	switch e.Type {
 	case abi.CMRejected:
-		return d.rejected(e, errno)
+		return d.rejected(e, errno, addr)
 	case abi.CMDisconnected, abi.CMTimewaitExit:
 		return verbs.ErrPeerDisconnected
 	case abi.CMDeviceRemoval:
 		return verbs.ErrDeviceRemoved
 	case abi.CMAddrError:
-		return fmt.Errorf("the address cannot be resolved: %w", errno)
+		return d.unreached("address", addr, errno)
 	case abi.CMRouteError:
-		return fmt.Errorf("there is no route to the address: %w", errno)
+		return d.unreached("route", addr, errno)
 	case abi.CMUnreachable:
-		return fmt.Errorf("the peer does not respond: %w: %w: %w", errno, verbs.StatusError{Status: verbs.StatusRetryExceeded}, verbs.ErrConnectionBroken)
+		return fmt.Errorf("the peer does not respond: %w: %w: %w", d.unreached("connection", addr, errno), verbs.StatusError{Status: verbs.StatusRetryExceeded}, verbs.ErrConnectionBroken)
 	}
 	return fmt.Errorf("the connection manager reports event %d with status %d: %w", e.Type, e.Status, verbs.ErrConnectionBroken)
 }
 
 // rejected returns the error of a REJECTED event: of a peer without a listener, or of one that has
 // rejected the request. Over iWARP some drivers report both with the same status.
-func (d *Device) rejected(e abi.CMEvent, errno syscall.Errno) error {
+func (d *Device) rejected(e abi.CMEvent, errno syscall.Errno, addr string) error {
 	switch {
 	case d.quirks.StatusRejects && errno == syscall.ECONNREFUSED && len(e.PrivateData) == 0:
 		return fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, errno)
@@ -98,5 +108,5 @@ func (d *Device) rejected(e abi.CMEvent, errno syscall.Errno) error {
 	case e.Status == rejectInvalidService:
 		return verbs.ErrConnectionRefused
 	}
-	return fmt.Errorf("the peer's connection manager rejects the request: %s: %w", rdmadev.RejectReason(int(e.Status)), verbs.ErrConnectionBroken)
+	return fmt.Errorf("%w: %w", d.tree.Rejected(addr, d.attrs.Name, int(e.Status)), verbs.ErrConnectionBroken)
 }

@@ -28,15 +28,20 @@ const (
 // says the missing part, and the command that mends it: the library, a device, a module, a
 // permission.
 func Open(cfg *Config) (*Device, error) {
-	name := ""
-	if cfg != nil {
-		name = cfg.Device
-	}
 	l, err := lib.Open()
 	if err != nil {
-		return nil, fmt.Errorf("ibverbs: %w", rdmadev.System().Unusable(name, nil, err))
+		return nil, fmt.Errorf("ibverbs: %w", loadProblem(err))
 	}
 	return open(l, cfg, nil)
+}
+
+// loadProblem explains an error of lib.Open.
+func loadProblem(err error) *rdmadev.Problem {
+	var load *lib.LoadError
+	if errors.As(err, &load) {
+		return rdmadev.Library(load.Library, load.Symbol, load.Err)
+	}
+	return rdmadev.Unsupported(err)
 }
 
 // open opens a device of a library. The quirks of the driver are overridden by override, if not
@@ -57,13 +62,9 @@ func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error
 	if err != nil {
 		return nil, err
 	}
-	f := abi.Device(abi.Context(uintptr(ctx)).Device)
-	d := &Device{
-		lib: l, ctx: ctx, cfg: c, transport: f.Transport,
-		queues: make(map[uintptr]*queuePair), byQP: make(map[lib.QP]*queuePair), ids: make(map[lib.ID]cmObject),
-	}
-	d.attrs.Name = f.Name
-	if d.quirks = quirks.For(driverOf(f.Name), f.Transport); override != nil {
+	d := newDevice(l, ctx, rdmadev.System())
+	d.cfg = c
+	if override != nil {
 		d.quirks = *override
 	}
 	if err := d.query(); err != nil {
@@ -81,16 +82,16 @@ func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error
 	return d, nil
 }
 
-// driverOf returns the name of the driver of a device. A device that /sys does not know has it in
-// its name.
-func driverOf(device string) string {
-	all, _ := rdmadev.System().Devices() // without a list, the name has to do
-	for _, d := range all {
-		if d.Name == device && d.Driver != "" {
-			return d.Driver
-		}
+// newDevice returns a device that is not started.
+func newDevice(l lib.Lib, ctx lib.Context, tree rdmadev.Tree) *Device {
+	f := abi.Device(abi.Context(uintptr(ctx)).Device)
+	d := &Device{
+		lib: l, ctx: ctx, tree: tree, driver: tree.Driver(f.Name), transport: f.Transport,
+		queues: make(map[uintptr]*queuePair), byQP: make(map[lib.QP]*queuePair), ids: make(map[lib.ID]cmObject),
 	}
-	return device
+	d.attrs.Name = f.Name
+	d.quirks = quirks.For(d.driver, f.Transport)
+	return d
 }
 
 // choose returns the device that the configuration means.
