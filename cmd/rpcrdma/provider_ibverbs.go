@@ -34,7 +34,7 @@ func libraryDevices() (*libraryView, *rdmadev.Problem) {
 		v.devices[d.Attributes.Name] = libraryDevice{
 			limits: limitsOf(&d), ports: portsOf(&d),
 			reads: min(d.Attributes.MaxInitiatorDepth, d.Attributes.MaxResponderResources), windows: d.Windows,
-			remoteInvalidate: d.Attributes.RemoteInvalidate, guessableKeys: d.GuessableKeys, noConnections: d.NoConnections,
+			remoteInvalidate: d.Attributes.RemoteInvalidate, guessableKeys: d.Attributes.GuessableKeys, noConnections: d.NoConnections,
 		}
 	}
 	return v, nil

@@ -23,10 +23,6 @@ type DeviceInfo struct {
 	// If false, it is registered for each chunk.
 	Windows bool
 
-	// GuessableKeys reports whether a peer can guess the keys of memory that was not offered to it.
-	// They work on its own connection only.
-	GuessableKeys bool
-
 	// NoConnections reports whether the device has no reliable connections. Then it cannot be used.
 	NoConnections bool
 }
@@ -73,7 +69,7 @@ func devices(l lib.Lib, tree rdmadev.Tree) ([]DeviceInfo, error) {
 				QueuePairs: a.MaxQP, Requests: a.MaxQPWR, CompletionQueues: a.MaxCQ, Completions: a.MaxCQE,
 				ProtectionDomains: a.MaxPD, Regions: a.MaxMR, Windows: a.MaxMW,
 			},
-			Windows: d.windows, GuessableKeys: d.quirks.GuessableKeys, NoConnections: d.quirks.NoConnections,
+			Windows: d.windows, NoConnections: d.quirks.NoConnections,
 		}
 		for port := 1; port <= a.Ports; port++ {
 			if p, err := l.QueryPort(ctx, port); err == nil {
