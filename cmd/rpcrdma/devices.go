@@ -48,8 +48,8 @@ func (c *devicesCmd) run(env environment) error {
 	return listDevices(env, rdmadev.System(), view, missing)
 }
 
-// listDevices prints the devices of /sys, with the library's facts on each, and the problems. view is
-// nil if the library was not asked, or could not be; missing is the reason why it could not.
+// listDevices prints the devices of /sys, with the library's facts on each, and the problems. view
+// is nil if the library was not asked, or could not be; missing is the reason why it could not.
 func listDevices(env environment, tree rdmadev.Tree, view *libraryView, missing *rdmadev.Problem) error {
 	devices, err := tree.Devices()
 	if err != nil {

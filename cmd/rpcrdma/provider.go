@@ -44,10 +44,7 @@ func (p provider) device() string {
 }
 
 // errWithoutIBVerbs is the error of -provider ibverbs in a default build.
-var errWithoutIBVerbs = &failure{
-	code: exitUsage, stage: "device", err: errors.New("this rpcrdma has no provider ibverbs, which would link it to the system's C library"),
-	help: "make build-ibverbs, which builds bin/rpcrdma with it",
-}
+var errWithoutIBVerbs = errors.New("this rpcrdma has no provider ibverbs, which would link it to the system's C library: make build-ibverbs builds bin/rpcrdma with it")
 
 // explainDevice makes a failure of a device's or connection's error, with the advice that the error
 // has.

@@ -26,7 +26,7 @@ func libraryDevices() (*libraryView, *rdmadev.Problem) {
 	switch {
 	case errors.As(err, &p) && (p.Cause == rdmadev.NoLibrary || p.Cause == rdmadev.OldLibrary || p.Cause == rdmadev.NotSupported):
 		return nil, p
-	case err != nil: // the list of what is missing says why
+	case err != nil: // listDevices finds the reason
 		return nil, nil
 	}
 	v := &libraryView{devices: map[string]libraryDevice{}}

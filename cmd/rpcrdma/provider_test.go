@@ -31,7 +31,7 @@ func TestBuildWithoutIBVerbsNamesTheTarget(t *testing.T) {
 	}
 	for _, args := range []string{"ping -provider ibverbs localhost", "serve -provider ibverbs=mlx5_0", "perf -provider ibverbs", "nfsping -provider ibverbs h"} {
 		code, _, stderr := try(t.Context(), strings.Fields(args)...)
-		if code != exitUsage || !strings.Contains(stderr, "has no provider ibverbs") || !strings.Contains(stderr, "try: make build-ibverbs") {
+		if code != exitUsage || !strings.Contains(stderr, "has no provider ibverbs") || !strings.Contains(stderr, "make build-ibverbs") {
 			t.Errorf("%s: exit code %d: %s", args, code, stderr)
 		}
 	}

@@ -53,8 +53,8 @@ func (t Tree) Devices() ([]Device, error) {
 	return list, nil
 }
 
-// Driver returns rdma-core's name for the driver of a device, as far as /sys tells, or else what the
-// device's name suggests.
+// Driver returns rdma-core's name for the driver of a device. Where /sys does not have the device,
+// it is the device's name without the number.
 func (t Tree) Driver(device string) string {
 	return t.device(device).Driver
 }
