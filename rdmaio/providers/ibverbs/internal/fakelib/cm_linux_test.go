@@ -163,6 +163,11 @@ func TestListenerAtAnyAddress(t *testing.T) {
 	e.client.newQP()
 	e.dial(sockaddr(netip.AddrPortFrom(e.server.dev.Addr(), 2049)), abi.ConnParam{}, "")
 	e.client.wantCM(abi.CMRejected)
+	check(t, e.server.h.Reject(lib.ID(ev.ID), nil))
+	e.client.wantCM(abi.CMRejected)
+	e.client.newQP()
+	e.dial(sockaddr(netip.AddrPortFrom(e.server.dev.Addr(), 2049)), abi.ConnParam{}, "")
+	e.server.wantCM(abi.CMConnectRequest)
 }
 
 func TestDestroyedRequestIsRejected(t *testing.T) {

@@ -548,7 +548,7 @@ func TestLockedMemoryIsLimited(t *testing.T) {
 	pd := must(h.AllocPD(ctx))(t)
 	mem := mmap(t, 1<<17)
 	mr := must(h.RegMR(pd, abi.Addr(mem), 60<<10, 0))(t)
-	must(h.RegMR(pd, abi.Addr(mem), 1, 0))(t) // a page is counted again
+	must(h.RegMR(pd, abi.Addr(mem)+1, 1, 0))(t) // a page is counted again
 	if _, err := h.RegMR(pd, abi.Addr(mem), 1, 0); !errors.Is(err, syscall.ENOMEM) {
 		t.Errorf("RegMR over the limit: %v", err)
 	}
@@ -556,6 +556,9 @@ func TestLockedMemoryIsLimited(t *testing.T) {
 		t.Errorf("CreateCQ over the limit: %v", err)
 	}
 	check(t, h.DeregMR(mr))
+	if _, err := h.RegMR(pd, abi.Addr(mem)+1, 60<<10, 0); !errors.Is(err, syscall.ENOMEM) {
+		t.Errorf("RegMR of 16 pages, of which two in part: %v", err)
+	}
 	cq := must(h.CreateCQ(ctx, 64, 0, 0, 0))(t)
 	if _, err := h.CreateQP(pd, &abi.QPInitAttr{SendCQ: uintptr(cq), RecvCQ: uintptr(cq), MaxSendWR: 512}); !errors.Is(err, syscall.ENOMEM) {
 		t.Errorf("CreateQP over the limit: %v", err)
@@ -601,3 +604,37 @@ func TestAttributesAreReported(t *testing.T) {
 }
 
 var _ lib.Lib = (*Host)(nil)
+
+// TestNothingBehindAFailedRequestIsExecuted: the Write would succeed.
+func TestNothingBehindAFailedRequestIsExecuted(t *testing.T) {
+	e := connected(t, options{})
+	c, s := e.client, e.server
+	s.put(0, 1)
+	c.put(0, 2)
+	c.dev.Stall(true)
+	c.mustSend(abi.SendWR{ID: 1, Opcode: abi.OpLocalInv, Invalidate: 1}, 0, 0)
+	c.mustSend(abi.SendWR{ID: 2, Opcode: abi.OpWrite, RemoteAddr: s.addr(0), RKey: s.key()}, 0, 8)
+	c.dev.Stall(false)
+	c.want(1, abi.StatusMWBind)
+	c.want(2, abi.StatusFlushed)
+	if s.get(0) != 1 {
+		t.Error("the Write was executed")
+	}
+}
+
+func TestDestroyedObjectsAreOverwritten(t *testing.T) {
+	e := newEnv(t, options{})
+	c := e.client
+	first := must(c.h.RegMR(c.pd, abi.Addr(c.mem), 8, 0))(t)
+	check(t, c.h.DeregMR(first))
+	if f := abi.MR(uintptr(first)); f.LKey != 0xdddddddd {
+		t.Errorf("a destroyed region has the keys %+v", f)
+	}
+	for range spareSlots / 2 {
+		mr := must(c.h.RegMR(c.pd, abi.Addr(c.mem), 8, 0))(t)
+		if mr == first {
+			t.Fatal("the handle is used again soon")
+		}
+		check(t, c.h.DeregMR(mr))
+	}
+}
