@@ -275,19 +275,26 @@ func TestDeviceRemoval(t *testing.T) {
 		t.Errorf("event %+v", ev)
 	}
 	seen := map[abi.CMEventType]int{}
+	request := uintptr(0)
 	for range 4 {
-		seen[s.cmEvent().Type]++
+		ev := s.cmEvent()
+		if seen[ev.Type]++; ev.Type == abi.CMConnectRequest {
+			request = ev.ID
+		}
 	}
 	if seen[abi.CMDeviceRemoval] != 3 { // of the connection, the listener and the request
 		t.Errorf("events %v", seen)
 	}
-	c.wantCM(abi.CMUnreachable)
 	if _, err := s.h.AllocPD(s.dev.Context()); !errors.Is(err, syscall.EIO) {
 		t.Errorf("AllocPD on a removed device: %v", err)
 	}
 	abi.SetCMQP(uintptr(s.id), 0)
 	check(t, s.h.DestroyQP(s.qp))
 	check(t, s.h.DestroyID(s.id))
+	c.wantCM(abi.CMDisconnected)
+	c.wantCM(abi.CMTimewaitExit)
+	check(t, s.h.DestroyID(lib.ID(request)))
+	c.wantCM(abi.CMRejected)
 	check(t, s.h.DestroyID(l))
 	check(t, s.h.DeregMR(s.mr))
 	check(t, s.h.DestroyCQ(s.cq))

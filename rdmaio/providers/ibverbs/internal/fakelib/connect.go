@@ -307,7 +307,7 @@ func (id *cmID) disconnect() {
 		return
 	}
 	p := id.peer
-	if p == nil || !p.dev.up() || !id.dev.up() {
+	if p == nil || p.dev.silent || id.dev.silent {
 		n := id.host.net
 		id.state = idEnded
 		time.AfterFunc(n.opts.RetryTime, func() {

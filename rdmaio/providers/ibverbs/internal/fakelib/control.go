@@ -52,26 +52,22 @@ func (d *Device) Fatal(handle lib.QP) {
 }
 
 // Remove removes the device: its queue pairs fail, every rdma_cm_id on it has an event, and most
-// calls fail. Existing objects can be destroyed.
+// calls fail. Existing objects can be destroyed. The peer notices when an rdma_cm_id is destroyed.
 func (d *Device) Remove() {
 	d.set(func() {
-		d.removed = true
 		d.async.add(abi.AsyncEvent{Type: abi.AsyncDeviceFatal})
 		for _, o := range d.net.objects {
 			switch o := o.(type) {
 			case *qp:
 				if o.dev == d {
-					o.enter(noEvent)
+					o.end(noEvent)
 				}
 			case *cmID:
 				if o.dev == d {
-					if o.peer != nil {
-						o.peer.timeout()
-					}
-					o.state = idEnded
 					o.add(abi.CMEvent{Type: abi.CMDeviceRemoval}, nil)
 				}
 			}
 		}
+		d.removed = true
 	})
 }

@@ -67,6 +67,18 @@ func (r *sendReq) last() bool { return r.failed() || r.ends != endsNothing }
 
 func (r *sendReq) failed() bool { return r.done && r.status != abi.StatusSuccess }
 
+// startLocal executes requests that need no peer, if no request stands before them. A device does
+// so at once, and peers that learn of a key by other ways than this queue pair depend on it.
+func (q *qp) startLocal() {
+	for q.state == abi.QPRTS && !q.dev.stalled && q.next < len(q.sq) {
+		r := q.sq[q.next]
+		if op := r.wr.Opcode; op != abi.OpBindMW && op != abi.OpLocalInv || q.next > 0 && q.sq[q.next-1].last() || !q.start(r) {
+			return
+		}
+		q.next++
+	}
+}
+
 func (r *sendReq) finish(s abi.Status) { r.done, r.status = true, s }
 
 // reads returns the number of Reads that are outstanding.
@@ -206,7 +218,7 @@ func (q *qp) push(r *sendReq, s abi.Status) {
 
 // shown returns the status that a completion shows in place of s.
 func (q *qp) shown(s abi.Status) abi.Status {
-	if q.dev.quirks.LateCause {
+	if q.dev.quirks.LateCause && s != abi.StatusSuccess {
 		return abi.StatusFlushed
 	}
 	return s

@@ -34,7 +34,6 @@ func TestPeerFallsSilentDuringARevocation(t *testing.T) {
 	s.dev.Silence(true)
 	c.mustSend(abi.SendWR{ID: 5, Opcode: abi.OpSend}, 256, 8) // unsignaled
 	c.mustSend(abi.SendWR{ID: 6, Opcode: abi.OpLocalInv, Flags: abi.Signaled, Invalidate: key}, 0, 0)
-	c.none()
 	c.want(5, abi.StatusRetryExc)
 	c.want(6, abi.StatusFlushed)
 	c.want(8, abi.StatusFlushed)

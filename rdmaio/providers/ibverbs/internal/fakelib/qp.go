@@ -240,6 +240,7 @@ func (h *Host) PostSend(handle lib.QP, first uintptr) (uintptr, error) {
 		return first, syscall.EINVAL
 	}
 	defer q.kick()
+	defer q.startLocal()
 	for p := first; p != 0; {
 		w := abi.GetSendWR(abi.At(p, abi.SendWRSize))
 		if errno := q.postSend(w); errno != 0 {

@@ -54,6 +54,10 @@ var quirkTests = map[string]func(t *testing.T, on bool){
 	"LateCause": func(t *testing.T, on bool) {
 		e := connected(t, options{transport: abi.TransportIWARP, quirks: quirks.Quirks{LateCause: on}})
 		c := e.client
+		e.server.recv(1, 0, 8)
+		c.mustSend(abi.SendWR{ID: 3, Opcode: abi.OpSend, Flags: abi.Signaled}, 0, 8)
+		c.want(3, abi.StatusSuccess)
+		e.server.want(1, abi.StatusSuccess)
 		c.mustSend(abi.SendWR{ID: 2, Opcode: abi.OpWrite, RemoteAddr: 1, RKey: 1}, 0, 8)
 		if !on {
 			c.want(2, abi.StatusRemAccess)
