@@ -62,6 +62,7 @@ type commandLine struct {
 	Perf       perfCmd       `cmd:"" set:"provider=rdmatcp"`
 	Serve      serveCmd      `cmd:"" set:"provider=rdmatcp"`
 	Devices    devicesCmd    `cmd:""`
+	Selftest   selftestCmd   `cmd:"" set:"provider=ibverbs"`
 	Completion completionCmd `cmd:""`
 	Version    struct{}      `cmd:""`
 }
@@ -99,7 +100,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 		return usage(env, args[0], cli.Complaint(parser.Model, args[0], err))
 	}
 	env.flags = flagsOf(parsed.Selected())
-	env.json = line.Call.JSON || line.Info.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON || line.Devices.JSON
+	env.json = line.Call.JSON || line.Info.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON || line.Devices.JSON || line.Selftest.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
 	case "call":
 		err = line.Call.run(ctx, env)
@@ -115,6 +116,8 @@ func execute(ctx context.Context, args []string, env environment) int {
 		err = line.Serve.run(ctx, env)
 	case "devices":
 		err = line.Devices.run(env)
+	case "selftest":
+		err = line.Selftest.run(ctx, env)
 	case "completion":
 		err = line.Completion.run(env, parser.Model)
 	default:

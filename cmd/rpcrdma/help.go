@@ -21,6 +21,8 @@ func help(topic string) (text string, ok bool) {
 		return helpServe + helpDevice + helpExit, true
 	case "devices":
 		return helpDevices, true
+	case "selftest":
+		return helpSelftest, true
 	case "completion":
 		return helpCompletion, true
 	case "version":
@@ -62,6 +64,7 @@ Commands:
   perf        measure latency, rate and throughput of calls
   serve       run a server for ping and perf
   devices     list the RDMA devices of this machine, and what keeps them from being used
+  selftest    run the acceptance suite on a device, and print a page to send back
   completion  print a completion script for a shell
   version     print the version of rpcrdma
 
@@ -148,6 +151,8 @@ Flags:
   -bidir         alternate the direction from call to call
   -i DURATION    interval of reports; default 1s; 0: report at the end only
   -verify        verify all data; this costs some speed
+  -addr IP       without HOST: the address of the server; default 127.0.0.1, and with ibverbs an
+                 address of the device's network device
   -W DURATION    time limit for each connection, and for replies after the end; with -n the
                  measurement ends when there was no reply for so long; default 5s
   -histogram     print the distribution of the times
@@ -202,6 +207,38 @@ Exit codes:
   3    there is no device, or something is missing
 `
 
+const helpSelftest = `Run the acceptance suite on a device, and print a page to send back.
+
+Usage: rpcrdma selftest [flags]
+
+Examples:
+  rpcrdma selftest -provider ibverbs=mlx5_0
+  rpcrdma selftest -provider ibverbs=siw0 -addr 192.168.1.5
+  rpcrdma selftest -provider ibverbs -case "memory/write then send"
+  rpcrdma selftest -provider rdmatcp
+
+selftest connects the device to itself and runs each case of the suite in a process of its own, so
+that a case which hangs costs that case only. Then it measures the latency of small calls, their
+rate, and the throughput of large ones, as perf does. It prints one page: the versions, the device
+with its firmware, the cases that passed, failed and were skipped, the reason of each failure, and the
+figures. A report of hardware that no test here has seen is welcome: send that page.
+
+It needs a build with the provider ibverbs: make build-ibverbs.
+
+Flags:
+  -provider NAME   ibverbs, or ibverbs=DEVICE; rdmatcp, iwarp and mem also work; default ibverbs
+  -addr IP         address of the device's network device, if it is not found, or has several
+  -case NAME       run one case in this process, and print its log
+  -W DURATION      time limit for each case; default 60s
+  -json            print the page as a JSON line: rpcrdma help json
+
+Exit codes:
+  0    no case failed
+  1    failure of this command; with -case: the case failed
+  2    usage error
+  3    a case failed
+`
+
 const helpCompletion = `Print a script that makes a shell complete commands, flags, their values and file names.
 
 Usage: rpcrdma completion bash|zsh|fish
@@ -248,6 +285,10 @@ Each object has "v": 1 and a "type". Later versions may add fields, and keep tho
                    measured
          figures   calls data_bytes calls_per_s bytes_per_s min_ns mean_ns max_ns p50_ns p90_ns p99_ns
                    p999_ns
+  selftest
+         selftest  provider address version kernel library, device driver protocol firmware, passed
+                   skipped took_ns; failures: a list of case message; measurements: a list of name
+                   p50_ns p99_ns calls_per_s bytes_per_s, or message if it could not be measured
   all    terms     rpcrdma_version inline_send_bytes inline_recv_bytes segment_max_bytes max_segments
                    reads read_chunks remote_invalidate. segment_max_bytes and max_segments are 0 in
                    version 1, which has no such limits; reads is the number of RDMA Reads at a time,

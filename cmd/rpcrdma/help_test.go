@@ -24,7 +24,7 @@ func helpPage() string {
 	b.WriteString("# rpcrdma\n\nMade by `go test ./cmd/rpcrdma -run TestHelpPage -update` from the texts of `rpcrdma help`.\n" +
 		"The module is not published yet: in a clone, `go run ./cmd/rpcrdma` runs it, and\n`go build -o bin/ ./cmd/rpcrdma` builds it.\n\n```\n" +
 		helpMain + "```\n")
-	for _, topic := range []string{"call", "info", "ping", "nfsping", "perf", "serve", "devices"} {
+	for _, topic := range []string{"call", "info", "ping", "nfsping", "perf", "serve", "devices", "selftest"} {
 		text, _ := help(topic)
 		text, _, _ = strings.Cut(text, helpDevice)
 		text, _, _ = strings.Cut(text, "\nFlags of -carrier rdma:")
@@ -62,7 +62,7 @@ func TestHelpJSON(t *testing.T) {
 
 // TestHelpFitsIn80Columns prints each help text without a terminal.
 func TestHelpFitsIn80Columns(t *testing.T) {
-	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve", "devices", "errors", "exit-codes", "json", "completion"} {
+	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve", "devices", "selftest", "errors", "exit-codes", "json", "completion"} {
 		code, stdout, _ := try(t.Context(), strings.Fields("help "+topic)...)
 		if code != exitDone || len(stdout) < 50 {
 			t.Errorf("help %s: exit code %d, %q", topic, code, stdout)

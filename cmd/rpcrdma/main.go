@@ -6,6 +6,7 @@
 //	rpcrdma ping HOST                checks that a server answers
 //	rpcrdma perf HOST                measures latency and throughput
 //	rpcrdma devices                  lists the RDMA devices of this machine
+//	rpcrdma selftest                 runs the acceptance suite on one
 //
 // rpcrdma help describes the commands. No hardware is needed: by default RDMA is
 // carried over TCP. Built with the tag ibverbs, it also uses RDMA devices.

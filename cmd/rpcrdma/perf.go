@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/hist"
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/perf"
+	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
@@ -26,8 +27,9 @@ type perfCmd struct {
 	Wait      time.Duration `short:"W" default:"5s"`
 	Verify    bool
 	Histogram bool
-	Quiet     bool `short:"q"`
-	JSON      bool `name:"json"`
+	Quiet     bool   `short:"q"`
+	JSON      bool   `name:"json"`
+	Addr      string `name:"addr"`
 	deviceFlags
 	Host string `arg:"" optional:""`
 }
@@ -100,7 +102,15 @@ func (c *perfCmd) local(ctx context.Context, f *fabric) (*rdmaio.Server, error) 
 		return nil, err
 	}
 	addr := "perf"
-	if c.Provider != "mem" {
+	switch {
+	case c.Provider == "mem":
+	case c.Addr != "":
+		addr = joinAddress(c.Addr, 0)
+	case c.Provider.name() == "ibverbs":
+		if addr, err = localAddress(rdmadev.System(), c.Provider); err != nil {
+			return nil, explainDevice("listen", err)
+		}
+	default:
 		addr = "127.0.0.1:0"
 	}
 	s, err := rdmaio.Listen(ctx, dev, addr, newService(), f.config())

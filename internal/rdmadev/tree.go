@@ -159,3 +159,19 @@ func (t Tree) numbers(elem ...string) []int {
 	slices.Sort(list)
 	return list
 }
+
+// Kernel returns the release of the kernel, or "".
+func (t Tree) Kernel() string { return t.text("proc/sys/kernel/osrelease") }
+
+// LoadedLibrary returns the file name of a library that this process has loaded, with its version,
+// or "". prefix is the begin of its name.
+func (t Tree) LoadedLibrary(prefix string) string {
+	for line := range strings.Lines(t.text("proc/self/maps")) {
+		if i := strings.IndexByte(line, '/'); i >= 0 {
+			if name := filepath.Base(strings.TrimSpace(line[i:])); strings.HasPrefix(name, prefix) {
+				return name
+			}
+		}
+	}
+	return ""
+}
