@@ -28,6 +28,9 @@ func TestRetiredContextIsDeletedAtItsLastUse(t *testing.T) {
 		if c.current != next || len(c.ended) == 1 != known || !next.held {
 			t.Errorf("known %v: the next context is gone", known)
 		}
+		if c.retire(old, false); old.knownToServer {
+			t.Errorf("known %v: the server knows the context after it has refused it", known)
+		}
 		c.release(old)
 		if mechs[0].deleted != 0 {
 			t.Errorf("known %v: deleted in use", known)
@@ -60,6 +63,17 @@ func TestOnlyKnownContextsAreDestroyedAtTheServer(t *testing.T) {
 	c.release(a)
 	if mech.deleted != 1 {
 		t.Errorf("deleted %d times by the last user", mech.deleted)
+	}
+	// The same in Close, if the last call then finds the numbers used up.
+	mech = new(counted)
+	a = &association{mech: mech, users: 1, held: true, knownToServer: true}
+	c.current = a
+	if err := c.Close(done); err == nil {
+		t.Error("Close does not say that a context is in use")
+	}
+	c.retire(a, true)
+	if c.release(a); mech.deleted != 1 {
+		t.Errorf("deleted %d times after Close", mech.deleted)
 	}
 }
 

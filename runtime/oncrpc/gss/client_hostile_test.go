@@ -107,6 +107,10 @@ func TestBadReplies(t *testing.T) {
 		}, is: oncrpc.ErrVerf, text: "AUTH_NONE"},
 		{name: "changed verifier", data: flip(21), is: oncrpc.ErrVerf, text: "§5.3.3.2"},
 		{name: "a denial as accepted", data: setWord(8, 1), text: "header of the reply"},
+		{name: "another XID", data: setWord(0, 99), text: "reply has XID 0x63"},
+		{name: "a call", data: func(b []byte) []byte {
+			return append(words(b[:4], 0, 2, testProgram, testVersion, 7), make([]byte, 16)...)
+		}, text: "message is CALL"},
 		{name: "changed results", service: gss.Integrity, data: flip(protectedReply + 8), is: gss.ErrBody, text: "GSS_VerifyMIC"},
 		{name: "changed number", service: gss.Integrity, data: flip(protectedReply + 7), is: gss.ErrBody},
 		{name: "changed checksum", service: gss.Integrity, data: flip(-4), is: gss.ErrBody},

@@ -118,9 +118,8 @@ func openBody(c Context, s Service, seq uint32, message []byte, at, head int) ([
 			return nil, fmt.Errorf("%w: GSS_VerifyMIC (RFC 2203 §5.3.3.4.2): %w", ErrBody, err)
 		}
 		end := at + 4 + len(d.Body)
-		if at += 8; len(d.Body) >= 4 {
-			plain = message[at-head : end : end]
-		}
+		at += 8
+		plain = message[at-head : end : end] // shorter than head if there is no number
 	case Privacy:
 		var d PrivData
 		if err := decodeAll(message[at:], &d); err != nil {

@@ -55,6 +55,11 @@ func TestRefusals(t *testing.T) {
 			cred[3] = 2
 			return auth(p.start(0, cred), oncrpc.AuthNone, nil)
 		}},
+		{"version 2 of a continuation", rejected, func(p *peer) []byte {
+			cred := p.cred(gss.ProcContinueInit, 1, gss.None)
+			cred[3] = 2
+			return auth(p.start(0, cred), oncrpc.AuthNone, nil)
+		}},
 		{"empty credential", badCred, func(p *peer) []byte { return auth(p.start(1, nil), oncrpc.AuthNone, nil) }},
 		{"bytes behind the credential", badCred, func(p *peer) []byte {
 			b := p.start(1, append(p.cred(gss.ProcData, 1, gss.None), 0, 0, 0, 0))
@@ -112,6 +117,10 @@ func TestRefusals(t *testing.T) {
 		{"creation with a verifier", "AUTH_BADVERF", func(p *peer) []byte {
 			b := p.start(0, p.cred(gss.ProcContinueInit, 1, gss.None))
 			return opaque(auth(b, oncrpc.RPCSecGSS, p.mic(b)), nil)
+		}},
+		{"creation with an empty verifier of RPCSEC_GSS", "AUTH_BADVERF", func(p *peer) []byte {
+			p.handle = nil
+			return opaque(auth(p.start(0, p.cred(gss.ProcInit, 1, gss.None)), oncrpc.RPCSecGSS, nil), []byte("token"))
 		}},
 		{"creation that goes on with a complete context", rejected, func(p *peer) []byte {
 			return opaque(auth(p.start(0, p.cred(gss.ProcContinueInit, 1, gss.None)), oncrpc.AuthNone, nil), nil)

@@ -18,6 +18,7 @@ type line struct {
 	oncrpc.Conn // nil
 	addr        string
 	room        []int
+	less        int // bytes of room for replies, below 1000
 
 	reply   []byte
 	answers int
@@ -28,7 +29,7 @@ type line struct {
 func (l *line) RemoteAddr() string               { return l.addr }
 func (l *line) Peer() oncrpc.Peer                { return oncrpc.Peer{Addr: l.addr} }
 func (l *line) Context() context.Context         { return context.Background() }
-func (l *line) Room() (results []int, reply int) { return l.room, 1000 }
+func (l *line) Room() (results []int, reply int) { return l.room, 1000 - l.less }
 func (l *line) Report(err error)                 { l.reports = append(l.reports, err) }
 func (l *line) Serve(oncrpc.Handler)             {}
 

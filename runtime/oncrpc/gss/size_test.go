@@ -88,6 +88,17 @@ func TestRoom(t *testing.T) {
 			if (results == nil) != (service != gss.None) {
 				t.Errorf("Room for results: %v", results)
 			}
+			// Memory that does not take the protection has no room at all.
+			small := &line{addr: p.addr, less: 990}
+			room := -1
+			h = gss.NewHandler(oncrpc.HandlerFunc(func(r *oncrpc.Request) { _, room = r.Room(); r.Drop(nil) }), realm.Acceptor(), nil)
+			p = newPeer(t, h, realm, "192.0.2.1:1000")
+			p.connect("alice")
+			p.line = small
+			p.send(t, h, p.call(1, 1, gss.None, nil))
+			if room != 0 {
+				t.Errorf("a client with memory for 10 bytes: room for %d", room)
+			}
 		})
 	}
 }
