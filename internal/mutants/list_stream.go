@@ -95,4 +95,12 @@ var streamMutants = []mutant{
 	{"a direct request waits for good", "rdmaio/providers/internal/stream/fill.go", "a == stepNeedsWriter || b == stepNeedsWriter", "b == stepNeedsWriter", streamTests},
 	{"a begun request is inside", "rdmaio/providers/internal/stream/fill.go", "return q.begun && q.sqSent > 0", "return q.begun", streamTests},
 	{"an unbegun request is inside", "rdmaio/providers/internal/stream/fill.go", "return q.begun && q.sqSent > 0", "return q.sqSent > 0", streamTests},
+	// TLS and sums.
+	{"payload of TLS stays pinned", "rdmaio/providers/internal/stream/conn.go", "\t\t\tc.truncated = true\n\t\t\treturn err\n\t\t}\n\t\trelease()\n\tcase c.tcp == nil", "\t\t\tc.truncated = true\n\t\t\treturn err\n\t\t}\n\tcase c.tcp == nil", streamTests},
+	{"payload over TLS is direct", "rdmaio/providers/internal/stream/tls.go", "\tb.staged, b.direct = b.staged+b.direct, 0", "", streamTests},
+	{"long frames are awaited as a whole for their sum", "rdmaio/providers/internal/stream/receive.go", "\t\tif summed = wire <= shape.Header+shape.StageReceive; summed {", "\t\tif summed = true; summed {", streamTests},
+	{"sums are checked after the header", "rdmaio/providers/internal/stream/receive.go", "\t\tif summed = wire <= shape.Header+shape.StageReceive; summed {", "\t\tif summed = false; summed {", streamTests},
+	{"a direct frame is carried out after the end", "rdmaio/providers/internal/stream/receive.go", "\tif q.ending {\n\t\treturn errClosing\n\t}\n\tq.noteArrival()\n\tif err := q.commit(c, f); err != nil {", "\tq.noteArrival()\n\tif err := q.commit(c, f); err != nil {", streamTests},
+	{"a server that answered closes because of its protocol", "rdmaio/providers/internal/stream/dial.go", "\t\tif c.w == 0 && tlsstream.Closed(err) {", "\t\tif tlsstream.Closed(err) {", []string{"rdmaio/providers/rdmatcp"}},
+	{"a provider names itself as the other", "rdmaio/providers/internal/stream/protocol.go", "\t\tif p.name != c.dev.cfg.Provider && p.begins(first) {", "\t\tif p.begins(first) {", ioTests},
 }

@@ -147,9 +147,9 @@ func TestMechanismFailsAfterLostContext(t *testing.T) {
 	_ = c.Close(soon(t))
 }
 
-// A Handler with Required answers itself what is no call of RPC version 2: the next Handler sees
-// only calls that are protected (RFC 5531 §9).
-func TestRequiredRefusesWhatIsNoCall(t *testing.T) {
+// A Handler with Required refuses calls of other RPC versions and incomplete headers itself: the
+// next Handler sees only calls that are protected (RFC 5531 §9).
+func TestRequiredRefusesOtherVersionsAndHalfHeaders(t *testing.T) {
 	realm := gsstest.NewRealm(2)
 	h := gss.NewHandler(oncrpc.HandlerFunc(func(r *oncrpc.Request) { t.Errorf("served: %x", r.Message); echo(r) }),
 		realm.Acceptor(), &gss.HandlerConfig{Required: gss.Integrity})
