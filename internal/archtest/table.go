@@ -112,6 +112,7 @@ func Table() []Row {
 		{Package: ibverbs + "/internal/quirks", Imports: []string{ibverbs + "/internal/abi"}},
 		{Package: ibverbs, Imports: []string{"internal/rdmadev", "rdmaio/verbs", "rdmaio/providers/internal/soft", ibverbs + "/internal/*"}, Outside: []string{xsys}},
 		{Package: "rdmaio/providers/rdmatcp/crc", Imports: []string{"internal/cpuid"}},
+		{Package: "rdmaio/providers/mem/...", Imports: []string{"rdmaio/verbs", "rdmaio/verbs/wrap/fault", "rdmaio/providers/internal/*"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}},
 
 		// The engine and its parts. Each imports the ones below. Only a version imports its

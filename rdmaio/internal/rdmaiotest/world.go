@@ -40,6 +40,8 @@ type Options struct {
 	TCP *rdmatcp.Config
 	// IWARP, if not nil, selects iWARP over loopback TCP with this configuration.
 	IWARP *iwarp.Config
+	// Strict selects memory with the manners of hardware (mem.Config.Strict), by this seed.
+	Strict uint64
 	// Wrap, if not nil, wraps the devices "client" and "server" below the trace.
 	Wrap func(name string, d verbs.Device) verbs.Device
 	// Versions are those of each Config without any. If nil, it is version 1.
@@ -98,7 +100,7 @@ func NewWith(t testing.TB, o Options) *World {
 			return iwarp.Open(&cfg)
 		}
 	default:
-		w.Net = mem.New(&mem.Config{Rand: rand.NewChaCha8([32]byte{1})})
+		w.Net = mem.New(&mem.Config{Rand: rand.NewChaCha8([32]byte{1}), Strict: o.Strict != 0, Seed: o.Strict})
 	}
 	around := func(_ string, d verbs.Device) verbs.Device { return d }
 	if !o.Bare {

@@ -10,12 +10,50 @@ import (
 
 // Device implements verbs.Device.
 type Device struct {
+	own *device
+	dev verbs.Device // own, or own with the manners of Config.Strict
+}
+
+var _ verbs.Device = (*Device)(nil)
+
+// Attributes implements verbs.Device.
+func (d *Device) Attributes() verbs.DeviceAttributes { return d.dev.Attributes() }
+
+// AllocPD implements verbs.Device.
+func (d *Device) AllocPD() (verbs.ProtectionDomain, error) { return d.dev.AllocPD() }
+
+// CreateCQ implements verbs.Device.
+func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
+	return d.dev.CreateCQ(entries, notify)
+}
+
+// Listen implements verbs.Device. The address is any name except the empty one.
+func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error) {
+	return d.dev.Listen(ctx, addr)
+}
+
+// Dial implements verbs.Dialer.
+func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	return d.dev.Dial(ctx, addr, qp, params)
+}
+
+// Resources implements verbs.Device.
+func (d *Device) Resources() verbs.Resources { return d.dev.Resources() }
+
+// Close implements verbs.Device.
+func (d *Device) Close() error { return d.dev.Close() }
+
+// Remove simulates unplugging the device: its connections end with verbs.ErrDeviceRemoved,
+// and at their peers with verbs.ErrPeerDisconnected. Its listeners close, and it creates no
+// further objects. The caller must still close all existing objects.
+func (d *Device) Remove() { d.own.soft.Remove() }
+
+// device is a device without the manners of Config.Strict.
+type device struct {
 	net   *Network
 	soft  *soft.Device
 	attrs verbs.DeviceAttributes
 }
-
-var _ verbs.Device = (*Device)(nil)
 
 // attributes returns the attributes of a device with limits that lower may lower.
 func attributes(name string, lower *verbs.DeviceAttributes) (verbs.DeviceAttributes, error) {
@@ -26,11 +64,9 @@ func attributes(name string, lower *verbs.DeviceAttributes) (verbs.DeviceAttribu
 	return soft.Lower("mem", a, lower, a.MaxInitiatorDepth)
 }
 
-// Attributes implements verbs.Device.
-func (d *Device) Attributes() verbs.DeviceAttributes { return d.attrs }
+func (d *device) Attributes() verbs.DeviceAttributes { return d.attrs }
 
-// AllocPD implements verbs.Device.
-func (d *Device) AllocPD() (verbs.ProtectionDomain, error) {
+func (d *device) AllocPD() (verbs.ProtectionDomain, error) {
 	pd, err := d.soft.AllocPD()
 	if err != nil {
 		return nil, err
@@ -38,13 +74,11 @@ func (d *Device) AllocPD() (verbs.ProtectionDomain, error) {
 	return &protectionDomain{Domain: pd, dev: d}, nil
 }
 
-// CreateCQ implements verbs.Device.
-func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
+func (d *device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
 	return d.soft.CreateCQ(entries, notify)
 }
 
-// Listen implements verbs.Device. The address is any name except the empty one.
-func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error) {
+func (d *device) Listen(ctx context.Context, addr string) (verbs.Listener, error) {
 	if err := d.soft.Usable(); err != nil {
 		return nil, err
 	}
@@ -62,13 +96,6 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 	return l, nil
 }
 
-// Resources implements verbs.Device.
-func (d *Device) Resources() verbs.Resources { return d.soft.Resources() }
+func (d *device) Resources() verbs.Resources { return d.soft.Resources() }
 
-// Close implements verbs.Device.
-func (d *Device) Close() error { return d.soft.Close() }
-
-// Remove simulates unplugging the device: its connections end with verbs.ErrDeviceRemoved,
-// and at their peers with verbs.ErrPeerDisconnected. Its listeners close, and it creates no
-// further objects. The caller must still close all existing objects.
-func (d *Device) Remove() { d.soft.Remove() }
+func (d *device) Close() error { return d.soft.Close() }

@@ -7,8 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Dial implements verbs.Dialer.
-func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+func (d *device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	fail := func(err error) (*verbs.ConnInfo, error) {
 		return nil, fmt.Errorf("mem: dial %q: %w", addr, err)
 	}
@@ -57,7 +56,7 @@ func (q *queuePair) abandon(r *connRequest, err error) error {
 
 // connecting checks the arguments of Dial and Accept and moves the queue pair
 // to StateConnecting.
-func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queuePair, verbs.ConnParams, error) {
+func (d *device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queuePair, verbs.ConnParams, error) {
 	p, err := d.soft.Params(params)
 	if err != nil {
 		return nil, p, err

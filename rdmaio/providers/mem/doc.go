@@ -9,7 +9,9 @@
 // The provider checks every key, right, byte range, domain and queue limit, as hardware
 // does. A violation ends the connection at both ends. The provider is stricter than
 // hardware in two ways: Invalidate waits for copies in progress, and a failed request
-// always completes with the precise status.
+// always completes with the precise status. With Config.Strict it is as unhelpful as hardware, so
+// that tests find code which works only over software (package wrap/fault has more manners and
+// faults, for every provider).
 //
 // # Locks
 //

@@ -10,7 +10,7 @@ import (
 
 // listener implements verbs.Listener.
 type listener struct {
-	dev   *Device
+	dev   *device
 	addr  string
 	queue chan *connRequest
 	done  chan struct{}

@@ -1,15 +1,19 @@
 package mem
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
+	crand "crypto/rand"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
 // Config configures a Network.
@@ -27,6 +31,30 @@ type Config struct {
 	// (DeviceAttributes.RemoteInvalidate is false).
 	NoRemoteInvalidate bool
 
+	// Strict makes devices behave as RDMA hardware does where package verbs allows that, so that
+	// tests find code which works only over software:
+	//
+	//   - Writes that one completion stands for become visible in any order, all before the Send
+	//     behind them. A Send that finds no Receive ends the connection, as without Strict;
+	//   - keys are a number of the region and a byte that counts its registrations;
+	//   - the reason of an end comes some time after it, and may be another one;
+	//   - private data has zeros behind it, and at most 56 bytes;
+	//   - requests invalidate windows only;
+	//   - a registration takes RegisterDelay;
+	//   - memory must be of ProtectionDomain.Alloc, and the optional interfaces are missing:
+	//     regions on demand, keys that are redirected, lent Receives, input for callers.
+	//
+	// The attributes of the devices say so. Use it for tests, not for work or measurements.
+	Strict bool
+
+	// Seed picks the orders and reasons of Strict. If zero, New picks a seed, which Network.Seed
+	// returns.
+	Seed uint64
+
+	// RegisterDelay is the time that Strict adds to a registration. If zero, the default is
+	// 100 us, which is a usual time for 1 MiB. If negative, there is none.
+	RegisterDelay time.Duration
+
 	// Backlog is the largest number of connection requests that wait at a listener. If
 	// zero or negative, the default is 128. Further requests are refused.
 	Backlog int
@@ -41,6 +69,8 @@ type Network struct {
 	listeners map[string]*listener
 
 	hold holder
+
+	manners *fault.Injector // of Config.Strict, or nil
 }
 
 // New returns a network. A nil cfg means the defaults.
@@ -50,12 +80,41 @@ func New(cfg *Config) *Network {
 		n.cfg = *cfg
 	}
 	if n.cfg.Rand == nil {
-		n.cfg.Rand = rand.Reader
+		n.cfg.Rand = crand.Reader
 	}
 	if n.cfg.Backlog <= 0 {
 		n.cfg.Backlog = 128
 	}
+	if n.cfg.Strict {
+		n.setManners()
+	}
 	return n
+}
+
+// setManners makes the devices strict.
+func (n *Network) setManners() {
+	if n.cfg.Seed == 0 {
+		n.cfg.Seed = 1 + rand.Uint64N(1<<63)
+	}
+	n.manners = fault.New(fault.Config{Seed: n.cfg.Seed, Manners: strict(n.cfg.RegisterDelay), RegisterDelay: cmp.Or(n.cfg.RegisterDelay, 100*time.Microsecond)})
+}
+
+// strict returns the manners of Config.Strict.
+func strict(delay time.Duration) fault.Manners {
+	m := fault.Allowed &^ fault.UnnoticedSend
+	if delay < 0 {
+		m &^= fault.SlowRegister
+	}
+	return m
+}
+
+// Seed returns the seed of Config.Strict, with which a test can be repeated. It returns 0 without
+// Config.Strict.
+func (n *Network) Seed() uint64 {
+	if !n.cfg.Strict {
+		return 0
+	}
+	return n.cfg.Seed
 }
 
 // Open opens a device. Its name is used in logs, and as the remote address that peers see.
@@ -71,7 +130,11 @@ func (n *Network) Open(name string, attrs *verbs.DeviceAttributes) (*Device, err
 	if err != nil {
 		return nil, err
 	}
-	return &Device{net: n, soft: d, attrs: a}, nil
+	own := &device{net: n, soft: d, attrs: a}
+	if n.manners != nil {
+		return &Device{own, n.manners.Device(own)}, nil
+	}
+	return &Device{own, own}, nil
 }
 
 // listen registers a listener's name.

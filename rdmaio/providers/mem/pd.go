@@ -8,7 +8,7 @@ import (
 // protectionDomain implements verbs.ProtectionDomain.
 type protectionDomain struct {
 	*soft.Domain
-	dev *Device
+	dev *device
 }
 
 // CreateQP implements verbs.ProtectionDomain.

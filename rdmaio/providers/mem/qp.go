@@ -11,7 +11,7 @@ import (
 // queuePair implements verbs.QueuePair. Its link guards all fields that are not atomic.
 type queuePair struct {
 	soft.QueuePair
-	dev *Device
+	dev *device
 
 	link  atomic.Pointer[link]
 	err   error

@@ -26,8 +26,12 @@ type keyed struct {
 }
 
 // enter records the keys of a new registration, and the rights that the caller has not asked for.
-func (t *keyTable) enter(mr *memoryRegion, guessable bool, added verbs.Access) {
+func (t *keyTable) enter(mr *memoryRegion, added verbs.Access) {
 	own := mr.MemoryRegion.RKey()
+	guessable := own != 0 && mr.dev.inj.has(GuessableKeys)
+	if guessable {
+		mr.dev.inj.happened(GuessableKeys)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.shown == nil {

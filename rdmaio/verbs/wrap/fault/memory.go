@@ -75,7 +75,7 @@ func (pd *protectionDomain) register(buf []byte) error {
 	if f, fires := inj.occasion(RefuseRegister); fires {
 		return f.error()
 	}
-	if inj.has(Plain) && len(buf) > 0 && !pd.allocated(buf) {
+	if len(buf) > 0 && inj.has(Plain) && !pd.allocated(buf) {
 		inj.happened(Plain)
 		return fmt.Errorf("fault: register: %d bytes that are not from this domain's Alloc: %w", len(buf), verbs.ErrNotSupported)
 	}
@@ -110,8 +110,17 @@ func (pd *protectionDomain) RegisterMemory(buf []byte, access verbs.Access) (ver
 		d.regions.Add(-1)
 		return nil, err
 	}
-	d.inj.keys.enter(mr, d.inj.has(GuessableKeys), added)
+	d.inj.keys.enter(mr, added)
 	return mr, nil
+}
+
+// plain reports whether an ability is hidden that a caller looks for.
+func (d *device) plain() bool {
+	if !d.inj.has(Plain) {
+		return false
+	}
+	d.inj.happened(Plain)
+	return true
 }
 
 // takeRegion counts a region. It returns an error if there are as many as Config.MaxRegions.
@@ -262,14 +271,14 @@ func (mr *memoryRegion) renew(buf []byte, access verbs.Access, register func(ver
 	if err := register(access | added); err != nil {
 		return err
 	}
-	mr.dev.inj.keys.enter(mr, mr.dev.inj.has(GuessableKeys), added)
+	mr.dev.inj.keys.enter(mr, added)
 	return nil
 }
 
 // ReregisterOnDemand implements verbs.OnDemand.
 func (mr *memoryRegion) ReregisterOnDemand(size int, access verbs.Access, memory func() ([]byte, error)) error {
 	r, ok := mr.MemoryRegion.(verbs.OnDemand)
-	if !ok || mr.dev.inj.has(Plain) {
+	if !ok || mr.dev.plain() {
 		return fmt.Errorf("fault: register on demand: %w", verbs.ErrNotSupported)
 	}
 	if memory == nil {
@@ -288,7 +297,7 @@ func (mr *memoryRegion) ReregisterOnDemand(size int, access verbs.Access, memory
 func (mr *memoryRegion) Redirect(buf []byte) error {
 	mr.dev.maybeRemove()
 	r, ok := mr.MemoryRegion.(verbs.Redirector)
-	if !ok || mr.dev.inj.has(Plain) {
+	if !ok || mr.dev.plain() {
 		return fmt.Errorf("fault: redirect: %w", verbs.ErrNotSupported)
 	}
 	return r.Redirect(buf)

@@ -212,7 +212,7 @@ func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
 			return i, err
 		}
 		sgl, lend := unwrapList(wrs[i].SGL), wrs[i].Lend
-		if lend != 0 && q.dev.inj.has(Plain) {
+		if lend != 0 && q.dev.plain() {
 			return i, fmt.Errorf("fault: queue pair %d: the device lends no memory (DeviceAttributes.LendReceives): %w", q.Num(), verbs.ErrNotSupported)
 		}
 		if q.QueuePair.State() < verbs.StateError {

@@ -1,0 +1,133 @@
+package rdmaio_test
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
+)
+
+var mannersSeed = flag.Uint64("manners.seed", 0, "first `seed` of the tests with manners of RDMA devices; if zero, a random one")
+
+// manners runs a test with random manners of RDMA devices, whose seeds are in its name: those
+// that package verbs allows, and two that a transport must bear although a provider may not have
+// them.
+func manners(t *testing.T, n int, test func(t *testing.T, seed uint64, m fault.Manners)) {
+	first := *mannersSeed
+	if first == 0 {
+		first = uint64(time.Now().UnixNano())
+	}
+	for i := range uint64(n) {
+		seed := first + i
+		m := fault.SomeManners(seed)
+		for k, beyond := range [...]fault.Manners{fault.LostSolicited, fault.UnreportedInvalidate} {
+			if seed>>k&1 != 0 {
+				m |= beyond
+			}
+		}
+		t.Run(fmt.Sprintf("%d %v", seed, m), func(t *testing.T) { test(t, seed, m) })
+	}
+}
+
+// mannered returns a World whose devices have the faults and manners of one injector.
+func mannered(t *testing.T, provider string, inj *fault.Injector) *rdmaiotest.World {
+	return newFaultyWorld(t, provider, map[string]*fault.Injector{"client": inj, "server": inj})
+}
+
+// showed checks that each of the manners has had an effect.
+func showed(t *testing.T, inj *fault.Injector, m fault.Manners) {
+	t.Helper()
+	for k := fault.Manners(1); k <= m; k <<= 1 {
+		if m&k != 0 && inj.Happened(k) == 0 {
+			t.Errorf("%v had no effect: the run proves nothing about it", k)
+		}
+	}
+}
+
+// Files survive devices with the manners of hardware: no Call fails, and no byte is wrong.
+func TestFileIntegrityWithManners(t *testing.T) {
+	for _, provider := range []string{"mem", "rdmatcp", "iwarp"} {
+		manners(t, 1, func(t *testing.T, seed uint64, m fault.Manners) {
+			t.Logf("over %s", provider)
+			inj := fault.New(fault.Config{Manners: m, Seed: seed, RegisterDelay: time.Microsecond})
+			w := mannered(t, provider, inj)
+			if seed&4 != 0 {
+				w.Versions = []int{2}
+			}
+			fileIntegrity(t, w, 300)
+			showed(t, inj, m&(fault.PaddedPrivateData|fault.GuessableKeys|fault.SlowRegister|fault.LateCause|fault.ShuffledWrites))
+		})
+	}
+}
+
+// T2, R284, R288: histories are linearizable with all faults, and the manners of hardware besides.
+func TestHistoriesWithManners(t *testing.T) {
+	manners(t, max(1, *storms/2), func(t *testing.T, seed uint64, m fault.Manners) {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := swarm(seed, false)
+			cfg.Manners = m
+			w := mannered(t, "mem", fault.New(cfg))
+			if seed&4 != 0 {
+				w.Versions = []int{2}
+			}
+			storm(t, w, seed)
+		})
+	})
+}
+
+// Each manner alone, and all together: Calls of all shapes succeed, in both directions. Manners
+// that no provider may have cost the connection at most: memory and executions are as reported.
+func TestCallsWithEachManner(t *testing.T) {
+	const bears = fault.Allowed | fault.LostSolicited | fault.UnreportedInvalidate
+	sets := []fault.Manners{bears, bears | fault.LateReads | fault.SendsBeforeReads}
+	for m := fault.Manners(1); m <= fault.LateReads; m <<= 1 {
+		sets = append(sets, m)
+	}
+	for _, m := range sets {
+		for _, provider := range []string{"mem", "rdmatcp", "iwarp"} {
+			t.Run(fmt.Sprintf("%v/%s", m, provider), func(t *testing.T) {
+				inj := fault.New(fault.Config{Manners: m, Seed: 1})
+				v := calls(t, mannered(t, provider, inj), 10*time.Second, 0)
+				if v.failed > 0 && m&^bears == 0 {
+					t.Errorf("%d Calls failed", v.failed)
+				}
+				showed(t, inj, m&(fault.PaddedPrivateData|fault.GuessableKeys|fault.SlowRegister|fault.LateCause|fault.UnreportedInvalidate))
+			})
+		}
+	}
+}
+
+// The same over the devices that package mem offers to tests, with both versions.
+func TestCallsOverStrictMemory(t *testing.T) {
+	for _, version := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			w := rdmaiotest.NewWith(t, rdmaiotest.Options{Strict: uint64(version), Versions: []int{version}})
+			if v := calls(t, w, 10*time.Second, 0); v.failed > 0 {
+				t.Errorf("version %d: %d Calls failed", version, v.failed)
+			}
+		})
+	}
+}
+
+// A device with few regions refuses connections or Calls. It keeps no memory and no key.
+func TestCallsWithFewRegions(t *testing.T) {
+	failed := 0
+	for most := 1; ; most++ {
+		inj := fault.New(fault.Config{MaxRegions: most})
+		var v *victim
+		synctest.Test(t, func(t *testing.T) { v = calls(t, mannered(t, "mem", inj), 10*time.Second, 0) })
+		if v.failed == 0 {
+			if failed < most {
+				t.Errorf("%d regions are enough, and fewer led to %d failures", most, failed)
+			}
+			return
+		}
+		if failed += v.failed; most == 1000 {
+			t.Fatal("1000 regions are not enough")
+		}
+	}
+}

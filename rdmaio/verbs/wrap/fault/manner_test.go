@@ -1,0 +1,498 @@
+package fault_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
+)
+
+// allied returns two connected ends whose devices have the same manners, and their network.
+func allied(t testing.TB, cfg fault.Config) (inj *fault.Injector, n *mem.Network, c, s *side) {
+	t.Helper()
+	inj, n = fault.New(cfg), mem.New(nil)
+	open := func(name string) *side {
+		d, err := n.Open(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newSide(t, inj.Device(d))
+	}
+	c, s = open("client"), open("server")
+	if dial, accept := connect(t, c, s); dial != nil || accept != nil {
+		t.Fatal(dial, accept)
+	}
+	return inj, n, c, s
+}
+
+// effect checks that a manner has had an effect.
+func effect(t testing.TB, inj *fault.Injector, m fault.Manners) {
+	t.Helper()
+	if inj.Happened(m) == 0 {
+		t.Errorf("%v had no effect: the test tested nothing", m)
+	}
+}
+
+// order posts Writes of one byte each, with a Send behind them, and returns the order in which they
+// reach the peer's memory. wr changes a Write.
+func order(t *testing.T, seed uint64, wr func(i int, wr *verbs.SendWR)) (seen []int, completions []string) {
+	const n = 8
+	_, net, c, s := allied(t, fault.Config{Manners: fault.ShuffledWrites, Seed: seed})
+	s.recvs(1)
+	var wrs []verbs.SendWR
+	for i := range n {
+		c.mr.Bytes()[i] = byte(i + 1)
+		w := c.wr(uint64(i), verbs.RDMAWrite, s)
+		w.SGL, w.RemoteAddr, w.Flags = []verbs.SGE{{MR: c.mr, Offset: i, Length: 1}}, w.RemoteAddr+uint64(i), 0
+		wr(i, &w)
+		wrs = append(wrs, w)
+	}
+	send := c.wr(n, verbs.Send, s)
+	send.SGL = []verbs.SGE{{MR: c.mr, Offset: 63, Length: 1}}
+	net.Hold()
+	if k, err := c.qp.PostSend(append(wrs, send)); k != n+1 || err != nil {
+		t.Fatal(k, err)
+	}
+	for range n {
+		if !net.Step() {
+			t.Fatal("a Write is missing")
+		}
+		for i := range n {
+			if s.mr.Bytes()[i] != 0 && !slices.Contains(seen, i) {
+				seen = append(seen, i)
+			}
+		}
+	}
+	if got := s.poll(); len(got) > 0 {
+		t.Errorf("the Send came before the Writes: %v", got)
+	}
+	net.Release()
+	want(t, "server", s.poll(), "100 success")
+	completions = c.poll()
+	if len(seen) != n {
+		t.Errorf("%v arrived", seen)
+	}
+	return seen, completions
+}
+
+// R4, R5: Writes that one completion stands for become visible in any order, all before the Send
+// behind them. Others keep their order, and fences their place.
+func TestShuffledWrites(t *testing.T) {
+	plain := func(int, *verbs.SendWR) {}
+	first, completions := order(t, 1, plain)
+	want(t, "completions", completions, "8 success")
+	again, _ := order(t, 1, plain)
+	other, _ := order(t, 2, plain)
+	if slices.IsSorted(first) || !slices.Equal(first, again) || slices.Equal(first, other) {
+		t.Errorf("order %v, again %v, with another seed %v", first, again, other)
+	}
+	got, completions := order(t, 1, func(_ int, wr *verbs.SendWR) { wr.Flags = verbs.SendSignaled })
+	if want(t, "completions", completions, "0 success", "1 success", "2 success", "3 success", "4 success", "5 success", "6 success", "7 success", "8 success"); !slices.IsSorted(got) {
+		t.Errorf("signaled Writes arrived in the order %v", got)
+	}
+	got, _ = order(t, 1, func(i int, wr *verbs.SendWR) {
+		if i == 4 {
+			wr.Flags = verbs.SendFence
+		}
+	})
+	if slices.Max(got[:4]) != 3 || slices.IsSorted(got) {
+		t.Errorf("with a fence before 4 they arrived in the order %v", got)
+	}
+}
+
+func TestLateCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inj, _, c, s := allied(t, fault.Config{Manners: fault.LateCause, NotifyDelay: time.Second})
+		c.recvs(1)
+		if err := s.qp.Disconnect(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // after no time, and after nearly all
+			if c.qp.State() != verbs.StateError || c.qp.Err() != nil || len(c.lost) > 0 {
+				t.Errorf("state %v, reason %v, %d notifications", c.qp.State(), c.qp.Err(), len(c.lost))
+			}
+			time.Sleep(time.Second - 1)
+		}
+		time.Sleep(2)
+		synctest.Wait()
+		if !errors.Is(c.qp.Err(), verbs.ErrPeerDisconnected) || len(c.lost) != 1 {
+			t.Errorf("reason %v, %d notifications", c.qp.Err(), len(c.lost))
+		}
+		want(t, "completions", c.poll(), "100 flushed")
+		effect(t, inj, fault.LateCause)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		_, _, c, _ := allied(t, fault.Config{Manners: fault.LateCause, NotifyDelay: time.Hour})
+		if err := c.qp.Close(); err != nil || len(c.lost) != 1 {
+			t.Errorf("Close: %v, %d notifications", err, len(c.lost))
+		}
+		time.Sleep(2 * time.Hour)
+		if synctest.Wait(); len(c.lost) != 1 {
+			t.Errorf("%d notifications after Close", len(c.lost))
+		}
+	})
+}
+
+func TestUnknownCause(t *testing.T) {
+	kinds := make(map[string]int)
+	for seed := range uint64(30) {
+		inj, _, c, s := allied(t, fault.Config{Manners: fault.UnknownCause, Seed: seed})
+		if err := s.qp.Disconnect(); err != nil {
+			t.Fatal(err)
+		}
+		c.wait(c.lost, "the end")
+		if !errors.Is(s.qp.Err(), verbs.ErrDisconnected) {
+			t.Errorf("own reason: %v", s.qp.Err())
+		}
+		why := c.qp.Err()
+		if why == nil || !errors.Is(why, verbs.ErrPeerDisconnected) && !errors.Is(why, verbs.ErrConnectionBroken) || c.qp.Err() != why {
+			t.Errorf("reason %v, then %v", why, c.qp.Err())
+		}
+		kinds[why.Error()]++
+		effect(t, inj, fault.UnknownCause)
+	}
+	if len(kinds) != 3 {
+		t.Errorf("reasons: %v", kinds)
+	}
+}
+
+func TestUnnoticedSend(t *testing.T) {
+	for flags, completion := range map[verbs.SendFlags]string{verbs.SendSignaled: "1 success", 0: "1 flushed"} {
+		inj, _, c, s := allied(t, fault.Config{Manners: fault.UnnoticedSend})
+		c.recvs(1)
+		wr := c.wr(1, verbs.Send, s)
+		wr.Flags = flags
+		if _, err := c.qp.PostSend([]verbs.SendWR{wr}); err != nil {
+			t.Fatal(err)
+		}
+		c.wait(c.lost, "the end")
+		want(t, "completions", c.poll(), completion, "100 flushed")
+		effect(t, inj, fault.UnnoticedSend)
+	}
+}
+
+// A key has a number for its region and counts registrations. An old key is refused, until it is
+// used again after 256 registrations.
+func TestGuessableKeys(t *testing.T) {
+	inj, _, c, s := allied(t, fault.Config{Manners: fault.GuessableKeys})
+	first, keys := s.mr.RKey(), make(map[uint32]bool)
+	for s.mr.RKey() != first || len(keys) == 0 {
+		key := s.mr.RKey()
+		if key == 0 || key>>8 != first>>8 || keys[key] || len(keys) > 256 {
+			t.Fatalf("key %#x after %#x and %d others", key, first, len(keys))
+		}
+		keys[key] = true
+		if err := errors.Join(s.mr.Invalidate(), s.mr.Reregister(s.mr.Bytes(), s.mr.Access())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(keys) != 256 || c.mr.RKey()>>8 == first>>8 {
+		t.Errorf("%d keys of a region, and %#x of another one", len(keys), c.mr.RKey())
+	}
+	for op := range 2 {
+		if err := c.send(uint64(op), verbs.RDMAWrite+verbs.Opcode(op), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, "with the right key", c.poll(), "0 success", "1 success")
+	old := c.wr(2, verbs.RDMAWrite, s)
+	old.RKey = first - 1
+	if _, err := c.qp.PostSend([]verbs.SendWR{old}); err != nil {
+		t.Fatal(err)
+	}
+	c.wait(c.lost, "the end")
+	want(t, "with an old key", c.poll(), "2 remote access error")
+	effect(t, inj, fault.GuessableKeys)
+}
+
+// invalidates makes the server invalidate the client's region mr with a message, and returns the
+// client's completion.
+func invalidates(t *testing.T, c, s *side, mr verbs.MemoryRegion) verbs.WC {
+	t.Helper()
+	c.recvs(1)
+	wr := s.wr(1, verbs.SendWithInvalidate, c)
+	wr.InvalidateRKey = mr.RKey()
+	if _, err := s.qp.PostSend([]verbs.SendWR{wr}); err != nil {
+		t.Fatal(err)
+	}
+	wcs := make([]verbs.WC, 2)
+	if n, err := c.cq.Poll(wcs); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	want(t, "server", s.poll(), "1 success")
+	return wcs[0]
+}
+
+func (s *side) register(access verbs.Access) verbs.MemoryRegion {
+	s.t.Helper()
+	mr, err := s.pd.RegisterMemory(make([]byte, 8), access)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if err := mr.Deregister(); err != nil {
+			s.t.Error(err)
+		}
+	})
+	return mr
+}
+
+func TestWindowsOnly(t *testing.T) {
+	inj, _, c, s := allied(t, fault.Config{Manners: fault.WindowsOnly | fault.GuessableKeys})
+	const rights = verbs.AccessRemoteRead
+	ordinary, window := c.register(rights), c.register(rights|verbs.AccessRemoteInvalidate)
+	if !c.dev.Attributes().InvalidateWindowsOnly || ordinary.Access() != rights {
+		t.Errorf("%+v, region with %v", c.dev.Attributes(), ordinary.Access())
+	}
+	n, err := c.qp.PostSend([]verbs.SendWR{
+		{WRID: 1, Opcode: verbs.LocalInvalidate, Flags: verbs.SendSignaled, InvalidateRKey: window.RKey()},
+		{WRID: 2, Opcode: verbs.LocalInvalidate, InvalidateRKey: ordinary.RKey()},
+	})
+	if n != 1 || !errors.Is(err, verbs.ErrNotSupported) || ordinary.State() != verbs.MRValid || window.State() != verbs.MRInvalid {
+		t.Errorf("%d posted, %v; ordinary region %v, window %v", n, err, ordinary.State(), window.State())
+	}
+	want(t, "client", c.poll(), "1 success")
+	if wc := invalidates(t, c, s, ordinary); wc.InvalidatedRKey != ordinary.RKey() || ordinary.State() != verbs.MRInvalid {
+		t.Errorf("%+v, region %v: the peer can invalidate any", wc, ordinary.State())
+	}
+	effect(t, inj, fault.WindowsOnly)
+}
+
+func TestUnreportedInvalidate(t *testing.T) {
+	inj, _, c, s := allied(t, fault.Config{Manners: fault.UnreportedInvalidate})
+	mr := c.register(verbs.AccessRemoteRead | verbs.AccessRemoteInvalidate)
+	if wc := invalidates(t, c, s, mr); wc.InvalidatedRKey != 0 || mr.State() != verbs.MRValid {
+		t.Errorf("%+v, region %v", wc, mr.State())
+	}
+	if err := mr.Reregister(mr.Bytes(), mr.Access()); !errors.Is(err, verbs.ErrBusy) {
+		t.Errorf("reregister: %v", err)
+	}
+	if err := mr.Invalidate(); err != nil || mr.State() != verbs.MRInvalid {
+		t.Errorf("invalidate: %v, region %v", err, mr.State())
+	}
+	if err := mr.Reregister(mr.Bytes(), mr.Access()); err != nil || mr.State() != verbs.MRValid {
+		t.Errorf("reregister: %v, region %v", err, mr.State())
+	}
+	effect(t, inj, fault.UnreportedInvalidate)
+}
+
+// A Read in progress returns bytes that are written after Invalidate. A later one is refused.
+func TestLateReads(t *testing.T) {
+	inj, n, c, s := allied(t, fault.Config{Manners: fault.LateReads})
+	mr := s.register(verbs.AccessRemoteRead)
+	read := c.wr(1, verbs.RDMARead, s)
+	read.RKey, read.RemoteAddr = mr.RKey(), mr.RemoteAddr()
+	n.Hold()
+	late := read
+	late.WRID = 2
+	if _, err := c.qp.PostSend([]verbs.SendWR{read}); err != nil {
+		t.Fatal(err)
+	}
+	if err := mr.Invalidate(); err != nil || mr.State() != verbs.MRInvalid {
+		t.Errorf("invalidate: %v, region %v", err, mr.State())
+	}
+	copy(mr.Bytes(), "a secret")
+	if _, err := c.qp.PostSend([]verbs.SendWR{late}); err != nil {
+		t.Fatal(err)
+	}
+	n.Step()
+	if want(t, "the first", c.poll(), "1 success"); !bytes.Equal(c.mr.Bytes()[:8], []byte("a secret")) {
+		t.Errorf("read %q", c.mr.Bytes()[:8])
+	}
+	n.Release()
+	c.wait(c.lost, "the end")
+	want(t, "the second", c.poll(), "2 remote access error")
+	if err := mr.Reregister(mr.Bytes(), verbs.AccessRemoteRead); err != nil {
+		t.Error(err)
+	}
+	effect(t, inj, fault.LateReads)
+}
+
+func TestSendsBeforeReads(t *testing.T) {
+	inj, _, c, s := allied(t, fault.Config{Manners: fault.SendsBeforeReads, DelayPolls: 100})
+	s.recvs(1)
+	if n, err := c.qp.PostSend([]verbs.SendWR{c.wr(1, verbs.RDMARead, s), c.wr(2, verbs.RDMARead, s), c.wr(3, verbs.Send, s), c.wr(4, verbs.RDMARead, s)}); n != 4 || err != nil {
+		t.Fatal(n, err)
+	}
+	want(t, "before", c.poll(), "3 success", "1 success", "2 success")
+	if err := c.cq.Arm(false); err != nil {
+		t.Fatal(err)
+	}
+	c.wait(c.wake, "the notification")
+	want(t, "after", c.poll(), "4 success")
+	effect(t, inj, fault.SendsBeforeReads)
+}
+
+func TestLostSolicited(t *testing.T) {
+	inj, _, c, s := allied(t, fault.Config{Manners: fault.LostSolicited})
+	s.recvs(2)
+	wr := c.wr(1, verbs.Send, s)
+	wr.Flags |= verbs.SendSolicited
+	for _, solicited := range []bool{true, false} {
+		if err := s.cq.Arm(solicited); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.qp.PostSend([]verbs.SendWR{wr}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(s.wake); (n == 0) != solicited {
+			t.Errorf("armed for solicited completions only %v: %d notifications", solicited, n)
+		}
+	}
+	effect(t, inj, fault.LostSolicited)
+}
+
+func TestSlowRegistration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inj, _, c, _ := allied(t, fault.Config{Manners: fault.SlowRegister, RegisterDelay: time.Second})
+		start := time.Now()
+		mr := c.register(0)
+		if err := errors.Join(mr.Invalidate(), mr.Reregister(mr.Bytes(), 0)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("two registrations took %v", took)
+		}
+		effect(t, inj, fault.SlowRegister)
+	})
+}
+
+func TestFewRegions(t *testing.T) {
+	_, _, c, _ := allied(t, fault.Config{MaxRegions: 2}) // of each device; one exists
+	mr := c.register(0)
+	if _, err := c.pd.RegisterMemory(make([]byte, 8), 0); !errors.Is(err, verbs.ErrTooLarge) {
+		t.Errorf("a third region: %v", err)
+	}
+	if _, err := c.pd.RegisterMemory(nil, 0); !errors.Is(err, verbs.ErrTooLarge) {
+		t.Errorf("no bytes: %v", err)
+	}
+	if err := errors.Join(mr.Deregister(), mr.Deregister()); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.pd.RegisterMemory(nil, 0); !errors.Is(err, verbs.ErrInvalidValue) {
+		t.Errorf("no bytes, with a region free: %v", err)
+	}
+	c.register(0)
+	if _, err := c.pd.RegisterMemory(make([]byte, 8), 0); !errors.Is(err, verbs.ErrTooLarge) {
+		t.Errorf("a third region, again: %v", err)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	inj := fault.New(fault.Config{Manners: fault.Plain})
+	dev, _ := devices(t, inj)
+	a := dev.Attributes()
+	a.Name = ""
+	if want := (verbs.DeviceAttributes{}); a.HeapMemory || a.LendReceives || a.InlineSize != want.InlineSize {
+		t.Errorf("attributes %+v", a)
+	}
+	pd, err := dev.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf, err := pd.Alloc(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rights = verbs.AccessLocalWrite | verbs.AccessRemoteWrite
+	mr, err := pd.RegisterMemory(buf[8:16], rights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"redirect":  mr.(verbs.Redirector).Redirect(buf[:8]),
+		"on demand": mr.(verbs.OnDemand).ReregisterOnDemand(8, rights, func() ([]byte, error) { return buf[:8], nil }),
+		"heap":      func() error { _, err := pd.RegisterMemory(make([]byte, 8), 0); return err }(),
+	} {
+		if !errors.Is(err, verbs.ErrNotSupported) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := errors.Join(mr.Deregister(), pd.Free(buf)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pd.RegisterMemory(buf[:8], 0); !errors.Is(err, verbs.ErrNotSupported) {
+		t.Errorf("memory after Free: %v", err)
+	}
+	if err := pd.Close(); err != nil {
+		t.Error(err)
+	}
+	if inj.Happened(fault.Plain) < 4 {
+		t.Errorf("%d effects", inj.Happened(fault.Plain))
+	}
+}
+
+// Private data has the sizes of InfiniBand's messages, and no more than the shortest has room for.
+func TestPaddedPrivateData(t *testing.T) {
+	inj := fault.New(fault.Config{Manners: fault.PaddedPrivateData})
+	client, server := devices(t, inj)
+	c, s := newSide(t, client), newSide(t, server)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	ln, err := server.Listen(ctx, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	pad := func(s string, n int) []byte { return append([]byte(s), make([]byte, n-len(s))...) }
+	answer := func(req verbs.ConnRequest, rejects bool) error {
+		long := make([]byte, 57)
+		if got, want := req.PrivateData(), pad("hello", 56); !bytes.Equal(got, want) {
+			t.Errorf("request with %q", got)
+		}
+		if _, err := req.Accept(ctx, s.qp, &verbs.ConnParams{PrivateData: long}); !errors.Is(err, verbs.ErrTooLarge) {
+			t.Errorf("accept with 57 bytes: %v", err)
+		}
+		if err := req.Reject(long); !errors.Is(err, verbs.ErrTooLarge) {
+			t.Errorf("reject with 57 bytes: %v", err)
+		}
+		if rejects {
+			return req.Reject([]byte("no"))
+		}
+		info, err := req.Accept(ctx, s.qp, &verbs.ConnParams{PrivateData: []byte("yes")})
+		if err == nil && !bytes.Equal(info.PrivateData, pad("hello", 56)) {
+			t.Errorf("accepted with %q", info.PrivateData)
+		}
+		return err
+	}
+	dial := func(qp verbs.QueuePair, rejects bool) (*verbs.ConnInfo, error) {
+		answered := make(chan error, 1)
+		go func() {
+			req, err := ln.Accept(ctx)
+			if err == nil {
+				err = answer(req, rejects)
+			}
+			answered <- err
+		}()
+		info, err := client.Dial(ctx, "here", qp, &verbs.ConnParams{PrivateData: []byte("hello")})
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+		return info, err
+	}
+	if _, err := client.Dial(ctx, "here", c.qp, &verbs.ConnParams{PrivateData: make([]byte, 57)}); !errors.Is(err, verbs.ErrTooLarge) {
+		t.Errorf("dial with 57 bytes: %v", err)
+	}
+	other, err := c.pd.CreateQP(verbs.QPConfig{SendCQ: c.cq, RecvCQ: c.cq, MaxSendWR: 1, MaxRecvWR: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	rejected := new(verbs.RejectedError)
+	if _, err := dial(other, true); !errors.As(err, &rejected) || !bytes.Equal(rejected.PrivateData, pad("no", 148)) {
+		t.Errorf("rejected: %v with %q", err, rejected.PrivateData)
+	}
+	info, err := dial(c.qp, false)
+	if err != nil || !cmp.Equal(info.PrivateData, pad("yes", 196)) {
+		t.Errorf("connected: %v with %+v", err, info)
+	}
+	effect(t, inj, fault.PaddedPrivateData)
+}
