@@ -94,7 +94,7 @@ func (q *queuePair) addSend(wrs []verbs.SendWR, i int) error {
 	e := q.sq.at(seq)
 	*e = request{sgl: e.sgl[:0], signaled: wr.Flags&verbs.SendSignaled != 0}
 	limits, err := q.BeginSend(&e.Request, wrs, i, q.dev.attrs.MaxMessageSize, q.depth)
-	if err == nil {
+	if err == nil && wr.Opcode != verbs.LocalInvalidate { // which has no list
 		if e.sgl, e.Total, err = q.pd.check(e.sgl, wr.SGL, limits.Elements, limits.Bytes, limits.Need); err != nil {
 			err = q.SendError(wrs, i, err)
 		}
@@ -268,13 +268,14 @@ func (q *queuePair) postRecv(wrs []verbs.RecvWR) (n int, err error) {
 
 // addRecv checks Receive i of a post and adds it to the ring, and to the batch as number at.
 func (q *queuePair) addRecv(wrs []verbs.RecvWR, i, at int) error {
-	limits, err := q.BeginRecv(wrs, i)
+	err := q.BeginRecv(wrs, i)
 	if err != nil {
 		return err
 	}
 	seq := q.rq.push()
 	e := q.rq.at(seq)
 	*e = receive{wrid: wrs[i].WRID, sgl: e.sgl[:0]}
+	limits := q.RecvLimits()
 	if e.sgl, _, err = q.pd.check(e.sgl, wrs[i].SGL, limits.Elements, limits.Bytes, limits.Need); err != nil {
 		q.rq.tail--
 		return q.RecvError(wrs, i, err)

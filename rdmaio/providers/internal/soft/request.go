@@ -44,17 +44,41 @@ func (q *QueuePair) CheckSend(r *Request, wrs []verbs.SendWR, i int, maxSend uin
 // limits of the list.
 func (q *QueuePair) BeginSend(r *Request, wrs []verbs.SendWR, i int, maxSend uint32, depth int) (ListLimits, error) {
 	if int(q.SendUsed.Load()) >= q.Cfg.MaxSendWR {
-		return ListLimits{}, fmt.Errorf("%s: queue pair %d: request %d of %d: all %d entries of the send queue are in use: %w",
-			q.PD.dev.provider, q.num, i, len(wrs), q.Cfg.MaxSendWR, verbs.ErrQueueFull)
+		return ListLimits{}, q.sendFull(wrs, i)
 	}
-	wr := &wrs[i]
+	wr, attrs := &wrs[i], &q.PD.dev.attrs
 	r.WRID, r.Opcode, r.Flags, r.RKey, r.Addr, r.Invalidate = wr.WRID, wr.Opcode, wr.Flags, wr.RKey, wr.RemoteAddr, wr.InvalidateRKey
 	r.Total = 0
-	l, err := q.listLimits(wr.Opcode, maxSend, depth)
-	if err != nil {
-		return l, q.SendError(wrs, i, err)
+	limit, longest, need := q.Cfg.MaxSendSGE, attrs.MaxMessageSize, verbs.Access(0)
+	var err error
+	switch wr.Opcode {
+	case verbs.SendWithInvalidate:
+		if !attrs.RemoteInvalidate {
+			err = fmt.Errorf("the device has no remote invalidation (DeviceAttributes.RemoteInvalidate): %w", verbs.ErrNotSupported)
+		}
+		longest = min(longest, maxSend)
+	case verbs.Send:
+		longest = min(longest, maxSend)
+	case verbs.RDMAWrite:
+	case verbs.RDMARead:
+		limit, need = min(limit, attrs.MaxReadSGE), verbs.AccessLocalWrite
+		if depth == 0 {
+			err = fmt.Errorf("the connection was set up without Reads (initiator depth 0): %w", verbs.ErrNotSupported)
+		}
+	case verbs.LocalInvalidate: // it has no list
+	default:
+		err = fmt.Errorf("unknown opcode: %w", verbs.ErrInvalidWR)
 	}
-	return l, nil
+	if err != nil {
+		err = q.SendError(wrs, i, err)
+	}
+	return ListLimits{limit, int(longest), need}, err
+}
+
+// sendFull returns the error of a post whose request i finds no entry of the send queue.
+func (q *QueuePair) sendFull(wrs []verbs.SendWR, i int) error {
+	return fmt.Errorf("%s: queue pair %d: request %d of %d: all %d entries of the send queue are in use: %w",
+		q.PD.dev.provider, q.num, i, len(wrs), q.Cfg.MaxSendWR, verbs.ErrQueueFull)
 }
 
 // SendError returns the error of a post whose request i is refused because of err.
@@ -63,39 +87,13 @@ func (q *QueuePair) SendError(wrs []verbs.SendWR, i int, err error) error {
 		q.PD.dev.provider, q.num, i, len(wrs), wrs[i].Opcode, wrs[i].WRID, err)
 }
 
-// listLimits returns the limits of the list of a request.
-func (q *QueuePair) listLimits(op verbs.Opcode, maxSend uint32, depth int) (ListLimits, error) {
-	attrs := &q.PD.dev.attrs
-	l := ListLimits{Elements: q.Cfg.MaxSendSGE, Bytes: int(attrs.MaxMessageSize)}
-	switch op {
-	case verbs.SendWithInvalidate:
-		if !attrs.RemoteInvalidate {
-			return l, fmt.Errorf("the device has no remote invalidation (DeviceAttributes.RemoteInvalidate): %w", verbs.ErrNotSupported)
-		}
-		l.Bytes = int(min(attrs.MaxMessageSize, maxSend))
-	case verbs.Send:
-		l.Bytes = int(min(attrs.MaxMessageSize, maxSend))
-	case verbs.RDMAWrite:
-	case verbs.RDMARead:
-		l.Elements, l.Need = min(l.Elements, attrs.MaxReadSGE), verbs.AccessLocalWrite
-		if depth == 0 {
-			return l, fmt.Errorf("the connection was set up without Reads (initiator depth 0): %w", verbs.ErrNotSupported)
-		}
-	case verbs.LocalInvalidate:
-		l = ListLimits{} // it has no list
-	default:
-		return l, fmt.Errorf("unknown opcode: %w", verbs.ErrInvalidWR)
-	}
-	return l, nil
-}
-
 // CheckRecv checks Receive i of a post. It returns the checked form of the list, in the
 // memory of to, and the sum of its lengths.
 func (q *QueuePair) CheckRecv(to List, wrs []verbs.RecvWR, i int) (List, int, error) {
-	l, err := q.BeginRecv(wrs, i)
-	if err != nil {
+	if err := q.BeginRecv(wrs, i); err != nil {
 		return nil, 0, err
 	}
+	l := q.RecvLimits()
 	to, total, err := q.PD.Check(to[:0], wrs[i].SGL, l.Elements, l.Bytes, l.Need)
 	if err != nil {
 		return nil, 0, q.RecvError(wrs, i, err)
@@ -103,19 +101,29 @@ func (q *QueuePair) CheckRecv(to List, wrs []verbs.RecvWR, i int) (List, int, er
 	return to, total + wrs[i].Lend, nil // one of them is 0
 }
 
-// BeginRecv is CheckRecv without the list, for a provider with regions of its own. It returns the
-// limits of the list.
-func (q *QueuePair) BeginRecv(wrs []verbs.RecvWR, i int) (ListLimits, error) {
+// RecvLimits returns the limits of the list of a Receive.
+func (q *QueuePair) RecvLimits() ListLimits {
+	return ListLimits{q.Cfg.MaxRecvSGE, int(q.PD.dev.attrs.MaxMessageSize), verbs.AccessLocalWrite}
+}
+
+// BeginRecv is CheckRecv without the list, for a provider with regions of its own.
+func (q *QueuePair) BeginRecv(wrs []verbs.RecvWR, i int) error {
+	if int(q.RecvUsed.Load()) < q.Cfg.MaxRecvWR && wrs[i].Lend == 0 {
+		return nil
+	}
+	return q.beginRecv(wrs, i)
+}
+
+// beginRecv is BeginRecv where it refuses or lends: apart, it makes the common case cheaper.
+func (q *QueuePair) beginRecv(wrs []verbs.RecvWR, i int) error {
 	if int(q.RecvUsed.Load()) >= q.Cfg.MaxRecvWR {
-		return ListLimits{}, fmt.Errorf("%s: queue pair %d: receive %d of %d: all %d entries of the receive queue are in use: %w",
+		return fmt.Errorf("%s: queue pair %d: receive %d of %d: all %d entries of the receive queue are in use: %w",
 			q.PD.dev.provider, q.num, i, len(wrs), q.Cfg.MaxRecvWR, verbs.ErrQueueFull)
 	}
-	if wrs[i].Lend != 0 {
-		if err := q.checkLend(&wrs[i]); err != nil {
-			return ListLimits{}, q.RecvError(wrs, i, err)
-		}
+	if err := q.checkLend(&wrs[i]); err != nil {
+		return q.RecvError(wrs, i, err)
 	}
-	return ListLimits{Elements: q.Cfg.MaxRecvSGE, Bytes: int(q.PD.dev.attrs.MaxMessageSize), Need: verbs.AccessLocalWrite}, nil
+	return nil
 }
 
 // RecvError returns the error of a post whose Receive i is refused because of err.
