@@ -158,6 +158,13 @@ func TestDevicesJSONHasNamedFields(t *testing.T) {
 	}
 }
 
+func TestLibraryWithoutDevicesMissesEachProviderLibrary(t *testing.T) {
+	text, code := devicesOutput(t, false, machine(t), &libraryView{}, nil)
+	if code != exitInput || !strings.Contains(text, "needs libmlx5-rdmavNN.so") || !strings.Contains(text, "needs libsiw-rdmavNN.so") {
+		t.Errorf("exit code %d:\n%s", code, text)
+	}
+}
+
 // A user without RDMA gets the list of this machine, whatever it has.
 func TestDevicesCommandRuns(t *testing.T) {
 	code, stdout, stderr := try(t.Context(), "devices")

@@ -23,12 +23,10 @@ func openIBVerbs(name string, log *slog.Logger) (verbs.Device, error) {
 func libraryDevices() (*libraryView, *rdmadev.Problem) {
 	list, err := ibverbs.Devices()
 	var p *rdmadev.Problem
-	switch {
-	case errors.As(err, &p) && (p.Cause == rdmadev.NoLibrary || p.Cause == rdmadev.OldLibrary || p.Cause == rdmadev.NotSupported):
+	if errors.As(err, &p) && (p.Cause == rdmadev.NoLibrary || p.Cause == rdmadev.OldLibrary || p.Cause == rdmadev.NotSupported) {
 		return nil, p
-	case err != nil: // listDevices finds the reason
-		return nil, nil
 	}
+	// After another error, the list is empty, and listDevices finds the reason.
 	v := &libraryView{devices: map[string]libraryDevice{}}
 	for _, d := range list {
 		v.devices[d.Attributes.Name] = libraryDevice{

@@ -51,4 +51,5 @@ var mutants = slices.Concat(
 	version2Mutants,
 	nfsMutants,
 	memoryMutants,
+	rdmadevMutants,
 )

@@ -53,10 +53,13 @@ func (t Tree) problems(device string, seen []string, cause error) []*Problem {
 		devices = devices[i : i+1]
 	}
 	var list []*Problem
+	manager := t.manager(cause)
+	// Without the connection manager's file, the library lists no device at all.
+	listed := seen != nil && (len(seen) > 0 || manager == nil)
 	for i := range devices {
 		d := &devices[i]
 		p := t.node(d.Name, d.Node, cause)
-		if p == nil && seen != nil && !slices.Contains(seen, d.Name) {
+		if p == nil && listed && !slices.Contains(seen, d.Name) {
 			p = problem(NoProviderLibrary, cause, "apt install ibverbs-providers (dnf install libibverbs)",
 				"device %s needs lib%s-rdmavNN.so, the library of rdma-core for its driver %s, which is not installed or too old", d.Name, d.Driver, d.Driver)
 		}
@@ -64,8 +67,8 @@ func (t Tree) problems(device string, seen []string, cause error) []*Problem {
 			list = append(list, p)
 		}
 	}
-	if p := t.manager(cause); p != nil {
-		list = append(list, p)
+	if manager != nil {
+		list = append(list, manager)
 	}
 	return list
 }

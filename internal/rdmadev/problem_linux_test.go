@@ -64,6 +64,7 @@ func TestProblemsOfAMachineNameTheCommand(t *testing.T) {
 		{"uverbs", []map[string]string{without(connectX, nil, "sys/class/infiniband_verbs/uverbs0/ibdev")}, "", nil, NoNode, []string{"modprobe ib_uverbs"}},
 		{"device file", []map[string]string{without(connectX, nil, "dev/infiniband/uverbs0")}, "", nil, NoNode, []string{"/dev/infiniband/uverbs0", "docker run --device=/dev/infiniband"}},
 		{"connection manager", []map[string]string{without(connectX, nil, "dev/infiniband/rdma_cm")}, "", []string{"mlx5_0"}, NoManager, []string{"/dev/infiniband/rdma_cm", "modprobe rdma_ucm"}},
+		{"connection manager and no list", []map[string]string{without(connectX, nil, "dev/infiniband/rdma_cm")}, "", []string{}, NoManager, []string{"/dev/infiniband/rdma_cm"}},
 		{"nothing found", []map[string]string{connectX}, "mlx5_0", []string{"mlx5_0"}, NotSupported, []string{"mlx5_0 cannot be opened", "no such device"}},
 		{"sysfs", []map[string]string{{port[:len("sys/class/infiniband")]: "a file"}}, "", nil, NoDevice, []string{"/sys/class/infiniband cannot be read"}},
 	} {

@@ -56,6 +56,8 @@ var connectX = map[string]string{
 	"sys/class/infiniband/mlx5_0/ports/1/lid":                "0x0\n",
 	"sys/class/infiniband/mlx5_0/ports/1/gids/0":             "fe80:0000:0000:0000:9a03:9bff:fe12:3456\n",
 	"sys/class/infiniband/mlx5_0/ports/1/gids/1":             "0000:0000:0000:0000:0000:0000:0000:0000\n",
+	"sys/class/infiniband/mlx5_0/ports/1/gids/2":             "fe80:0000:0000:0000:9a03:9bff:fe12:3456\n",
+	"sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/2":  "RoCE v2\n",
 	"sys/class/infiniband/mlx5_0/ports/1/gids/10":            "0000:0000:0000:0000:0000:ffff:c0a8:0105\n",
 	"sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/0":  "IB/RoCE v1\n",
 	"sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/10": "RoCE v2\n",
@@ -94,6 +96,7 @@ func TestDevicesAreReadFromSys(t *testing.T) {
 			Number: 1, State: "ACTIVE", Physical: "LinkUp", Link: "Ethernet", Rate: "100 Gb/sec (4X EDR)", LID: "0x0",
 			GIDs: []GID{
 				{Index: 0, Value: netip.MustParseAddr("fe80::9a03:9bff:fe12:3456"), Type: "IB/RoCE v1", NetDev: "ens1f0"},
+				{Index: 2, Value: netip.MustParseAddr("fe80::9a03:9bff:fe12:3456"), Type: "RoCE v2"},
 				{Index: 10, Value: netip.MustParseAddr("::ffff:192.168.1.5"), Type: "RoCE v2", NetDev: "ens1f0"},
 			},
 			PKeys: []uint16{0xffff, 0x8001},

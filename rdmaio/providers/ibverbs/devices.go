@@ -54,7 +54,7 @@ func Devices() ([]DeviceInfo, error) {
 func devices(l lib.Lib, tree rdmadev.Tree) ([]DeviceInfo, error) {
 	all, err := l.Devices()
 	if err != nil {
-		return nil, fmt.Errorf("ibverbs: list the devices: %w", tree.Unusable("", nil, err))
+		return nil, fmt.Errorf("ibverbs: list the devices: %w", tree.Unusable("", []string{}, err))
 	}
 	var list []DeviceInfo
 	for _, ctx := range all {

@@ -56,7 +56,7 @@ func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error
 	}
 	all, err := l.Devices()
 	if err != nil {
-		return nil, fmt.Errorf("ibverbs: list the devices: %w", rdmadev.System().Unusable(c.Device, nil, err))
+		return nil, fmt.Errorf("ibverbs: list the devices: %w", rdmadev.System().Unusable(c.Device, []string{}, err))
 	}
 	ctx, err := choose(l, all, &c)
 	if err != nil {

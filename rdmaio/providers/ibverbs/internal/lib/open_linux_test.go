@@ -141,6 +141,21 @@ func TestMissingErrnoIsEIO(t *testing.T) {
 	}
 }
 
+// Functions that destroy something return the number itself, and may leave errno as it is.
+func TestPositiveResultIsTheErrno(t *testing.T) {
+	l := opened(t)
+	c := l.verbsCalls.caller
+	f, err := c.frame()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.release(f)
+	f.args = [6]uintptr{f.addr + 1} // not the address of a page
+	if errno := c.status(libcFunction(t, "posix_madvise"), f, 3); errno != syscall.EINVAL {
+		t.Errorf("found %v, expected EINVAL", errno)
+	}
+}
+
 // device makes a context, and an object of it, whose calls go to functions of the C library.
 func device(t *testing.T, ops map[abi.Op]string) (object uintptr) {
 	t.Helper()
