@@ -51,7 +51,7 @@ var rdmadevMutants = []mutant{
 	{"max_sge_rd is max_cq", verbsAttrFile, "{124, uint32(a.MaxReadSGE)}, {128, uint32(a.MaxCQ)}", "{128, uint32(a.MaxReadSGE)}, {124, uint32(a.MaxCQ)}", verbsABITests},
 	{"the link layer is the flags", verbsAttrFile, "b[46] = a.Width, a.Speed, uint8(a.Link)", "b[47] = a.Width, a.Speed, uint8(a.Link)", verbsABITests},
 	{"a window's address is its length", verbsRequestsFile, "put64(b, 104, w.Bind.Addr)", "put64(b, 112, w.Bind.Addr)", verbsABITests},
-	{"the pointer to post_send is that of post_srq_recv", verbsObjectsFile, "OpPostSend  Op = 208", "OpPostSend  Op = 168", verbsABITests},
+	{"post_srq_recv is taken for post_send", verbsObjectsFile, "OpPostSend  Op = 208", "OpPostSend  Op = 168", verbsABITests},
 	{"lkey and rkey change places", verbsObjectsFile, "put32(b, 36, f.LKey); put32(b, 40, f.RKey)", "put32(b, 40, f.LKey); put32(b, 36, f.RKey)", verbsABITests},
 
 	{"an MTU of 256 bytes is 512", verbsDevicesFile, "return 128 << mtu", "return 256 << mtu", ibverbsTests},
