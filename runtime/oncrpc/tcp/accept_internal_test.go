@@ -1,0 +1,67 @@
+package tcp
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// results is a listener with the results of Accept that a test sends.
+type results struct {
+	ch     chan any // an error or a net.Conn
+	closed chan struct{}
+}
+
+func newResults() *results { return &results{make(chan any), make(chan struct{})} }
+
+func (l *results) Accept() (net.Conn, error) {
+	select {
+	case got := <-l.ch:
+		if err, failed := got.(error); failed {
+			return nil, err
+		}
+		return got.(net.Conn), nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *results) Close() error   { close(l.closed); return nil }
+func (l *results) Addr() net.Addr { return namedAddr("results") }
+
+// A failure to accept, for want of descriptors for example, does not end a server. What it has of a
+// connection goes with that, and after the end it serves no connection that was accepted before.
+func TestServerGoesOnAfterAFailureToAccept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := newResults()
+		s, err := Serve(ln, oncrpc.HandlerFunc(func(r *oncrpc.Request) { r.Drop(nil) }), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln.ch <- errors.New("too many open files")
+		ours, theirs := net.Pipe()
+		ln.ch <- theirs
+		synctest.Wait()
+		if st := s.Stats(); st.Conns != 1 || len(s.sources) != 1 || s.Err() != nil {
+			t.Errorf("%+v, %d sources, %v", st, len(s.sources), s.Err())
+		}
+		_ = ours.Close()
+		synctest.Wait()
+		if st := s.Stats(); st.Conns != 0 || len(s.sources) != 0 {
+			t.Errorf("after the connection: %+v, %d sources", st, len(s.sources))
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		ours, theirs = net.Pipe()
+		s.open(theirs)
+		if _, err := ours.Read(make([]byte, 1)); err != io.EOF || s.Stats().Accepted != 1 {
+			t.Errorf("after the end: %v, %+v", err, s.Stats())
+		}
+		_ = ours.Close()
+	})
+}

@@ -1,0 +1,152 @@
+package tcp
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// sink is a stream that takes all, and records the sizes of writes and their deadlines.
+type sink struct {
+	net.Conn
+	sizes  []int
+	limits []time.Time
+}
+
+func (s *sink) Write(b []byte) (int, error) { s.sizes = append(s.sizes, len(b)); return len(b), nil }
+
+func (s *sink) SetWriteDeadline(limit time.Time) error {
+	s.limits = append(s.limits, limit)
+	return nil
+}
+
+// SendTimeout is for each write of 256 KiB, so no write has more.
+func TestWritesAreOfBoundedSize(t *testing.T) {
+	s := &sink{}
+	c := bare(settings{})
+	c.out.nc = s
+	c.out.bufs = [][]byte{make([]byte, 600<<10)}
+	if err := c.writeAll(); err != nil || len(s.sizes) != 3 || s.sizes[0] != batchBytes || s.sizes[2] != 600<<10-2*batchBytes {
+		t.Errorf("writes of %d bytes, %v", s.sizes, err)
+	}
+}
+
+// A write after the end of a connection has the deadline of the goodbye. If a Call of the batch was
+// cancelled, the deadline has passed; otherwise it is about SendTimeout away.
+func TestDeadlineOfWrites(t *testing.T) {
+	const limit = time.Hour
+	farewell := time.Now().Add(time.Minute)
+	for _, tt := range []struct {
+		what    string
+		prepare func(c *Conn)
+		want    func(now time.Time) (time.Time, bool)
+	}{
+		{"the first write", func(*Conn) {}, func(now time.Time) (time.Time, bool) { return now.Add(limit), true }},
+		{"the goodbye", func(c *Conn) { c.farewell, c.hurry = farewell, true }, func(time.Time) (time.Time, bool) { return farewell, true }},
+		{"a cancelled Call", func(c *Conn) { c.hurry = true }, func(time.Time) (time.Time, bool) { return longAgo, true }},
+		{"a recent limit", func(c *Conn) { c.out.deadline = time.Now().Add(limit - limit/8) }, func(time.Time) (time.Time, bool) { return time.Time{}, false }},
+		{"an old limit", func(c *Conn) { c.out.deadline = time.Now().Add(limit / 2) }, func(now time.Time) (time.Time, bool) { return now.Add(limit), true }},
+		{"after a cancelled Call", func(c *Conn) {
+			c.out.deadline, c.hurry = time.Now().Add(limit), true
+			c.clearWriteDeadline()
+			c.out.nc.(*sink).limits = nil
+		}, func(now time.Time) (time.Time, bool) { return now.Add(limit), true }},
+		{"another stream", func(c *Conn) {
+			c.out.deadline = time.Now().Add(limit)
+			c.in = records{r: bufio.NewReader(nil)}
+			c.setStream(c.out.nc)
+		}, func(now time.Time) (time.Time, bool) { return now.Add(limit), true }},
+	} {
+		s := &sink{}
+		c := bare(settings{Config: Config{SendTimeout: limit}})
+		c.out.nc = s
+		tt.prepare(c)
+		before := time.Now()
+		c.setWriteDeadline()
+		want, set := tt.want(before)
+		switch {
+		case !set && len(s.limits) == 0:
+		case !set || len(s.limits) != 1 || s.limits[0].Before(want) || s.limits[0].After(want.Add(time.Since(before))):
+			t.Errorf("%s: deadlines %v, want %v, set: %v", tt.what, s.limits, want, set)
+		}
+	}
+}
+
+// A Call that was answered keeps its reply when its context ends before the caller has looked.
+func TestAnsweredCallIsNotAbandoned(t *testing.T) {
+	c := bare(settings{})
+	p := newPending().(*pending)
+	p.call, p.over = &oncrpc.Call{Message: oncrpc.Message{Inline: make([]byte, 40)}}, true
+	if c.abandon(p, errors.New("late")); p.err != nil || c.abandoned.has(0) {
+		t.Errorf("%v, abandoned: %v", p.err, c.abandoned.has(0))
+	}
+}
+
+// A Request that comes to the queue for a place when its connection has ended is dropped there:
+// fail has dropped the others.
+func TestRequestIsDroppedAfterTheEnd(t *testing.T) {
+	c := bare(settings{})
+	c.shared = newShared(1000, 1)
+	block, other := make(chan struct{}), bare(settings{})
+	for _, conn := range []*Conn{c, other, other} { // each connection has one place more
+		r := &request{conn: conn, handler: oncrpc.HandlerFunc(func(*oncrpc.Request) { <-block })}
+		if !c.shared.places.Start(&conn.waiting, r) {
+			t.Fatal("there is no place")
+		}
+	}
+	c.cancel(io.EOF)
+	c.requests = 1
+	memory := []byte{}
+	r := &request{conn: c, memory: &memory}
+	r.Responder = r
+	r.Serve(nil)
+	if !r.answered.Load() || c.unanswered() != 0 {
+		t.Errorf("answered: %v, %d Requests are left", r.answered.Load(), c.unanswered())
+	}
+	close(block)
+	for _, conn := range []*Conn{c, other} {
+		c.shared.places.Leave(&conn.waiting)
+	}
+}
+
+// The memory of a long reply that the caller's buffer has taken is not kept by the connection.
+func TestLongReplyLeavesNoMemory(t *testing.T) {
+	long := make([]byte, keepBytes+8)
+	long[7] = byte(oncrpc.MsgReply)
+	record := long
+	c := bare(settings{})
+	c.record = &record
+	if err := c.dispatch(long); err != nil { // to no Call
+		t.Fatal(err)
+	}
+	if n := cap(*c.record); n > keepBytes {
+		t.Errorf("%d bytes are kept for the next record", n)
+	}
+}
+
+// overTLS is a stream that has TLS already, as a *tls.Conn does.
+type overTLS struct{ net.Conn }
+
+func (overTLS) ConnectionState() tls.ConnectionState { return tls.ConnectionState{} }
+
+// NewConn takes TLSRequired for a stream that has TLS already, and for no other.
+func TestRequiredTLSIsThereAlready(t *testing.T) {
+	for _, secured := range []bool{false, true} {
+		ours, theirs := net.Pipe()
+		nc := ours
+		if secured {
+			nc = overTLS{ours}
+		}
+		c := NewConn(nc, &Config{TLS: TLS{Mode: TLSRequired}})
+		if err := c.Err(); (err == nil) != secured || err != nil && !errors.Is(err, ErrTLS) {
+			t.Errorf("over TLS: %v: %v", secured, err)
+		}
+		_, _ = c.Close(), theirs.Close()
+	}
+}
