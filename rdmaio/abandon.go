@@ -25,7 +25,7 @@ func (c *Conn) redirect(s *slot) {
 	l := s.left
 	kept := s.regions[:0]
 	for _, mr := range s.regions {
-		if n := mr.Len(); c.abandoned.reserve(n) {
+		if n := mr.Len(); c.offered.abandoned.reserve(n) {
 			ok, err := c.pool.Detach(&mr.Region)
 			if err != nil {
 				c.log.Warn("rdmaio: a key of a cancelled Call could not be redirected", "queue_pair", c.qp.Num(), "reason", err)
@@ -33,9 +33,12 @@ func (c *Conn) redirect(s *slot) {
 			if ok {
 				l.regions = append(l.regions, mr.Region)
 				l.bytes += n
+				if mr.chunk == ownReplyChunk {
+					s.returnReplyMemory(c)
+				}
 				continue
 			}
-			c.abandoned.release(n)
+			c.offered.abandoned.release(n)
 		}
 		kept = append(kept, mr)
 	}
@@ -55,5 +58,5 @@ func (c *Conn) dropLeftover(l *leftover) {
 			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
 		}
 	}
-	c.abandoned.release(l.bytes)
+	c.offered.abandoned.release(l.bytes)
 }

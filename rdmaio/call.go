@@ -29,6 +29,9 @@ type slot struct {
 	segment int // length of the longest segment offered, bytes
 	keys    revocation
 
+	replyMemory int  // bytes of replyMemory that the Call has
+	guessed     bool // the reply chunk may be too short
+
 	// For lone.
 	answered   atomic.Bool // the wait for done is over
 	polling    atomic.Bool // the caller is in Progress
@@ -158,7 +161,7 @@ func (c *Conn) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) e
 	s.ownsBuf = false
 	s.answered.Store(false)
 	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = call.XID(), s, nil, false, nil, 0, 0, false
-	if err := c.prepare(s, call); err != nil {
+	if err := c.prepare(ctx, s, call); err != nil {
 		return errors.Join(err, c.conclude(s))
 	}
 	c.postCall(e)
@@ -180,6 +183,9 @@ func (c *Conn) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) e
 	}
 	if cause == nil {
 		cause = s.setReply(call)
+	}
+	if cause == nil && call.MaxReply > 0 && c.pool.InPlace() {
+		c.offered.sizes.saw(call)
 	}
 	return cause
 }
@@ -299,6 +305,7 @@ func (c *Conn) returnMemory(s *slot, mr *callRegion) (err error) {
 		return c.pool.Unstage(&mr.Region, n)
 	}
 	s.long, err = c.pool.Collect(&mr.Region, s.call.ReplyTo[:0], n)
+	s.returnReplyMemory(c)
 	return err
 }
 

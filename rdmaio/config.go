@@ -98,6 +98,17 @@ type Config struct {
 	// wait until enough is free. A Call that needs more than the limit is served when it is alone.
 	MaxConnMemory int
 
+	// MaxReplyMemory is the largest amount of memory that a connection offers at a time for replies
+	// by Call.MaxReply, in bytes, with a device that must have it in place before the server writes
+	// there: without verbs.OnDemand, as with hardware, which pins it. If zero, the default is 16
+	// MiB and 64 KiB. If negative, there is no limit.
+	//
+	// Further Calls wait, in their order, and keep their credit. A Call that needs more than the
+	// limit is made when no other has such memory. On those devices a Call offers only as much as
+	// the largest reply of its procedure had on the connection, and is sent again with MaxReply if
+	// that was too little: in version 2, or if Call.Idempotent is set.
+	MaxReplyMemory int
+
 	// MaxMemory is the largest amount of memory that the Calls with chunks of all connections of a
 	// server may take at a time, in bytes. If zero, the default is a quarter of the memory that the
 	// process may have, and 1 GiB at most. If negative, there is no limit.
@@ -324,6 +335,7 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 	limit(&s.MaxContinued, 1<<20, math.MaxInt/2)
 	limit(&s.Continue, 12<<10, 0)
 	limit(&s.MaxConnMemory, oncrpc.DefaultMaxMessage, math.MaxInt)
+	limit(&s.MaxReplyMemory, largestMessage, math.MaxInt)
 	limit(&s.MaxMemory, int(min(1<<30, machine.Memory()/4)), 0)
 	limit(&s.MaxConns, 10_000, math.MaxInt)
 	limit(&s.MaxErrors, 64, 0)

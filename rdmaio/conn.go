@@ -45,24 +45,24 @@ import (
 // returns. A Server frees its connections; the caller of Dial must call Close, also for a
 // connection that is down.
 type Conn struct {
-	set       settings
-	pd        verbs.ProtectionDomain // its own: keys work on no other connection (R8)
-	driver    *driver.Driver
-	qp        verbs.QueuePair // the driver's
-	pool      *mrpool.Pool
-	memory    []*mrpool.Buffer // of Receives, and of the send buffer that the connection always has
-	role      engine.Role
-	handler   Handler // serves the Calls received
-	shared    *shared
-	chunks    chunkMemory
-	abandoned budget       // memory to which keys of cancelled Calls are redirected
-	log       *slog.Logger // shared.log with the peer's address
-	ends      *slog.Logger // shared.ends with the peer's address
-	agreed    atomic.Pointer[agreed]
-	begun     sync.Once     // ConnUp was emitted, or never will be
-	wasUp     bool          // ConnUp was emitted; set by begun
-	waits     atomic.Uint64 // Calls that waited for a slot
-	start     time.Time
+	set     settings
+	pd      verbs.ProtectionDomain // its own: keys work on no other connection (R8)
+	driver  *driver.Driver
+	qp      verbs.QueuePair // the driver's
+	pool    *mrpool.Pool
+	memory  []*mrpool.Buffer // of Receives, and of the send buffer that the connection always has
+	role    engine.Role
+	handler Handler // serves the Calls received
+	shared  *shared
+	chunks  chunkMemory
+	offered callMemory
+	log     *slog.Logger // shared.log with the peer's address
+	ends    *slog.Logger // shared.ends with the peer's address
+	agreed  atomic.Pointer[agreed]
+	begun   sync.Once     // ConnUp was emitted, or never will be
+	wasUp   bool          // ConnUp was emitted; set by begun
+	waits   atomic.Uint64 // Calls that waited for a slot
+	start   time.Time
 
 	xids  oncrpc.XIDs
 	ready atomic.Bool // this side may make Calls
@@ -123,7 +123,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	first := versions[0].Terms(false)
 	first.Recv = min(first.Recv, set.firstRecv)
 	c.agreed.Store(&agreed{Terms: first, version: versions[0]})
-	c.abandoned.most = largestMessage
+	c.offered.abandoned.most, c.offered.replies.most = largestMessage, set.MaxReplyMemory
 	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.xids.Seed()

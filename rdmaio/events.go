@@ -119,11 +119,12 @@ type Limit string
 
 // The limits of LimitHit.
 const (
-	LimitCredits       Limit = "Credits"       // a Call of this side waits for a credit
-	LimitMaxConns      Limit = "MaxConns"      // a connection was rejected
-	LimitMaxConnMemory Limit = "MaxConnMemory" // a Call received waits for memory (MaxMemory too)
-	LimitMaxMemory     Limit = "MaxMemory"     // a Call received was refused by ERR_CHUNK
-	LimitMaxHandlers   Limit = "MaxHandlers"   // a Call received waits for a handler to end
+	LimitCredits        Limit = "Credits"        // a Call of this side waits for a credit
+	LimitMaxConns       Limit = "MaxConns"       // a connection was rejected
+	LimitMaxConnMemory  Limit = "MaxConnMemory"  // a Call received waits for memory (MaxMemory too)
+	LimitMaxMemory      Limit = "MaxMemory"      // a Call received was refused by ERR_CHUNK
+	LimitMaxReplyMemory Limit = "MaxReplyMemory" // a Call of this side waits for memory
+	LimitMaxHandlers    Limit = "MaxHandlers"    // a Call received waits for a handler to end
 )
 
 // LimitHit is emitted when something waits or is refused because of a limit of Config.

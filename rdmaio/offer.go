@@ -1,6 +1,10 @@
 package rdmaio
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -14,7 +18,7 @@ import (
 // inline. If that does not fit either, the rest is a chunk at position zero (RFC 8166 §3.5; R35,
 // R75, R91). In version 2 a message, or its rest, of at most Config.Continue bytes goes inline in
 // several Sends instead (R163).
-func (c *Conn) prepare(s *slot, call *Call) error {
+func (c *Conn) prepare(ctx context.Context, s *slot, call *Call) error {
 	e := &s.call
 	e.Lists.Reset()
 	e.Long, e.NamedKey = false, 0
@@ -25,7 +29,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	// RFC 8167 §5.3; R275
 	chunks := c.role == engine.Requester || c.set.ReverseChunks && terms.Reverse == header.ReverseGeneral
 	if chunks {
-		if err := c.offer(s, call); err != nil {
+		if err := c.offer(ctx, s, call); err != nil {
 			return err
 		}
 	}
@@ -148,7 +152,7 @@ func (c *Conn) checkSegments(l *header.Lists, terms *agreed) error {
 }
 
 // offer registers the memory for results and the reply.
-func (c *Conn) offer(s *slot, call *Call) error {
+func (c *Conn) offer(ctx context.Context, s *slot, call *Call) error {
 	l := &s.call.Lists
 	last := len(call.Results)
 	for last > 0 && len(call.Results[last-1]) == 0 {
@@ -176,7 +180,7 @@ func (c *Conn) offer(s *slot, call *Call) error {
 	for _, buf := range call.Results[last:] {
 		n += xdr.Padded(len(buf)) // it goes with the rest
 	}
-	n = max(n, s.shape.reply)
+	n = max(s.guessReply(c, call, n), s.shape.reply)
 	if n <= c.recvRoom(l) || s.shape.reply == 0 && n <= c.continued(c.agreed.Load()) {
 		return nil
 	}
@@ -186,18 +190,27 @@ func (c *Conn) offer(s *slot, call *Call) error {
 	}
 	if call.MaxReply > 0 || n > len(call.ReplyBuf) {
 		s.ownsBuf = true
-		return c.registerOwn(s, l.Reply[:0], n)
+		return c.registerOwn(ctx, s, l.Reply[:0], n)
 	}
 	s.call.ReplyTo = nil // the peer can write there until the key is invalid
 	return c.register(s, l.Reply[:0], call.ReplyBuf, replyChunk)
 }
 
 // registerOwn registers n bytes of the connection's memory for the reply and appends its segments
-// to to.
-func (c *Conn) registerOwn(s *slot, to []header.Segment, n int) error {
-	mr, err := c.pool.RegisterOwn(n, c.access(s, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)) // R304
+// to to. Where the memory must be in place it may wait for other Calls.
+func (c *Conn) registerOwn(ctx context.Context, s *slot, to []header.Segment, n int) error {
+	access := c.access(s, verbs.AccessLocalWrite|verbs.AccessRemoteWrite) // R304
+	mr, err := c.pool.RegisterOnDemand(n, access)
+	if errors.Is(err, verbs.ErrNotSupported) {
+		if err = s.takeReplyMemory(ctx, c, n); err != nil {
+			return err
+		}
+		if mr, err = c.pool.RegisterOwn(n, access); err != nil {
+			s.returnReplyMemory(c)
+		}
+	}
 	if err != nil {
-		return err
+		return unregistered(n, err)
 	}
 	s.regions = append(s.regions, callRegion{mr, ownReplyChunk})
 	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), n, uint32(s.segment))
@@ -246,10 +259,16 @@ func (c *Conn) access(s *slot, a verbs.Access) verbs.Access {
 // 8166 §8.1.3; R302).
 func (c *Conn) region(s *slot, buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
 	mr, err := c.pool.Register(buf, c.access(s, access))
-	if err == nil {
-		s.regions = append(s.regions, callRegion{mr, chunk})
+	if err != nil {
+		return nil, unregistered(len(buf), err)
 	}
-	return mr.MemoryRegion, err
+	s.regions = append(s.regions, callRegion{mr, chunk})
+	return mr.MemoryRegion, nil
+}
+
+// unregistered returns the error of a Call whose memory could not be registered.
+func unregistered(n int, why error) error {
+	return fmt.Errorf("rdmaio: %d bytes of memory for the Call could not be registered: %w", n, why)
 }
 
 // register registers buf for the peer to write and appends its segments to to.

@@ -18,6 +18,7 @@ type shape struct {
 	results int  // how many, with inline
 	reply   int  // least length of the reply chunk, bytes; 0: as without an error
 	segment int  // least length of the longest segment, bytes
+	whole   bool // the reply chunk is as long as the Call allows, and no guess
 }
 
 // maxResent is the number of times that a Call is sent again because the peer refused its shape.
@@ -41,6 +42,9 @@ func (c *Conn) change(s *slot, call *Call, err error) bool {
 	}
 	l, sh, before := &s.call.Lists, &s.shape, s.shape
 	sh.resent++
+	if s.guessedTooLittle(e.Code) {
+		return true
+	}
 	switch e.Code {
 	case PeerErrReadChunks: // R201: with everything in one chunk, unless that was refused
 		sh.long = sh.long || slices.ContainsFunc(l.Reads, func(r header.ReadSegment) bool { return r.Position != 0 })

@@ -85,6 +85,7 @@ func lasting(err error) bool {
 	for _, e := range []error{
 		context.Canceled, context.DeadlineExceeded, ErrNoVersion, ErrMessage, ErrXIDInUse, ErrInvalidated, ErrReverse,
 		verbs.ErrInvalidValue, verbs.ErrNotSupported, verbs.ErrDeviceRemoved, verbs.ErrTLS, verbs.ErrOtherProtocol,
+		verbs.ErrProcessLimit,
 	} {
 		if errors.Is(err, e) {
 			return true

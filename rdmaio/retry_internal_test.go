@@ -22,6 +22,7 @@ func TestLasting(t *testing.T) {
 		{verbs.ErrDeviceRemoved, true},
 		{verbs.ErrTLS, true},
 		{verbs.ErrOtherProtocol, true},
+		{verbs.ErrProcessLimit, true},
 		{verbs.ErrConnectionBroken, false},
 		{verbs.ErrConnectionRefused, false},
 	} {

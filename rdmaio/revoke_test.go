@@ -75,11 +75,11 @@ func overPlain(t *testing.T, device string, test func(t *testing.T, w *rdmaiotes
 		t.Run(fmt.Sprintf("version %d", version), func(t *testing.T) {
 			h := &revocations{began: make(chan struct{}, 100)}
 			w := rdmaiotest.NewWith(t, rdmaiotest.Options{Versions: []int{version}, Wrap: func(name string, d verbs.Device) verbs.Device {
-				cfg := fault.Config{Revoke: func(end func()) { end() }}
+				cfg := fault.Config{Manners: fault.Plain, Revoke: func(end func()) { end() }}
 				if name == device {
 					cfg.Revoke = h.start
 				}
-				return fault.New(cfg).Device(rdmaiotest.NewPlain(d))
+				return fault.New(cfg).Device(d)
 			}})
 			if w.Continue = -1; version == 1 {
 				w.Continue = 0
@@ -158,12 +158,12 @@ func TestRevocationEndsWithTheConnection(t *testing.T) {
 // Keys that cannot be revoked end the connection, before the caller has its memory back (R329).
 func TestRevocationFails(t *testing.T) {
 	inj := fault.New(fault.Config{
-		Revoke: func(end func()) { end() },
+		Manners: fault.Plain, Revoke: func(end func()) { end() },
 		Script: []fault.Fault{{Kind: fault.FailInvalidate, At: 2}},
 	})
 	w := rdmaiotest.NewWith(t, rdmaiotest.Options{Wrap: func(name string, d verbs.Device) verbs.Device {
-		if d = rdmaiotest.NewPlain(d); name == "client" {
-			d = inj.Device(d)
+		if name == "client" {
+			return inj.Device(d)
 		}
 		return d
 	}})
@@ -208,11 +208,11 @@ func TestKeyEndedByPeerIsNotRevoked(t *testing.T) {
 func TestServerDoesNotWaitForRevocations(t *testing.T) {
 	h := &revocations{began: make(chan struct{}, 100)}
 	w := rdmaiotest.NewWith(t, rdmaiotest.Options{Wrap: func(name string, d verbs.Device) verbs.Device {
-		cfg := fault.Config{}
+		cfg := fault.Config{Manners: fault.Plain}
 		if name == "server" {
 			cfg.Revoke = h.start
 		}
-		return fault.New(cfg).Device(rdmaiotest.NewPlain(d))
+		return fault.New(cfg).Device(d)
 	}})
 	l := &readChunkFile{file: file{t: t, data: rdmaiotest.Pattern(60000, 5)}, sent: make(chan error, 1)}
 	s := w.Serve(l, &rdmaio.Config{Legacy: true})

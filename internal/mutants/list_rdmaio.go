@@ -133,11 +133,11 @@ var rdmaioMutants = []mutant{
 	{"a longer buffer begins empty", "rdmaio/limit.go", "			copy(b.Bytes[q.AssemblyLead:], q.Assembly.Bytes[:q.AssemblyFilled])\n", "", ioTests},
 	{"keys of a cancelled Call end at once", "rdmaio/call.go", "	if e.Abandoned {\n", "	if e.Abandoned && e.XID == 0 {\n", ioTests},
 	{"data of a cancelled Call is lost", poolFile, "		p.copy(b.Bytes, buf)\n	}\n	if err := d.Redirect", "		_ = buf\n	}\n	if err := d.Redirect", ioTests},
-	{"what cancelled Calls leave has no limit", "rdmaio/conn.go", "	c.abandoned.most = largestMessage\n", "", ioTests},
+	{"what cancelled Calls leave has no limit", "rdmaio/conn.go", "c.offered.abandoned.most, c.offered.replies.most = largestMessage, set", "c.offered.replies.most = set", ioTests},
 	{"what a cancelled Call left stays", requesterFile, "	if p.left != nil {\n		rq.eff.Settled = append(rq.eff.Settled, p.left)\n	}\n	rq.table.remove(", "	rq.table.remove(", ioTests},
 	{"a Reply of another version is dropped", "rdmaio/internal/v1/classify.go", " && !end.Calls.Outstanding(m.XID):\n", ":\n", engineTests},
 	{"no memory is offered for MaxReply", "rdmaio/offer.go", "	if call.MaxReply > 0 || n > len(call.ReplyBuf) {\n", "	if call.MaxReply > 1<<60 {\n", ioTests},
 	{"memory of cancelled Calls stays", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 3 {", ioTests},
 	{"memory of cancelled Calls goes too early", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 1 {", ioTests},
-	{"memory of cancelled Calls has no limit", "rdmaio/abandon.go", "c.abandoned.reserve(n) {", "c.abandoned.reserve(0) {", ioTests},
+	{"memory of cancelled Calls has no limit", "rdmaio/abandon.go", "c.offered.abandoned.reserve(n) {", "c.offered.abandoned.reserve(0) {", ioTests},
 }

@@ -89,6 +89,11 @@ type Call struct {
 	// allocated for it if it is longer.
 	MaxReply int
 
+	// Idempotent states that the procedure may be executed twice without harm. A Carrier may then
+	// offer less memory than MaxReply at first, and send the Call again with more if the reply
+	// does not fit.
+	Idempotent bool
+
 	// Renew returns the message for a further transmission of the Call, with the same XID. A
 	// Carrier that sends the Call again calls it and replaces Message, whose memory it no longer
 	// uses. If it fails, the Call fails with its error. If nil, the Call is sent again as it is.

@@ -66,8 +66,8 @@ func TestFailedRegistrationKeepsNothing(t *testing.T) {
 		"a buffer":      {1, true, func(p *mrpool.Pool) error { _, err := p.Buffer(100); return err }},
 		"an exact one":  {1, true, func(p *mrpool.Pool) error { _, err := p.Exact(100); return err }},
 		"a copy":        {2, false, func(p *mrpool.Pool) error { _, err := p.Register(make([]byte, 100), remote); return err }},
-		"own memory":    {2, false, func(p *mrpool.Pool) error { _, err := p.RegisterOwn(100, remote); return err }},
-		"for a demand":  {1, true, func(p *mrpool.Pool) error { _, err := p.RegisterOwn(100, remote); return err }},
+		"own memory":    {2, false, func(p *mrpool.Pool) error { _, err := registerOwn(p, 100, remote); return err }},
+		"for a demand":  {1, true, func(p *mrpool.Pool) error { _, err := registerOwn(p, 100, remote); return err }},
 		"of the caller": {1, true, func(p *mrpool.Pool) error { _, err := p.Register(make([]byte, 100), remote); return err }},
 	} {
 		_, dev, pd := newPool(t, mrpool.Config{})
@@ -194,7 +194,7 @@ func TestEachKindIsGivenBackAtRest(t *testing.T) {
 			return errors.Join(err, p.Release(&r))
 		},
 		"a region on demand": func(p *mrpool.Pool) error {
-			r, err := p.RegisterOwn(100, writeOnly)
+			r, err := registerOwn(p, 100, writeOnly)
 			err = errors.Join(err, p.Release(&r))
 			_, collected := p.Collect(&r, nil, 0)
 			return errors.Join(err, collected)

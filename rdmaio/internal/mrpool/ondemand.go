@@ -29,9 +29,13 @@ func (d *demand) memory() ([]byte, error) {
 	return b.Bytes, nil
 }
 
-// registerDemand is RegisterOwn on demand. The error is verbs.ErrNotSupported if the device cannot
-// do it.
-func (p *Pool) registerDemand(n int, access verbs.Access) (Region, error) {
+// InPlace reports whether RegisterOnDemand cannot succeed, as far as is known.
+func (p *Pool) InPlace() bool { return p.inPlace.Load() }
+
+// RegisterOnDemand is RegisterOwn for a region where the peer may write and not read, and which has
+// no memory before the peer writes (verbs.OnDemand). The error is verbs.ErrNotSupported if the
+// device cannot do it.
+func (p *Pool) RegisterOnDemand(n int, access verbs.Access) (Region, error) {
 	d, err := p.takeDemand()
 	if err != nil {
 		return Region{}, err
@@ -69,7 +73,7 @@ func (p *Pool) takeDemand() (*demand, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !ok {
-		p.noDemand = true
+		p.inPlace.Store(true)
 		return nil, err
 	}
 	p.stats.Regions++
@@ -87,7 +91,7 @@ func (p *Pool) keptDemand() (*demand, error) {
 	switch k := len(p.demands); {
 	case p.closed:
 		return nil, fmt.Errorf("mrpool: register: %w", ErrClosed)
-	case p.noDemand, !p.cfg.Heap:
+	case p.inPlace.Load():
 		return nil, verbs.ErrNotSupported
 	case k > 0:
 		d := p.demands[k-1]
@@ -116,10 +120,12 @@ func (p *Pool) collectDemand(d *demand, to []byte, n int) ([]byte, error) {
 // the device has no regions on demand.
 func (p *Pool) keepDemand(d *demand, never bool) error {
 	p.mu.Lock()
-	p.noDemand = p.noDemand || never
+	if never {
+		p.inPlace.Store(true)
+	}
 	p.stats.Revocations += d.revocations
 	d.revocations = 0
-	keep := !p.closed && !p.noDemand && len(p.demands) < p.cfg.KeepIdle
+	keep := !p.closed && !p.inPlace.Load() && len(p.demands) < p.cfg.KeepIdle
 	if keep {
 		p.demands = append(p.demands, d)
 		p.watch()

@@ -54,7 +54,7 @@ func TestRegisterOwnOnDemand(t *testing.T) {
 	p := mrpool.New(demands, mrpool.Config{Heap: true, KeepIdle: 4, KeepBytes: 4 << 20})
 	keys := map[uint32]bool{}
 	for i := range 6 {
-		r, err := p.RegisterOwn(1<<20, writeOnly)
+		r, err := registerOwn(p, 1<<20, writeOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func TestOnDemandAbandoned(t *testing.T) {
 	_, dev, pd := newPool(t, mrpool.Config{})
 	demands := &demandPD{ProtectionDomain: pd}
 	p := mrpool.New(demands, mrpool.Config{Heap: true, KeepIdle: 4, KeepBytes: 4 << 20})
-	r, err := p.RegisterOwn(100, writeOnly)
+	r, err := registerOwn(p, 100, writeOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestOnDemandAbandoned(t *testing.T) {
 	if _, err := p.Collect(&r, nil, 0); err != nil {
 		t.Error(err)
 	}
-	if r, err = p.RegisterOwn(100, writeOnly); err != nil {
+	if r, err = registerOwn(p, 100, writeOnly); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Close(); !errors.Is(err, mrpool.ErrInUse) {
@@ -134,7 +134,7 @@ func TestOnDemandAbandoned(t *testing.T) {
 	if _, err := p.Collect(&r, nil, 0); err != nil {
 		t.Error(err)
 	}
-	if _, err := p.RegisterOwn(100, writeOnly); !errors.Is(err, mrpool.ErrClosed) {
+	if _, err := registerOwn(p, 100, writeOnly); !errors.Is(err, mrpool.ErrClosed) {
 		t.Errorf("%v, want %v", err, mrpool.ErrClosed)
 	}
 	if r := dev.Resources(); r.MRs != 0 || r.AllocatedBytes != 0 {
@@ -150,7 +150,7 @@ func TestRegisterOwnWithMemory(t *testing.T) {
 	p := mrpool.New(demands, mrpool.Config{Heap: true, KeepIdle: 4, KeepBytes: 4 << 20})
 	own := func(p *mrpool.Pool, access verbs.Access) {
 		t.Helper()
-		r, err := p.RegisterOwn(100, access)
+		r, err := registerOwn(p, 100, access)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,11 +187,11 @@ func TestRegisterOwnWithMemory(t *testing.T) {
 	broken := errors.New("broken")
 	demands.fail = broken
 	p = mrpool.New(demands, mrpool.Config{Heap: true, KeepIdle: 4, KeepBytes: 4 << 20})
-	if _, err := p.RegisterOwn(100, writeOnly); !errors.Is(err, broken) {
+	if _, err := registerOwn(p, 100, writeOnly); !errors.Is(err, broken) {
 		t.Errorf("%v, want %v", err, broken)
 	}
 	demands.fail = nil // the device can do it after all
-	r, err := p.RegisterOwn(100, writeOnly)
+	r, err := registerOwn(p, 100, writeOnly)
 	if err != nil || r.Bytes() != nil {
 		t.Errorf("after a failure: %d bytes of memory, %v, want a region on demand", len(r.Bytes()), err)
 	}
@@ -221,7 +221,7 @@ func TestDeviceWithoutDemandIsAskedOnce(t *testing.T) {
 	plain := &plainPD{withMemoryPD: withMemoryPD{pd}}
 	p := mrpool.New(plain, mrpool.Config{Heap: true})
 	for i := range 3 {
-		r, err := p.RegisterOwn(100, writeOnly)
+		r, err := registerOwn(p, 100, writeOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestDeviceWithoutDemandIsAskedOnce(t *testing.T) {
 func TestDemandThatCannotBeInvalidated(t *testing.T) {
 	_, dev, pd := newPool(t, mrpool.Config{})
 	p := mrpool.New(&brokenPD{ProtectionDomain: pd, invalidate: errBroken}, mrpool.Config{Heap: true})
-	if _, err := p.RegisterOwn(100, writeOnly); !errors.Is(err, errBroken) {
+	if _, err := registerOwn(p, 100, writeOnly); !errors.Is(err, errBroken) {
 		t.Errorf("%v, want %v", err, errBroken)
 	}
 	if err := p.Close(); err != nil || dev.Resources().MRs != 0 {
@@ -264,7 +264,7 @@ func TestKeptDemands(t *testing.T) {
 	p := mrpool.New(demands, mrpool.Config{Heap: true, KeepIdle: 2, KeepBytes: 4 << 20})
 	take := func() mrpool.Region {
 		t.Helper()
-		r, err := p.RegisterOwn(100, writeOnly)
+		r, err := registerOwn(p, 100, writeOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,4 +304,14 @@ func TestKeptDemands(t *testing.T) {
 	if err := p.Close(); err != nil || dev.Resources().MRs != 0 {
 		t.Errorf("%v, left: %+v", err, dev.Resources())
 	}
+}
+
+// registerOwn registers memory of the Pool, on demand if the device can do it.
+func registerOwn(p *mrpool.Pool, n int, access verbs.Access) (mrpool.Region, error) {
+	if access&verbs.AccessRemoteRead == 0 {
+		if r, err := p.RegisterOnDemand(n, access); !errors.Is(err, verbs.ErrNotSupported) {
+			return r, err
+		}
+	}
+	return p.RegisterOwn(n, access)
 }

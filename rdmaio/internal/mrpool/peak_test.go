@@ -77,7 +77,7 @@ func TestPoolGivesBackIdleMemory(t *testing.T) {
 			p := mrpool.New(pd, mrpool.Config{Heap: true, KeepIdle: 8, KeepBytes: 32 << 20})
 			own := func(n int) mrpool.Region {
 				t.Helper()
-				r, err := p.RegisterOwn(n, writeOnly)
+				r, err := registerOwn(p, n, writeOnly)
 				if err != nil {
 					t.Fatal(err)
 				}

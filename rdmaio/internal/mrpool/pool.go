@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -70,7 +71,7 @@ type Pool struct {
 	closed    bool
 	regions   []verbs.MemoryRegion    // invalid ones
 	demands   []*demand               // invalid ones, without memory
-	noDemand  bool                    // the device has no regions on demand
+	inPlace   atomic.Bool             // the device has no regions on demand
 	buffers   *[classes + 1][]*Buffer // kept, by class; nil while none was
 	keptBytes uint64                  // in buffers
 	used      uint64                  // bytes of buffers in use
@@ -99,7 +100,11 @@ type Stats struct {
 }
 
 // New returns a Pool over a protection domain, which must outlive it.
-func New(pd verbs.ProtectionDomain, cfg Config) *Pool { return &Pool{pd: pd, cfg: cfg} }
+func New(pd verbs.ProtectionDomain, cfg Config) *Pool {
+	p := &Pool{pd: pd, cfg: cfg}
+	p.inPlace.Store(!cfg.Heap)
+	return p
+}
 
 // Region is a valid region of a caller's memory, of a copy of it, or of memory of the Pool.
 type Region struct {
@@ -163,14 +168,8 @@ func (p *Pool) Unstage(r *Region, n int) error {
 }
 
 // RegisterOwn returns a valid region of n bytes of the Pool's own memory. The caller gives it back
-// with Release and then Collect. If the peer may only write there and the device supports it, the
-// region has no memory before the peer writes (verbs.OnDemand).
+// with Release and then Collect.
 func (p *Pool) RegisterOwn(n int, access verbs.Access) (Region, error) {
-	if access&verbs.AccessRemoteRead == 0 {
-		if r, err := p.registerDemand(n, access); !errors.Is(err, verbs.ErrNotSupported) {
-			return r, err
-		}
-	}
 	b, err := p.Buffer(n)
 	if err != nil {
 		return Region{}, err

@@ -316,7 +316,7 @@ func TestRegisterOwn(t *testing.T) {
 		p := mrpool.New(withMemoryPD{pd}, mrpool.Config{Heap: heap, KeepIdle: 4, KeepBytes: 1 << 20})
 		keys := map[uint32]bool{}
 		for i := range 4 {
-			r, err := p.RegisterOwn(1000, remote)
+			r, err := registerOwn(p, 1000, remote)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -355,7 +355,7 @@ func TestRegisterOwn(t *testing.T) {
 func TestBufferUnderIdleRegion(t *testing.T) {
 	_, dev, pd := newPool(t, mrpool.Config{})
 	p := mrpool.New(withMemoryPD{pd}, mrpool.Config{Heap: true, KeepIdle: 4})
-	r, err := p.RegisterOwn(1000, remote)
+	r, err := registerOwn(p, 1000, remote)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func TestPinnedIsCounted(t *testing.T) {
 		t.Error(err)
 	}
 	want("dropped", size, 1)
-	if r, err = p.RegisterOwn(100, remote|verbs.AccessRemoteRead); err != nil {
+	if r, err = registerOwn(p, 100, remote|verbs.AccessRemoteRead); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Release(&r); err != nil {
@@ -170,7 +170,7 @@ func TestPinnedIsCounted(t *testing.T) {
 		func(r *mrpool.Region) error { return errors.Join(r.Invalidate(), p.Invalidated(r)) },
 		p.ReleaseAtOnce,
 	} {
-		if r, err = p.RegisterOwn(100, writeOnly); err != nil {
+		if r, err = registerOwn(p, 100, writeOnly); err != nil {
 			t.Fatal(err)
 		}
 		if err := end(&r); err != nil {

@@ -39,6 +39,11 @@ type ClientConfig struct {
 	// Options.Results, offer none.
 	MaxReply int
 
+	// Idempotent reports whether a procedure may be executed twice without harm. If nil, none may.
+	// For such a procedure, a connection over RDMA hardware offers memory for the largest reply so
+	// far, not for MaxReply, and sends a call again whose reply is longer.
+	Idempotent func(procedure uint32) bool
+
 	// Interceptors run around each call, the first outermost.
 	Interceptors []ClientInterceptor
 
@@ -222,6 +227,9 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 	}
 	sites, cred, dec := c.sites[proc], &c.cfg.Cred, p.copying
 	p.call.ReplyBuf, p.call.MaxReply = p.reply, most
+	if c.cfg.Idempotent != nil {
+		p.call.Idempotent = c.cfg.Idempotent(proc)
+	}
 	if opt != nil {
 		if len(opt.Results) > 0 && len(sites.results) == 0 {
 			return false, fmt.Errorf("%w: Results has memory for %d results, but Program.Bindings makes no result of this procedure eligible: use ReplyBuf, or set Bindings", ErrOptions, len(opt.Results))

@@ -4,61 +4,44 @@ import (
 	"context"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
-	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// R288: a reply cache before a Handler keeps the replies of procedures that are not idempotent, and
-// no others.
-func TestIdempotent(t *testing.T) {
-	w := newWorld(t, "mem")
-	svc := newService()
-	svc.Idempotent(store.ProcRead)
-	cache := replycache.New(rpc.NewHandler(nil, svc), nil)
-	w.serve(cache, nil)
-	c := rpc.NewClient(w.dial(nil), storeV1, nil)
-	for proc, kept := range map[uint32]int{store.ProcNull: 0, store.ProcRead: 0, 99: 0, store.ProcWrite: 1} {
-		before := cache.Stats().Entries
-		switch proc {
-		case store.ProcWrite:
-			if err := c.Call(context.Background(), proc, new(store.WriteArgs), new(store.WriteRes), nil); err != nil {
-				t.Error(err)
-			}
-		case store.ProcRead:
-			if err := c.Call(context.Background(), proc, new(store.ReadArgs), new(store.ReadRes), nil); err != nil {
-				t.Error(err)
-			}
-		default:
-			if err := c.Call(context.Background(), proc, nil, nil, nil); (err != nil) != (proc == 99) {
-				t.Errorf("procedure %d: %v", proc, err)
-			}
-		}
-		if got := cache.Stats().Entries - before; got != kept {
-			t.Errorf("procedure %d: %d replies kept, want %d", proc, got, kept)
-		}
-	}
+// onlyOnce records whether Calls may be repeated.
+type onlyOnce struct {
+	oncrpc.Carrier
+	got *[]bool
 }
 
-// A Handler returns Idempotent of HandlerConfig.Next for programs that it does not serve.
-func TestIdempotentNext(t *testing.T) {
-	svc := newService()
-	svc.Idempotent(store.ProcRead)
-	front := rpc.NewHandler(&rpc.HandlerConfig{Next: rpc.NewHandler(nil, svc)})
-	silent := rpc.NewHandler(&rpc.HandlerConfig{Next: rdmaio.HandlerFunc(func(*rdmaio.Request) {})})
-	for _, tt := range []struct {
-		h          *rpc.Handler
-		proc, vers uint32
-		want       bool
+func (onlyOnce) XID() uint32 { return 7 }
+
+func (o onlyOnce) Call(_ context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
+	*o.got = append(*o.got, call.Idempotent)
+	b, err := new(oncrpc.ReplyError).Header(7).AppendBinary(nil)
+	call.Reply = oncrpc.Reply{Message: b}
+	return &call.Reply, err
+}
+
+// Calls say whether their procedure is idempotent, whatever the call before has said.
+func TestCallsSayWhetherTheyMayBeRepeated(t *testing.T) {
+	for name, tt := range map[string]struct {
+		idempotent func(uint32) bool
+		want       [3]bool
 	}{
-		{front, store.ProcRead, 1, true},
-		{front, store.ProcWrite, 1, false},
-		{front, store.ProcWrite, 2, true},
-		{silent, store.ProcRead, 1, false},
+		"none":        {nil, [3]bool{}},
+		"the second":  {func(proc uint32) bool { return proc == 2 }, [3]bool{false, true, false}},
+		"all but one": {func(proc uint32) bool { return proc != 2 }, [3]bool{true, false, true}},
 	} {
-		if got := tt.h.Idempotent(store.Program, tt.vers, tt.proc); got != tt.want {
-			t.Errorf("procedure %d of version %d: %v, want %v", tt.proc, tt.vers, got, tt.want)
+		var got []bool
+		c := rpc.NewClient(onlyOnce{got: &got}, oncrpc.Program{Number: 0x20000099, Version: 1}, &rpc.ClientConfig{Idempotent: tt.idempotent})
+		for proc := range uint32(3) {
+			if err := c.Call(t.Context(), proc+1, nil, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if [3]bool(got) != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
 }

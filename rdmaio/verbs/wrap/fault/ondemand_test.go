@@ -15,7 +15,7 @@ func TestRemoveDuringOnDemand(t *testing.T) {
 	write := func(at uint64) (before, after uint64) {
 		inj, c, s := connected(t, fault.Config{Script: []fault.Fault{{Kind: fault.RemoveDevice, At: at}}})
 		pool := mrpool.New(c.pd, mrpool.Config{Heap: true})
-		r, err := pool.RegisterOwn(64, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
+		r, err := pool.RegisterOnDemand(64, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,185 @@
+package rdmaio
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+)
+
+// callMemory is the memory of a connection that Calls of this side offer to the peer.
+type callMemory struct {
+	abandoned budget // to which keys of cancelled Calls are redirected
+	replies   replyMemory
+	sizes     replySizes
+}
+
+// replyMemory limits the memory that Calls offer for replies at a time, with devices that need it
+// in place before the peer writes there (ADR 0113).
+//
+//	          fits, none waits
+//	take ─────────────────────────────────> taken ── release ──> serve the queue
+//	  └─ wait in the queue ── served ────────┘
+//	         └─ ctx or the connection ends ──> fail, serve the queue
+type replyMemory struct {
+	most int
+
+	mu    sync.Mutex
+	used  int
+	queue []*replyWaiter // oldest first
+}
+
+// replyWaiter is a Call that waits for memory.
+type replyWaiter struct {
+	n     int
+	ready chan struct{} // closed when it has the memory
+}
+
+// fits reports whether n bytes can be taken. The only Call always can. mu is locked.
+func (m *replyMemory) fits(n int) bool { return m.used == 0 || n <= m.most-m.used }
+
+// begin takes n bytes, or returns a waiter for them.
+func (m *replyMemory) begin(n int) *replyWaiter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.queue) == 0 && m.fits(n) {
+		m.used += n
+		return nil
+	}
+	w := &replyWaiter{n, make(chan struct{})}
+	m.queue = append(m.queue, w)
+	return w
+}
+
+// leave ends the wait of a Call that has failed.
+func (m *replyMemory) leave(w *replyWaiter) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i := slices.Index(m.queue, w); i >= 0 {
+		m.queue = slices.Delete(m.queue, i, i+1)
+	} else {
+		m.used -= w.n
+	}
+	m.serve()
+}
+
+// release gives n bytes back.
+func (m *replyMemory) release(n int) {
+	if n == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.used -= n
+	m.serve()
+}
+
+// serve gives memory to the Calls that wait, in their order. mu is locked.
+func (m *replyMemory) serve() {
+	for len(m.queue) > 0 && m.fits(m.queue[0].n) {
+		w := m.queue[0]
+		m.queue = slices.Delete(m.queue, 0, 1)
+		m.used += w.n
+		close(w.ready)
+	}
+}
+
+// takeReplyMemory takes memory for a reply of n bytes, and waits until the connection may offer so
+// much.
+func (s *slot) takeReplyMemory(ctx context.Context, c *Conn, n int) error {
+	n = mrpool.Size(n)
+	if w := c.offered.replies.begin(n); w != nil {
+		c.waits.Add(1)
+		c.limitReached(LimitMaxReplyMemory)
+		var err error
+		select {
+		case <-w.ready:
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-c.ctx.Done():
+			err = c.Err()
+		}
+		if err != nil {
+			c.offered.replies.leave(w)
+			return err
+		}
+	}
+	s.replyMemory = n
+	return nil
+}
+
+// returnReplyMemory ends what takeReplyMemory took, if it did.
+func (s *slot) returnReplyMemory(c *Conn) {
+	c.offered.replies.release(s.replyMemory)
+	s.replyMemory = 0
+}
+
+// replySizes are the largest replies of procedures that came on a connection.
+type replySizes struct {
+	mu   sync.Mutex
+	most map[procedure]int
+}
+
+// procedure identifies the procedure of a Call.
+type procedure [3]uint32
+
+// mostProcedures is the largest number of procedures that replySizes remembers.
+const mostProcedures = 256
+
+func procedureOf(call *Call) (p procedure) {
+	for i := range p {
+		p[i] = binary.BigEndian.Uint32(call.Inline[12+4*i:])
+	}
+	return p
+}
+
+// saw records the size of a reply.
+func (r *replySizes) saw(call *Call) {
+	p := procedureOf(call)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.most == nil {
+		r.most = make(map[procedure]int)
+	}
+	if n, ok := r.most[p]; ok || len(r.most) < mostProcedures {
+		r.most[p] = max(n, len(call.Reply.Message))
+	}
+}
+
+// guess returns the size of the largest reply so far, in a buffer of the pool. It is 0 if there was
+// none.
+func (r *replySizes) guess(call *Call) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.most[procedureOf(call)]
+	if n == 0 {
+		return 0
+	}
+	return mrpool.Size(n)
+}
+
+// guessReply returns how many bytes to offer at first for a reply of n bytes at most: as many as
+// the largest reply of the procedure had, where memory for more is taken from other Calls and the
+// Call can be repeated if that is too little.
+func (s *slot) guessReply(c *Conn, call *Call, n int) int {
+	s.guessed = false
+	if call.MaxReply <= 0 || s.shape.whole || !c.pool.InPlace() || !call.Idempotent && !c.defines(PeerErrReplyResource) {
+		return n
+	}
+	if guess := c.offered.sizes.guess(call); guess > 0 && guess < n {
+		s.guessed = true
+		return guess
+	}
+	return n
+}
+
+// guessedTooLittle changes the shape of a Call whose reply did not fit what was guessed.
+func (s *slot) guessedTooLittle(code PeerErrorCode) bool {
+	if !s.guessed || code != PeerErrReplyResource && code != PeerErrChunk {
+		return false
+	}
+	s.shape.whole = true
+	return true
+}
