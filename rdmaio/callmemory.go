@@ -175,7 +175,8 @@ func (s *slot) guessReply(c *Conn, call *Call, n int) int {
 	return n
 }
 
-// guessedTooLittle changes the shape of a Call whose reply did not fit what was guessed.
+// guessedTooLittle changes the shape of a Call whose reply did not fit the size that guessReply
+// returned.
 func (s *slot) guessedTooLittle(code PeerErrorCode) bool {
 	if !s.guessed || code != PeerErrReplyResource && code != PeerErrChunk {
 		return false
