@@ -3,11 +3,14 @@ package rdmaio_test
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
@@ -129,5 +132,53 @@ func TestCallsWithFewRegions(t *testing.T) {
 		if failed += v.failed; most == 1000 {
 			t.Fatal("1000 regions are not enough")
 		}
+	}
+}
+
+// bounded is a device that keeps QPConfig.MaxBoundMRs of its queue pairs.
+type bounded struct {
+	verbs.Device
+	seen *[]int
+}
+
+func (d bounded) AllocPD() (verbs.ProtectionDomain, error) {
+	pd, err := d.Device.AllocPD()
+	return boundedPD{pd, d.seen}, err
+}
+
+type boundedPD struct {
+	verbs.ProtectionDomain
+	seen *[]int
+}
+
+func (pd boundedPD) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
+	*pd.seen = append(*pd.seen, cfg.MaxBoundMRs)
+	return pd.ProtectionDomain.CreateQP(cfg)
+}
+
+// A queue pair is made for two regions of each Call of its side: what the peer reads, and where it
+// writes. A side without Calls needs none, which is not the default of 0.
+func TestQueuePairsAreMadeForTheRegionsOfCalls(t *testing.T) {
+	for name, tt := range map[string]struct{ reverse, client, server int }{"one way": {0, 14, 1}, "both ways": {3, 14, 6}} {
+		t.Run(name, func(t *testing.T) {
+			seen := map[string]*[]int{"client": new([]int), "server": new([]int)}
+			w := rdmaiotest.NewWith(t, rdmaiotest.Options{Bare: true, Wrap: func(name string, d verbs.Device) verbs.Device { return bounded{d, seen[name]} }})
+			h := rdmaio.HandlerFunc(func(r *rdmaio.Request) { answer(r) })
+			cfg := &rdmaio.Config{Credits: 7, ReverseCredits: tt.reverse}
+			if tt.reverse > 0 {
+				cfg.ReverseHandler = h
+			}
+			w.Serve(h, cfg)
+			c, err := rdmaio.Dial(t.Context(), w.Client, w.Addr, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			if got := [2][]int{*seen["client"], *seen["server"]}; !slices.Equal(got[0], []int{tt.client}) || !slices.Equal(got[1], []int{tt.server}) {
+				t.Errorf("bound %v, want %d and %d", got, tt.client, tt.server)
+			}
+		})
 	}
 }

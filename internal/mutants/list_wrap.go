@@ -15,4 +15,13 @@ var wrapMutants = []mutant{
 	{"a fenced request behind a stalled Read runs", "rdmaio/verbs/wrap/fault/qp.go", "fires := q.stalled > 0 && wr.Flags&verbs.SendFence != 0", "fires := false", faultTests},
 	{"requests stall without limit", "rdmaio/verbs/wrap/fault/qp.go", "	case q.stalled == q.room:", "	case q.stalled < 0:", faultTests},
 	{"Receives behind a lost one arrive", "rdmaio/verbs/wrap/fault/qp.go", "		_, q.recvLost = q.dev.inj.occasion(LoseRecv)\n	}\n	return q.recvLost", "		_, q.recvLost = q.dev.inj.occasion(LoseRecv)\n		defer func() { q.recvLost = false }()\n	}\n	return q.recvLost", faultTests},
+	{"manner: fences are passed by Writes", "rdmaio/verbs/wrap/fault/outstanding.go", " && (to == from || wrs[to].Flags&verbs.SendFence == 0) {", " {", faultTests},
+	{"manner: Writes with completions of their own are shuffled", "rdmaio/verbs/wrap/fault/outstanding.go", "\t\t\tif to++; wrs[to-1].Flags&verbs.SendSignaled != 0 {\n\t\t\t\tbreak\n\t\t\t}", "\t\t\tto++", faultTests},
+	{"manner: a late key still works", "rdmaio/verbs/wrap/fault/outstanding.go", "\t\t\t\twr.RKey = 0\n", "", faultTests},
+	{"manner: a late report makes a region valid", "rdmaio/verbs/wrap/fault/keys.go", "= !mr.keyed.ended", "= true", faultTests},
+	{"manner: registrations are not counted in keys", "rdmaio/verbs/wrap/fault/keys.go", "\t\tmr.keyed.count++\n", "", faultTests},
+	{"manner: the reason of an end changes", "rdmaio/verbs/wrap/fault/cause.go", "\tif e.reason == nil {", "\tif true {", faultTests},
+	{"manner: Close does not notify of a late end", "rdmaio/verbs/wrap/fault/qp.go", "\tif q.end.tell() {\n\t\tq.tellEnd()\n\t}", "\tq.end.tell()", faultTests},
+	{"manner: an unsignaled Send that fails succeeds", "rdmaio/verbs/wrap/fault/completion.go", "\t\tif q.qp.outstanding.signaled(wc.WRID) {", "\t\tif true {", faultTests},
+	{"manner: a region more than there are", "rdmaio/verbs/wrap/fault/memory.go", "n > int64(most) {", "n > int64(most)+1 {", faultTests},
 }

@@ -20,6 +20,7 @@ type keyed struct {
 	number     uint32 // of the region; 0 before its first key
 	count      uint8  // registrations
 	shown, own uint32 // of the last registration
+	ended      bool   // invalidated by the caller
 	unreported bool   // invalidated by the peer, which the caller does not know
 
 	added verbs.Access // rights that the caller has not asked for, with WindowsOnly
@@ -38,7 +39,7 @@ func (t *keyTable) enter(mr *memoryRegion, added verbs.Access) {
 		t.shown, t.own = make(map[uint32]*memoryRegion), make(map[uint32]*memoryRegion)
 	}
 	t.removeLocked(mr)
-	mr.keyed.shown, mr.keyed.own, mr.keyed.unreported, mr.keyed.added = own, own, false, added
+	mr.keyed.shown, mr.keyed.own, mr.keyed.ended, mr.keyed.added = own, own, false, added
 	if own == 0 {
 		return
 	}
@@ -88,10 +89,17 @@ func (t *keyTable) invalidated(own uint32, silent bool) uint32 {
 	case mr == nil:
 		return own
 	case silent:
-		mr.keyed.unreported = true
+		mr.keyed.unreported = !mr.keyed.ended
 		return 0
 	}
 	return mr.keyed.shown
+}
+
+// end records that the caller invalidates a region.
+func (t *keyTable) end(mr *memoryRegion) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	mr.keyed.ended, mr.keyed.unreported = true, false
 }
 
 // added reports whether the peer may invalidate the region with the provider's key because of

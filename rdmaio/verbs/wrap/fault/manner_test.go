@@ -48,10 +48,14 @@ func order(t *testing.T, seed uint64, wr func(i int, wr *verbs.SendWR)) (seen []
 	_, net, c, s := allied(t, fault.Config{Manners: fault.ShuffledWrites, Seed: seed})
 	s.recvs(1)
 	var wrs []verbs.SendWR
+	regions := [2]verbs.MemoryRegion{s.mr, s.register(verbs.AccessLocalWrite | verbs.AccessRemoteWrite)}
 	for i := range n {
 		c.mr.Bytes()[i] = byte(i + 1)
-		w := c.wr(uint64(i), verbs.RDMAWrite, s)
-		w.SGL, w.RemoteAddr, w.Flags = []verbs.SGE{{MR: c.mr, Offset: i, Length: 1}}, w.RemoteAddr+uint64(i), 0
+		to := regions[i%2]
+		w := verbs.SendWR{
+			WRID: uint64(i), Opcode: verbs.RDMAWrite, SGL: []verbs.SGE{{MR: c.mr, Offset: i, Length: 1}},
+			RKey: to.RKey(), RemoteAddr: to.RemoteAddr() + uint64(i),
+		}
 		wr(i, &w)
 		wrs = append(wrs, w)
 	}
@@ -66,7 +70,7 @@ func order(t *testing.T, seed uint64, wr func(i int, wr *verbs.SendWR)) (seen []
 			t.Fatal("a Write is missing")
 		}
 		for i := range n {
-			if s.mr.Bytes()[i] != 0 && !slices.Contains(seen, i) {
+			if regions[i%2].Bytes()[i] == byte(i+1) && !slices.Contains(seen, i) {
 				seen = append(seen, i)
 			}
 		}
@@ -103,7 +107,7 @@ func TestShuffledWrites(t *testing.T) {
 			wr.Flags = verbs.SendFence
 		}
 	})
-	if slices.Max(got[:4]) != 3 || slices.IsSorted(got) {
+	if slices.Max(got[:4]) != 3 || slices.IsSorted(got[:4]) || slices.IsSorted(got[4:]) {
 		t.Errorf("with a fence before 4 they arrived in the order %v", got)
 	}
 }
@@ -141,26 +145,60 @@ func TestLateCause(t *testing.T) {
 	})
 }
 
+// The peer's disconnect, and an error, may have any reason. An end by this side, and a failed
+// attempt to connect, keep theirs.
 func TestUnknownCause(t *testing.T) {
-	kinds := make(map[string]int)
-	for seed := range uint64(30) {
-		inj, _, c, s := allied(t, fault.Config{Manners: fault.UnknownCause, Seed: seed})
-		if err := s.qp.Disconnect(); err != nil {
-			t.Fatal(err)
+	for _, breaks := range []bool{false, true} {
+		kinds := make(map[string]int)
+		for seed := range uint64(30) {
+			inj, _, c, s := allied(t, fault.Config{Manners: fault.UnknownCause, Seed: seed})
+			if breaks {
+				if err := s.send(1, verbs.Send, c); err != nil { // there is no Receive
+					t.Fatal(err)
+				}
+			} else if err := s.qp.Disconnect(); err != nil {
+				t.Fatal(err)
+			}
+			c.wait(c.lost, "the end")
+			if !breaks && !errors.Is(s.qp.Err(), verbs.ErrDisconnected) {
+				t.Errorf("own reason: %v", s.qp.Err())
+			}
+			why := c.qp.Err()
+			if why == nil || !errors.Is(why, verbs.ErrPeerDisconnected) && !errors.Is(why, verbs.ErrConnectionBroken) || c.qp.Err() != why {
+				t.Errorf("reason %v, then %v", why, c.qp.Err())
+			}
+			kinds[why.Error()]++
+			effect(t, inj, fault.UnknownCause)
 		}
-		c.wait(c.lost, "the end")
-		if !errors.Is(s.qp.Err(), verbs.ErrDisconnected) {
-			t.Errorf("own reason: %v", s.qp.Err())
+		if len(kinds) != 3 {
+			t.Errorf("breaks %v: reasons %v", breaks, kinds)
 		}
-		why := c.qp.Err()
-		if why == nil || !errors.Is(why, verbs.ErrPeerDisconnected) && !errors.Is(why, verbs.ErrConnectionBroken) || c.qp.Err() != why {
-			t.Errorf("reason %v, then %v", why, c.qp.Err())
-		}
-		kinds[why.Error()]++
-		effect(t, inj, fault.UnknownCause)
 	}
-	if len(kinds) != 3 {
-		t.Errorf("reasons: %v", kinds)
+	inj := fault.New(fault.Config{Manners: fault.UnknownCause})
+	client, server := devices(t, inj)
+	c, s := newSide(t, client), newSide(t, server)
+	if err := s.qp.Disconnect(); err != nil { // so that Accept fails
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ln, err := server.Listen(ctx, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		if req, err := ln.Accept(ctx); err == nil {
+			cancel()
+			spare, _ := s.pd.CreateQP(verbs.QPConfig{SendCQ: s.cq, RecvCQ: s.cq, MaxSendWR: 1, MaxRecvWR: 1})
+			req.Accept(ctx, spare, nil)
+			spare.Close()
+		}
+	}()
+	if _, err := client.Dial(t.Context(), "here", c.qp, nil); !errors.Is(err, verbs.ErrPeerDisconnected) || inj.Happened(fault.UnknownCause) > 0 || !errors.Is(c.qp.Err(), err) && !errors.Is(c.qp.Err(), verbs.ErrPeerDisconnected) {
+		t.Errorf("dial: %v, then %v", err, c.qp.Err())
+	}
+	if n := inj.Happened(fault.UnknownCause); n > 0 {
+		t.Errorf("%d reasons of an attempt to connect were replaced", n)
 	}
 }
 
@@ -177,6 +215,56 @@ func TestUnnoticedSend(t *testing.T) {
 		want(t, "completions", c.poll(), completion, "100 flushed")
 		effect(t, inj, fault.UnnoticedSend)
 	}
+}
+
+// Which requests were signaled is known behind others that have completed, and of each one.
+func TestUnnoticedSendBehindOthers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		recvs int
+		posts [][]verbs.SendFlags // ids from 1 on
+		want  []string
+	}{
+		"the second is signaled":     {1, [][]verbs.SendFlags{{0, verbs.SendSignaled}}, []string{"2 success"}},
+		"the second is not":          {1, [][]verbs.SendFlags{{verbs.SendSignaled, 0}}, []string{"1 success", "2 flushed"}},
+		"behind completed ones":      {2, [][]verbs.SendFlags{{0, verbs.SendSignaled}, {0}}, []string{"2 success", "1 flushed"}},
+		"with the id of an old one":  {2, [][]verbs.SendFlags{{0, verbs.SendSignaled}, {verbs.SendSignaled}}, []string{"2 success", "1 success"}},
+		"with the id of a done one":  {1, [][]verbs.SendFlags{{verbs.SendSignaled}, {0}}, []string{"1 success", "1 flushed"}},
+		"with the id of a later one": {3, [][]verbs.SendFlags{{0, verbs.SendSignaled}, {0, 0}}, []string{"2 success", "2 flushed"}},
+		"with the id of a quiet one": {3, [][]verbs.SendFlags{{0, 0, verbs.SendSignaled}, {0, verbs.SendSignaled}}, []string{"3 success", "1 flushed", "2 flushed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, c, s := allied(t, fault.Config{Manners: fault.UnnoticedSend})
+			s.recvs(tt.recvs)
+			var got []string
+			for _, flags := range tt.posts {
+				var wrs []verbs.SendWR
+				for i, f := range flags {
+					wr := c.wr(uint64(i+1), verbs.Send, s)
+					wr.Flags = f
+					wrs = append(wrs, wr)
+				}
+				if _, err := c.qp.PostSend(wrs); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, c.poll()...)
+			}
+			want(t, "completions", got, tt.want...)
+		})
+	}
+}
+
+// A request that the post refuses is not known.
+func TestUnnoticedSendBehindRefusedOne(t *testing.T) {
+	_, _, c, s := allied(t, fault.Config{Manners: fault.UnnoticedSend})
+	bad := c.wr(1, verbs.Send, s)
+	bad.Flags, bad.SGL = 0, []verbs.SGE{{MR: c.mr, Offset: 60, Length: 8}}
+	if _, err := c.qp.PostSend([]verbs.SendWR{bad}); !errors.Is(err, verbs.ErrInvalidWR) {
+		t.Fatal(err)
+	}
+	if err := c.send(1, verbs.Send, s); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "completions", c.poll(), "1 success")
 }
 
 // A key has a number for its region and counts registrations. An old key is refused, until it is
@@ -284,6 +372,25 @@ func TestUnreportedInvalidate(t *testing.T) {
 	effect(t, inj, fault.UnreportedInvalidate)
 }
 
+// The peer's invalidation may be polled after that of the owner. Then it changes nothing.
+func TestUnreportedInvalidateComesLate(t *testing.T) {
+	_, _, c, s := allied(t, fault.Config{Manners: fault.UnreportedInvalidate})
+	mr := c.register(verbs.AccessRemoteRead | verbs.AccessRemoteInvalidate)
+	c.recvs(1)
+	wr := s.wr(1, verbs.SendWithInvalidate, c)
+	wr.InvalidateRKey = mr.RKey()
+	if _, err := s.qp.PostSend([]verbs.SendWR{wr}); err != nil {
+		t.Fatal(err)
+	}
+	if err := mr.Invalidate(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "client", c.poll(), "100 success")
+	if err := mr.Reregister(mr.Bytes(), mr.Access()); err != nil || mr.State() != verbs.MRValid {
+		t.Errorf("reregister: %v, region %v", err, mr.State())
+	}
+}
+
 // A Read in progress returns bytes that are written after Invalidate. A later one is refused.
 func TestLateReads(t *testing.T) {
 	inj, n, c, s := allied(t, fault.Config{Manners: fault.LateReads})
@@ -303,17 +410,97 @@ func TestLateReads(t *testing.T) {
 	if _, err := c.qp.PostSend([]verbs.SendWR{late}); err != nil {
 		t.Fatal(err)
 	}
-	n.Step()
-	if want(t, "the first", c.poll(), "1 success"); !bytes.Equal(c.mr.Bytes()[:8], []byte("a secret")) {
-		t.Errorf("read %q", c.mr.Bytes()[:8])
-	}
 	n.Release()
 	c.wait(c.lost, "the end")
-	want(t, "the second", c.poll(), "2 remote access error")
+	if want(t, "completions", c.poll(), "1 success", "2 remote access error"); !bytes.Equal(c.mr.Bytes()[:8], []byte("a secret")) {
+		t.Errorf("read %q", c.mr.Bytes()[:8])
+	}
 	if err := mr.Reregister(mr.Bytes(), verbs.AccessRemoteRead); err != nil {
 		t.Error(err)
 	}
-	effect(t, inj, fault.LateReads)
+	if err := mr.Invalidate(); err != nil || inj.Happened(fault.LateReads) != 1 {
+		t.Errorf("invalidate with no Read in progress: %v, %d were late", err, inj.Happened(fault.LateReads))
+	}
+}
+
+// A region stays valid until the last of several Reads. Its memory can be freed before, and it can
+// be registered again.
+func TestLateReadsOfOneRegion(t *testing.T) {
+	inj, n, c, s := allied(t, fault.Config{Manners: fault.LateReads})
+	buf, err := s.pd.Alloc(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mr, err := s.pd.RegisterMemory(buf, verbs.AccessRemoteRead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := func(id uint64) []verbs.SendWR {
+		read := c.wr(id, verbs.RDMARead, s)
+		read.RKey, read.RemoteAddr = mr.RKey(), mr.RemoteAddr()
+		next := read
+		next.WRID++
+		return []verbs.SendWR{read, next}
+	}
+	n.Hold()
+	if _, err := c.qp.PostSend(reads(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := mr.Invalidate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, completion := range []string{"1 success", "2 success"} {
+		n.Step()
+		want(t, "in turn", c.poll(), completion)
+	}
+	if err := mr.Reregister(buf, verbs.AccessRemoteRead); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.qp.PostSend(reads(3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(mr.Invalidate(), mr.Reregister(buf, verbs.AccessRemoteRead), mr.Invalidate(), s.pd.Free(buf), mr.Deregister()); err != nil {
+		t.Error(err)
+	}
+	if got := inj.Happened(fault.LateReads); got < 2 {
+		t.Errorf("%d invalidations came late", got)
+	}
+	n.Release()
+	c.wait(c.lost, "the end")
+}
+
+// A Read that the post refuses, and one of a region that the peer may also write, prolong nothing.
+func TestNoLateReads(t *testing.T) {
+	inj, n, c, s := allied(t, fault.Config{Manners: fault.LateReads})
+	mr := s.register(verbs.AccessRemoteRead)
+	n.Hold()
+	bad := c.wr(1, verbs.RDMARead, s)
+	bad.RKey, bad.RemoteAddr, bad.SGL = mr.RKey(), mr.RemoteAddr(), []verbs.SGE{{MR: c.mr, Offset: 60, Length: 8}}
+	if _, err := c.qp.PostSend([]verbs.SendWR{bad}); !errors.Is(err, verbs.ErrInvalidWR) {
+		t.Fatal(err)
+	}
+	if err := c.send(2, verbs.RDMARead, s); err != nil { // of a region that it may write, too
+		t.Fatal(err)
+	}
+	if err := errors.Join(mr.Invalidate(), s.mr.Invalidate()); err != nil || inj.Happened(fault.LateReads) > 0 {
+		t.Errorf("%v, %d invalidations came late", err, inj.Happened(fault.LateReads))
+	}
+	n.Release()
+	c.wait(c.lost, "the end")
+	want(t, "the Read", c.poll(), "2 remote access error")
+
+	// Nor does one that the end of its connection has flushed.
+	inj, n, c, s = allied(t, fault.Config{Manners: fault.LateReads})
+	mr = s.register(verbs.AccessRemoteRead)
+	n.Hold()
+	read := c.wr(1, verbs.RDMARead, s)
+	read.RKey, read.RemoteAddr = mr.RKey(), mr.RemoteAddr()
+	if _, err := c.qp.PostSend([]verbs.SendWR{read}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.qp.Disconnect(), mr.Invalidate()); err != nil || inj.Happened(fault.LateReads) > 0 {
+		t.Errorf("%v, %d invalidations came late", err, inj.Happened(fault.LateReads))
+	}
 }
 
 func TestSendsBeforeReads(t *testing.T) {
@@ -328,6 +515,17 @@ func TestSendsBeforeReads(t *testing.T) {
 	}
 	c.wait(c.wake, "the notification")
 	want(t, "after", c.poll(), "4 success")
+	if err := c.send(5, verbs.RDMARead, s); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cq.Arm(false); err != nil { // too late to be notified of it
+		t.Fatal(err)
+	}
+	want(t, "armed", c.poll(), "5 success")
+	if n, err := c.qp.PostSend([]verbs.SendWR{c.wr(6, verbs.RDMARead, s), c.wr(7, verbs.RDMAWrite, s)}); n != 2 || err != nil {
+		t.Fatal(n, err)
+	}
+	want(t, "before a Write", c.poll(), "6 success", "7 success")
 	effect(t, inj, fault.SendsBeforeReads)
 }
 
@@ -495,4 +693,19 @@ func TestPaddedPrivateData(t *testing.T) {
 		t.Errorf("connected: %v with %+v", err, info)
 	}
 	effect(t, inj, fault.PaddedPrivateData)
+
+	// A device without private data has none to pad.
+	n := mem.New(nil)
+	var bare [2]*side
+	for i, name := range [...]string{"client", "server"} {
+		d, err := n.Open(name, &verbs.DeviceAttributes{MaxPrivateData: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bare[i] = newSide(t, inj.Device(d))
+	}
+	before := inj.Happened(fault.PaddedPrivateData)
+	if dial, accept := connect(t, bare[0], bare[1]); dial != nil || accept != nil || inj.Happened(fault.PaddedPrivateData) != before {
+		t.Errorf("without private data: %v, %v, padded %d times", dial, accept, inj.Happened(fault.PaddedPrivateData)-before)
+	}
 }

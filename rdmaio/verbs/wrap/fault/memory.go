@@ -147,7 +147,7 @@ type memoryRegion struct {
 
 // adds returns the rights to register beside those that the caller asks for.
 func (pd *protectionDomain) adds(a verbs.Access) verbs.Access {
-	if !pd.dev.inj.has(WindowsOnly) || !pd.dev.Device.Attributes().RemoteInvalidate || !a.Valid() || !a.Remote() {
+	if !pd.dev.inj.has(WindowsOnly) || !pd.dev.Device.Attributes().RemoteInvalidate || !a.Remote() {
 		return 0
 	}
 	return verbs.AccessRemoteInvalidate &^ a
@@ -181,10 +181,7 @@ func (mr *memoryRegion) Invalidate() error {
 
 // invalidate is Invalidate without faults.
 func (mr *memoryRegion) invalidate() error {
-	t := &mr.dev.inj.keys
-	t.mu.Lock()
-	mr.keyed.unreported = false
-	t.mu.Unlock()
+	mr.dev.inj.keys.end(mr)
 	if mr.outlives() {
 		return nil
 	}
