@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
@@ -53,6 +56,11 @@ func (c *callCmd) run(ctx context.Context, env environment) error {
 	env.json = env.json || lines // each line has an object
 	host, port, err := splitHostPort(c.Host, "0")
 	switch {
+	case c.addressFirst():
+		return &failure{
+			code: exitUsage, stage: "call", err: fmt.Errorf("found the address %s, expected the interface file first", c.File),
+			help: fmt.Sprintf("rpcrdma call %s %s %s", c.Host, c.File, cmp.Or(c.Procedure, "PROGRAM.VERSION.PROCEDURE")),
+		}
 	case c.Procedure == "":
 		return c.missing(env)
 	case lines && c.File == "-":
@@ -85,6 +93,16 @@ func (c *callCmd) run(ctx context.Context, env environment) error {
 		return caller.lines(ctx)
 	}
 	return caller.once(ctx)
+}
+
+// addressFirst reports whether the arguments have the address in the place of the file: there is no
+// such file, and it has a port.
+func (c *callCmd) addressFirst() bool {
+	if _, err := os.Stat(c.File); err == nil || !strings.Contains(c.File, ":") {
+		return false
+	}
+	host, port, err := splitHostPort(c.File, "0")
+	return err == nil && host != "" && port != 0
 }
 
 // missing returns a usage error that has the procedures of the file.

@@ -237,6 +237,9 @@ func TestCallInput(t *testing.T) {
 	for args, want := range map[string]string{
 		"-d - - h:1 " + put:                                         "FILE and -d are both standard input",
 		notesFile + " 127.0.0.1:1 " + put:                           "-d is missing",
+		notesFile:                                                   "HOST is missing\nusage: rpcrdma call [flags] FILE HOST[:PORT] PROGRAM.VERSION.PROCEDURE\ntry: rpcrdma help call\n",
+		"127.0.0.1:1 " + notesFile:                                  "found the address 127.0.0.1:1, expected the interface file first\ntry: rpcrdma call " + notesFile + " 127.0.0.1:1 PROGRAM.VERSION.PROCEDURE",
+		"127.0.0.1:1 " + notesFile + " X":                           "found the address 127.0.0.1:1, expected the interface file first",
 		notesFile + " 127.0.0.1:1":                                  "PROCEDURE is missing\ntry: NOTES.NOTES_V1.NOTES_NULL, NOTES",
 		notesFile + " :1 " + put:                                    "found no host",
 		"-W 0s " + notesFile + " h:1 " + put:                        "-W is 0s",

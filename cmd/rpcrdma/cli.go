@@ -197,9 +197,16 @@ func (env *environment) suitable(hint string) string {
 	}), "; ")
 }
 
+// wrongArguments matches the complaints about the number of arguments, whose names have capitals.
+var wrongArguments = regexp.MustCompile(`^(?:[A-Z]+ is missing|unexpected argument .*)$`)
+
 func usage(env environment, topic string, err error) int {
-	if _, ok := help(topic); ok && topic != "" {
+	if text, ok := help(topic); ok && topic != "" {
 		topic = " " + topic
+		if _, form, has := strings.Cut(text, "\nUsage: "); has && wrongArguments.MatchString(err.Error()) {
+			form, _, _ = strings.Cut(form, "\n")
+			err = fmt.Errorf("%w\nusage: %s", err, form)
+		}
 	} else {
 		topic = ""
 	}

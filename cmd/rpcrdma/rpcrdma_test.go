@@ -732,7 +732,8 @@ func TestDescribe(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"pong", "pong"},
-		{"ping", "rpcrdma: HOST is missing"},
+		{"ping", "rpcrdma: HOST is missing\nusage: rpcrdma ping [flags] HOST[:PORT]\ntry: rpcrdma help ping\n"},
+		{"ping localhost 20049", "unexpected argument 20049\nusage: rpcrdma ping [flags] HOST[:PORT]\n"},
 		{"completion", "SHELL is missing"},
 		{"perf -size", "rpcrdma: -size: the value is missing"},
 		{"serve 70000", `found port "70000", expected a number up to 65535`},

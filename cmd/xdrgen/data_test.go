@@ -237,6 +237,15 @@ func TestDataUsage(t *testing.T) {
 	}
 }
 
+// XDR that is expected, and JSON that is given, lead to the flag that reads JSON.
+func TestJSONInPlaceOfXDRNamesTheFlag(t *testing.T) {
+	unit, _ := dataFiles(t)
+	_, stderr, code := runWith(t, `{"count":"many"}`, "json", "-type", "reply", "-as", "raw", "-", unit)
+	if code != exitFindings || !strings.Contains(stderr, "the data is JSON: xdrgen json -encode") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}
+
 // TestDiff checks that diff shows what gen would write, and writes nothing.
 func TestDiff(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"u.x": dataUnit})

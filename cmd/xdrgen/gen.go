@@ -80,6 +80,9 @@ func (g *genFlags) generate(env environment) ([]gogen.File, int) {
 	if g.Out == "" {
 		return nil, usage(env, withUsage(env.command, "-o is missing"))
 	}
+	if info, err := os.Stat(g.Out); err == nil && !info.IsDir() {
+		return nil, usage(env, fmt.Errorf("-o %s: found a file, expected a folder for the package, such as -o %s", g.Out, folderFor(g.Out)))
+	}
 	if g.Package == "" {
 		name, err := folderPackage(g.Out)
 		if err != nil {
@@ -142,6 +145,14 @@ func (g *genFlags) compile(env environment) (*sema.Result, int) {
 		return nil, failed(env, err)
 	}
 	return r, exitClean
+}
+
+// folderFor returns the name of a folder to propose in place of a file.
+func folderFor(file string) string {
+	if bare := strings.TrimSuffix(file, filepath.Ext(file)); bare != file && bare != "" && !exists(bare) {
+		return bare
+	}
+	return "gen"
 }
 
 // folderPackage returns the name of a folder as a package name. If it is not one, the

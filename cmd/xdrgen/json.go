@@ -51,6 +51,9 @@ func (c *jsonCmd) run(env environment) int {
 	root, fault := of.decode(data, false)
 	if fault != nil {
 		printFault(env, fault, of.name)
+		if json.Valid(data) {
+			fmt.Fprintln(env.stderr, "  = help: the data is JSON: xdrgen json -encode converts it to XDR")
+		}
 		return exitFindings
 	}
 	out, err := c.wrap(of.name, dynamic.PrintableJSON(root))

@@ -20,7 +20,10 @@ func parseError(app *kong.Application, command string, args []string, err error)
 		if strings.HasSuffix(first, ".x") {
 			return fmt.Errorf("%s is not a command; to check the file, run xdrgen check %s", diag.Quote(first), first)
 		}
-		if near, ok := diag.Nearest(first, topics()); ok {
+		if strings.HasPrefix(first, "-") {
+			return fmt.Errorf("found %s, expected the command first, such as xdrgen check FILE.x", diag.Quote(first))
+		}
+		if near, ok := nearestTopic(first); ok {
 			return fmt.Errorf("no command %s; did you mean %s?", diag.Quote(first), near)
 		}
 		return fmt.Errorf("no command %s", diag.Quote(first))
@@ -52,12 +55,12 @@ func tookFile(app *kong.Application, args []string) (flag, value string, ok bool
 	return flag, value, ok
 }
 
-// withUsage returns a message with the usage of the command.
+// withUsage returns a message with the usage of the command, folded as help is.
 func withUsage(command, message string) error {
 	if text, _ := help(command); strings.Contains(text, "\nUsage: ") {
 		_, usage, _ := strings.Cut(text, "\nUsage: ")
 		usage, _, _ = strings.Cut(usage, "\n\n")
-		message += "\nusage: " + usage
+		message += "\nu" + cli.Fold("Usage: "+usage, cli.DefaultWidth)[1:]
 	}
 	return errors.New(message)
 }
@@ -74,8 +77,22 @@ func topics() []string {
 	return append(out, helpTopics...)
 }
 
+// nearestTopic returns the command or topic that a word may mean: one with a similar name, or with
+// the beginning of the word, such as gen for generate.
+func nearestTopic(word string) (string, bool) {
+	if near, ok := diag.Nearest(word, topics()); ok {
+		return near, true
+	}
+	for _, topic := range topics() {
+		if len(topic) > 2 && strings.HasPrefix(word, topic) {
+			return topic, true
+		}
+	}
+	return "", false
+}
+
 func unknownTopic(topic string) error {
-	if near, ok := diag.Nearest(topic, topics()); ok {
+	if near, ok := nearestTopic(topic); ok {
 		return fmt.Errorf("no help on %s; did you mean %s?", diag.Quote(topic), near)
 	}
 	return fmt.Errorf("no help on %s", diag.Quote(topic))

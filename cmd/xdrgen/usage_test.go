@@ -11,6 +11,12 @@ func TestUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"chek a.x":               "no command \"chek\"; did you mean check?\ntry xdrgen help\n",
 		"a.x":                    "\"a.x\" is not a command; to check the file, run xdrgen check a.x\ntry xdrgen help\n",
+		"generate a.x":           "no command \"generate\"; did you mean gen?\ntry xdrgen help\n",
+		"-o out a.x":             "found \"-o\", expected the command first, such as xdrgen check FILE.x\ntry xdrgen help\n",
+		"gen a.x -o":             "-o: the value is missing\nusage: xdrgen gen -o DIR",
+		"check a.x -I":           "-I: the value is missing\nusage: xdrgen check",
+		"gen -o a.x a.x":         "-o a.x: found a file, expected a folder for the package, such as -o a\n",
+		"diff -o a.x a.x":        "-o a.x: found a file, expected a folder",
 		"zzzzzz":                 "no command \"zzzzzz\"\ntry xdrgen help\n",
 		"help chek":              "no help on \"chek\"; did you mean check?\ntry xdrgen help\n",
 		"check -strickt a.x":     "unknown flag -strickt, did you mean \"-strict\"?\nusage: xdrgen check [-strict]",
@@ -26,6 +32,11 @@ func TestUsage(t *testing.T) {
 		_, stderr, code := runCommand(t, strings.Fields(args)...)
 		if code != exitUsage || !strings.HasPrefix(stderr, "xdrgen: "+want) {
 			t.Errorf("%s: exit code %d, %s", args, code, stderr)
+		}
+		for line := range strings.Lines(stderr) {
+			if _, usage, _ := strings.Cut(stderr, "\nusage: "); strings.Contains(usage, line) && len(line) > 81 {
+				t.Errorf("%s: a line of usage has %d columns, at most 80 are expected: %s", args, len(line)-1, line)
+			}
 		}
 	}
 	for args, want := range map[string]int{"check unit": exitClean, "lint unit": exitClean, "gen -o out -package p unit": exitClean, "gen -o myproto unit": exitClean, "check none": exitFailed, "-version": exitClean, "--version": exitClean} {

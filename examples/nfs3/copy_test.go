@@ -510,7 +510,10 @@ func TestUsage(t *testing.T) {
 		code int
 		text string
 	}{
-		{[]string{"ls"}, 2, "found 0 arguments"},
+		{[]string{"ls"}, 2, "ls: HOST:/PATH is missing, expected nfs3 ls [flags] HOST:/PATH"},
+		{[]string{"get", target}, 2, "get: LOCAL is missing, expected nfs3 get [flags] HOST:/PATH LOCAL"},
+		{[]string{"cat", target, "-json"}, 2, `cat: found "-json" after HOST:/PATH, expected nfs3 cat [flags] HOST:/PATH`},
+		{[]string{"-json", "ls", target}, 2, `found "-json", expected a command first: ls, cat, get or put`},
 		{[]string{"cat", "-json", target}, 2, "no meaning"},
 		{[]string{"get", "-no", target}, 2, "get -h lists"},
 		{[]string{"cat", target + "/none"}, 1, "NFS3ERR_NOENT"},
@@ -528,6 +531,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"ls", "127.0.0.1"}, 2, "expected HOST:/PATH"},
 		{[]string{"cat", "127.0.0.1:export"}, 2, `found "127.0.0.1:export", expected HOST:/PATH: nfs3 cat -h`},
 		{[]string{"get", ":/export", f.base}, 2, "expected HOST:/PATH"},
+		{[]string{"ls", "nfs://127.0.0.1/export"}, 2, `found "nfs://127.0.0.1/export", expected HOST:/PATH: nfs3 ls -h`},
 		{[]string{"get", "[]:/export", f.base}, 2, "expected HOST:/PATH"},
 		{[]string{"put", target, f.base}, 2, `"` + f.base + `", expected HOST:/PATH`},
 		{[]string{"put", f.base, "127.0.0.1"}, 2, "expected HOST:/PATH"},

@@ -76,6 +76,9 @@ func (p *program) run(ctx context.Context, args []string) error {
 			_, err := io.WriteString(p.stdout, usage)
 			return err
 		}
+		if strings.HasPrefix(args[0], "-") {
+			return fmt.Errorf("%w: found %.64q, expected a command first: ls, cat, get or put, and then its flags", errUsage, args[0])
+		}
 		return fmt.Errorf("%w: found command %.64q, expected ls, cat, get or put", errUsage, args[0])
 	}
 	p.define(args[0])
@@ -168,11 +171,15 @@ const remotePath = "HOST:/PATH"
 // operands returns the arguments after the flags.
 func (p *program) operands(want ...string) ([]string, error) {
 	command, got := p.flags.Name(), p.flags.Args()
-	if len(got) != len(want) {
-		return nil, fmt.Errorf("%w: %s: found %d arguments after the flags, expected %v", errUsage, command, len(got), want)
+	form := "nfs3 " + command + " [flags] " + strings.Join(want, " ")
+	switch {
+	case len(got) < len(want):
+		return nil, fmt.Errorf("%w: %s: %s is missing, expected %s", errUsage, command, want[len(got)], form)
+	case len(got) > len(want):
+		return nil, fmt.Errorf("%w: %s: found %.64q after %s, expected %s", errUsage, command, got[len(want)], want[len(want)-1], form)
 	}
 	for i, arg := range got {
-		if _, _, err := client.SplitTarget(arg); err != nil && want[i] == remotePath {
+		if _, _, err := client.SplitTarget(arg); (err != nil || strings.Contains(arg, "://")) && want[i] == remotePath {
 			return nil, fmt.Errorf("%w: %s: found %.64q, expected %s: nfs3 %s -h lists the arguments", errUsage, command, arg, remotePath, command)
 		}
 	}

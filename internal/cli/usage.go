@@ -18,6 +18,7 @@ var complaints = []struct {
 	{regexp.MustCompile(` \(short flag\)$`), ""},
 	{regexp.MustCompile(`^missing flags: (--[\w-]+).*$`), "$1 is missing"},
 	{regexp.MustCompile(`: expected \S+ value but got "EOL" .*$`), ": the value is missing"},
+	{regexp.MustCompile(`: expected \S+ value but got "--" .*$`), ": the value is missing"},
 	{regexp.MustCompile(`: expected \S+ value but got ("-[^"]*").*$`), ": found $1, expected a value that does not begin with -"},
 	{regexp.MustCompile(`: expected a valid 32 bit uint but got (".*")$`), ": found $1, expected a number from 0 to 4294967295"},
 	{regexp.MustCompile(`: expected a valid \d+ bit uint but got (".*")$`), ": found $1, expected a number, 0 or more"},
