@@ -88,8 +88,9 @@ check-format: ## refuse Go files that gofmt would change
 	@out=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \
 	if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 
-vet: ## run go vet
+vet: ## run go vet, also over the files of the build tag ibverbs
 	$(GO) vet ./...
+	$(GO) vet -tags ibverbs ./cmd/rpcrdma ./examples/...
 
 check-generated: ## regenerate all code in a copy of the tree, and compare
 	@set -e; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"unicode"
 
@@ -141,7 +142,7 @@ func printDevice(w io.Writer, d *rdmadev.Device, l *libraryDevice) {
 	}
 	fmt.Fprintf(w, "%s: %s, %s\n", plainText(d.Name), cmp.Or(plainText(protocol), "unknown protocol"), strings.Join(parts, ", "))
 	for i := range d.Ports {
-		printPort(w, &d.Ports[i], l)
+		printPort(w, d, &d.Ports[i], l)
 	}
 	if l != nil {
 		fmt.Fprintf(w, "  limits: %s\n  provider ibverbs: %s\n", strings.Join(l.limitTexts(), ", "), strings.Join(l.abilities(), "; "))
@@ -158,7 +159,7 @@ func plainText(s string) string {
 	}, s)
 }
 
-func printPort(w io.Writer, p *rdmadev.Port, l *libraryDevice) {
+func printPort(w io.Writer, d *rdmadev.Device, p *rdmadev.Port, l *libraryDevice) {
 	fmt.Fprintf(w, "  port %d: %s", p.Number, cmp.Or(plainText(p.State), "unknown state"))
 	if p.Physical != "" {
 		fmt.Fprintf(w, " (%s)", plainText(p.Physical))
@@ -178,6 +179,9 @@ func printPort(w io.Writer, p *rdmadev.Port, l *libraryDevice) {
 	}
 	fmt.Fprintln(w)
 	for _, g := range p.GIDs {
+		if d.Transport == "iWARP" { // the kernel prints a type of RoCE
+			g.Type = ""
+		}
 		fmt.Fprintf(w, "    GID %-3d %-25s %s\n", g.Index, g.Value.Unmap(), plainText(strings.TrimSpace(g.Type+"  "+g.NetDev)))
 	}
 }
@@ -186,6 +190,10 @@ func printPort(w io.Writer, p *rdmadev.Port, l *libraryDevice) {
 func (l *libraryDevice) limitTexts() []string {
 	var texts []string
 	for _, m := range l.limits {
+		if m.value == math.MaxUint64 {
+			texts = append(texts, "any number of "+m.text)
+			continue
+		}
 		texts = append(texts, fmt.Sprintf("%d %s", m.value, m.text))
 	}
 	return texts

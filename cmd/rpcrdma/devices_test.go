@@ -55,7 +55,7 @@ func machine(t *testing.T, remove ...string) rdmadev.Tree {
 func view() *libraryView {
 	return &libraryView{devices: map[string]libraryDevice{
 		"mlx5_0": {
-			limits: []limit{{"max_qp", "queue pairs", 262144}, {"max_mw", "memory windows", 16777216}}, reads: 16, windows: true, remoteInvalidate: true,
+			limits: []limit{{"max_qp", "queue pairs", 262144}, {"max_mw", "memory windows", 16777216}, {"max_mr_size_bytes", "bytes in a region", 1<<64 - 1}}, reads: 16, windows: true, remoteInvalidate: true,
 			ports: map[int]libraryPort{1: {activeMTU: 1024, maxMTU: 4096}},
 		},
 		"siw0": {limits: []limit{{"max_qp", "queue pairs", 102400}}, reads: 128, guessableKeys: true},
@@ -76,7 +76,7 @@ func TestDevicesAreListedWithWhatIsMissing(t *testing.T) {
 		"mlx5_0: RoCE, driver mlx5, firmware 16.35?[31m\n",
 		"  port 1: ACTIVE (LinkUp), Ethernet, 100 Gb/sec (4X EDR), MTU 1024 of 4096\n",
 		"    GID 3   192.168.1.5               RoCE v2  ens1\n",
-		"  limits: 262144 queue pairs, 16777216 memory windows\n",
+		"  limits: 262144 queue pairs, 16777216 memory windows, any number of bytes in a region\n",
 		"  provider ibverbs: 16 Reads at a time; remote memory by memory windows, without system calls; remote invalidation: yes\n",
 		"siw0: iWARP, driver siw\n  port 1: DOWN, Ethernet\n",
 		"  provider ibverbs: 128 Reads at a time; remote memory by registration, two system calls a chunk; remote invalidation: no; keys that a peer can guess",

@@ -7,7 +7,7 @@ import (
 )
 
 // NetDevs returns the network devices that belong to a device: those of its GIDs, of the same PCI
-// device, and of a device in software.
+// device, and those of a device in software.
 func (t Tree) NetDevs(d *Device) []string {
 	var list []string
 	add := func(name string) {
@@ -26,6 +26,9 @@ func (t Tree) NetDevs(d *Device) []string {
 		}
 	}
 	add(t.text(class, d.Name, "parent"))
+	if d.Transport == "iWARP" && len(list) == 0 {
+		add(t.byAddress(d))
+	}
 	entries, _ := os.ReadDir(t.path("sys/class/net")) // a machine without a network has none
 	for _, e := range entries {
 		if _, err := os.Stat(t.path("sys/class/net", e.Name(), "device/infiniband", d.Name)); err == nil {
@@ -33,6 +36,23 @@ func (t Tree) NetDevs(d *Device) []string {
 		}
 	}
 	return list
+}
+
+// byAddress returns the network device whose Ethernet address the GID of an iWARP device begins
+// with. Older kernels do not say which network device belongs to such a GID.
+func (t Tree) byAddress(d *Device) string {
+	entries, _ := os.ReadDir(t.path("sys/class/net")) // a machine without a network has none
+	for i := range d.Ports {
+		for _, g := range d.Ports[i].GIDs {
+			gid := g.Value.As16()
+			for _, e := range entries {
+				if t.text("sys/class/net", e.Name(), "address") == net.HardwareAddr(gid[:6]).String() {
+					return e.Name()
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // IP returns an address of a device's network devices on this machine, IPv4 if there is one.

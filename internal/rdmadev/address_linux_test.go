@@ -22,6 +22,23 @@ func TestNetDevsAreFoundInEachWay(t *testing.T) {
 	}
 }
 
+func TestNetDevOfSoftIWARPIsFoundByItsAddress(t *testing.T) {
+	root := tree(t, map[string]string{
+		"sys/class/infiniband/siw0/node_type":      "4: RNIC\n",
+		"sys/class/infiniband/siw0/ports/1/gids/0": "5254:0012:3456:0000:0000:0000:0000:0000\n",
+		"sys/class/net/lo/address":                 "00:00:00:00:00:00\n",
+		"sys/class/net/eth0/address":               "52:54:00:12:34:56\n",
+		"sys/class/net/eth1/address":               "52:54:00:12:34:57\n",
+	})
+	devices, err := root.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := root.NetDevs(&devices[0]); !slices.Equal(got, []string{"eth0"}) {
+		t.Errorf("found %v", got)
+	}
+}
+
 func TestIPIsTheNetworkDevicesAddress(t *testing.T) {
 	lo, err := net.InterfaceByName("lo")
 	if err != nil || lo.Flags&net.FlagUp == 0 {
