@@ -195,7 +195,7 @@ func TestDevicesDescribesEachDevice(t *testing.T) {
 	if siw.Attributes.Name != "siw0" || siw.Driver != "siw" || siw.Windows || siw.Attributes.RemoteInvalidate || siw.Attributes.GuessableKeys {
 		t.Errorf("siw0: %+v", siw)
 	}
-	if rxe.Attributes.Name != "rxe0" || rxe.Driver != "rxe" || !rxe.Windows || !rxe.Attributes.RemoteInvalidate || !rxe.Attributes.GuessableKeys || rxe.NoConnections {
+	if rxe.Attributes.Name != "rxe0" || rxe.Driver != "rxe" || rxe.Windows || rxe.Attributes.RemoteInvalidate || !rxe.Attributes.GuessableKeys || rxe.NoConnections {
 		t.Errorf("rxe0: %+v", rxe)
 	}
 	if len(rxe.Ports) != 1 || rxe.Ports[0].Number != 1 || !rxe.Ports[0].Active || rxe.Ports[0].ActiveMTU < 256 || rxe.Ports[0].MaxMTU < rxe.Ports[0].ActiveMTU {

@@ -68,6 +68,10 @@ func (c *connection) do(f func(id lib.ID) error) error {
 
 // handle implements cmObject.
 func (c *connection) handle(e abi.CMEvent) {
+	if e.Type == abi.CMDisconnected {
+		for c.dev.takeAsyncEvent() { // they say why
+		}
+	}
 	q := c.attached.Load()
 	if q == nil {
 		select {

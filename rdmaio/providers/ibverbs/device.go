@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
@@ -30,6 +31,8 @@ type Device struct {
 
 	windows      bool // regions can be memory windows
 	defaultBound int  // windows of a queue pair
+
+	flushWait time.Duration // the longest wait for the completions of outstanding requests
 
 	channel lib.CompChannel
 	cm      lib.EventChannel

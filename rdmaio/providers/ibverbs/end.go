@@ -88,17 +88,19 @@ func (q *queuePair) finish() {
 	if conn != nil {
 		conn.forget() // the connection manager must not use the queue pair any more
 	}
-	errs = append(errs, l.DestroyQP(q.hw))
+	errs = append(errs, q.deallocate(), l.DestroyQP(q.hw))
 	q.dev.dropQueue(q)
 	errs = append(errs, l.DestroyCQ(q.cq))
 	if conn != nil {
 		errs = append(errs, conn.close())
 	}
-	errs = append(errs, q.deallocate())
 
 	q.mu.Lock()
 	errs = append(errs, q.area.close())
 	q.flush()
+	if q.dev.gone() && q.cause < causeKnown {
+		q.err = verbs.ErrDeviceRemoved
+	}
 	q.SetState(verbs.StateError)
 	q.mu.Notify(q.Cfg.Notify)
 	q.report(errors.Join(errs...))
@@ -164,7 +166,7 @@ func (q *queuePair) collect() {
 		q.poll()
 		open := q.outstanding(last)
 		q.mu.UnlockNotify()
-		if !open || time.Since(start) > flushWait {
+		if !open || time.Since(start) > q.dev.flushWait {
 			return
 		}
 		time.Sleep(waitStep(n))

@@ -28,7 +28,7 @@ func (d *Device) callError(what string, err error) error {
 func (d *Device) memoryError(what string, size int, err error) error {
 	cause := d.tree.Memory(what, uint64(size), err)
 	if p := new(rdmadev.Problem); errors.As(cause, &p) {
-		return fmt.Errorf("ibverbs: device %s: %w", d.attrs.Name, cause)
+		return fmt.Errorf("ibverbs: device %s: %w: %w", d.attrs.Name, cause, verbs.ErrProcessLimit)
 	}
 	return d.fail(what, err)
 }

@@ -16,7 +16,8 @@ type listener struct {
 	dev   *Device
 	addr  string
 	queue chan *connRequest
-	done  chan struct{} // closed by Close
+	done  chan struct{} // closed when Close begins
+	gone  chan struct{} // closed when it has ended
 
 	mu     sync.Mutex // held to close, and to add to queue
 	id     lib.ID
@@ -42,7 +43,7 @@ func (d *Device) listen(ctx context.Context, addr string) (*listener, error) {
 	if err != nil {
 		return nil, d.callError("create an rdma_cm_id", err)
 	}
-	l := &listener{dev: d, id: id, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{})}
+	l := &listener{dev: d, id: id, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), gone: make(chan struct{})}
 	d.addID(id, l)
 	err = d.lib.BindAddr(id, sa)
 	if err == nil {
@@ -137,10 +138,12 @@ func (l *listener) Close() error {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
+		<-l.gone // the device may be closing it, because it was removed
 		return nil
 	}
 	l.closed = true
 	close(l.done)
+	defer close(l.gone)
 	l.mu.Unlock()
 	d := l.dev
 	d.dropID(l.id)

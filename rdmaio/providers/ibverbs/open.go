@@ -25,7 +25,7 @@ const (
 )
 
 // Open opens a device. A nil cfg means the zero value: the only device of the machine. The error
-// says the missing part, and the command that mends it: the library, a device, a module, a
+// names the missing part and the command that mends it: the library, a device, a module, a
 // permission.
 func Open(cfg *Config) (*Device, error) {
 	l, err := lib.Open()
@@ -86,7 +86,7 @@ func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error
 func newDevice(l lib.Lib, ctx lib.Context, tree rdmadev.Tree) *Device {
 	f := abi.Device(abi.Context(uintptr(ctx)).Device)
 	d := &Device{
-		lib: l, ctx: ctx, tree: tree, driver: tree.Driver(f.Name), transport: f.Transport,
+		lib: l, ctx: ctx, tree: tree, driver: tree.Driver(f.Name), transport: f.Transport, flushWait: flushWait,
 		queues: make(map[uintptr]*queuePair), byQP: make(map[lib.QP]*queuePair), ids: make(map[lib.ID]cmObject),
 	}
 	d.attrs.Name = f.Name
@@ -164,7 +164,7 @@ func (d *Device) query() (err error) {
 		return d.fail("query port 1", err)
 	}
 	l := &d.limits
-	d.windows = !d.quirks.NoWindows && l.Caps&(abi.CapMemWindow|abi.CapMemWindow2A|abi.CapMemWindow2B) != 0 && l.MaxMW > 0
+	d.windows = !d.quirks.NoWindows && !d.quirks.NoLocalInvalidate && !d.quirks.WindowsUnbounded && l.Caps&(abi.CapMemWindow|abi.CapMemWindow2A|abi.CapMemWindow2B) != 0 && l.MaxMW > 0
 	if d.windows {
 		if d.windows, err = d.tryWindow(); err != nil {
 			return err

@@ -90,6 +90,9 @@ func (q *queuePair) atLeast() verbs.QPState {
 // addSend checks request i of a post and adds it to the ring and the batch.
 func (q *queuePair) addSend(wrs []verbs.SendWR, i int) error {
 	wr := &wrs[i]
+	if wr.Opcode == verbs.LocalInvalidate && !q.barred && q.win.bound[wr.InvalidateRKey] == nil {
+		q.markEnd()
+	}
 	seq := q.sq.push()
 	e := q.sq.at(seq)
 	*e = request{sgl: e.sgl[:0], signaled: wr.Flags&verbs.SendSignaled != 0}
@@ -123,6 +126,18 @@ func (q *queuePair) addSend(wrs []verbs.SendWR, i int) error {
 	}
 	q.enqueue(seq, wire)
 	return nil
+}
+
+// markEnd posts a signaled request, a Write of no bytes, if the last one is not signaled: it
+// completes those before it. q.mu is held.
+func (q *queuePair) markEnd() {
+	if q.sq.len() == 0 || q.sq.at(q.sq.tail-1).signaled {
+		return
+	}
+	seq := q.sq.push()
+	e := q.sq.at(seq)
+	*e = request{kind: kindPing, signaled: true, sgl: e.sgl[:0]}
+	_ = q.post(seq, abi.SendWR{Opcode: abi.OpWrite}) // an error of the device begins the end
 }
 
 // prepareInvalidate looks up the window of a LocalInvalidate. A key that is not valid bars the

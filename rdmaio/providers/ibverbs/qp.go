@@ -63,6 +63,7 @@ type queuePair struct {
 var (
 	_ verbs.QueuePair  = (*queuePair)(nil)
 	_ verbs.Progresser = (*queuePair)(nil)
+	_ verbs.Revoker    = (*queuePair)(nil)
 )
 
 const (

@@ -1,6 +1,7 @@
 package ibverbs
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,7 @@ type region struct {
 	key    uint32  // for the peer, or 0
 	window *window // nil if it has none. Its queue pair's lock is held to change it, too
 	own    lib.MR  // 0 if it has none
+	sink   lib.MR  // a registration whose key Reads of this side use, or 0: see Device.sink
 }
 
 // Bytes implements verbs.MemoryRegion.
@@ -84,9 +86,27 @@ func (r *region) Reregister(buf []byte, access verbs.Access) error {
 	if err != nil {
 		return err
 	}
-	if access.Remote() && r.pd.dev.windows {
+	sink, lkey, err := r.pd.dev.sink(r.pd, s, buf, access)
+	if err != nil {
+		return err
+	}
+	if err := r.register(s, buf, access, lkey); err != nil {
+		return errors.Join(err, r.pd.dev.deregister(sink))
+	}
+	if sink != 0 {
+		r.mu.Lock()
+		r.sink = sink
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// register makes the region valid: by a window, by a registration of its own, or without either.
+func (r *region) register(s *slab, buf []byte, access verbs.Access, lkey uint32) error {
+	d := r.pd.dev
+	if access.Remote() && d.windows {
 		if q := r.pd.binder(); q != nil {
-			if bound, err := q.bind(r, s, buf, access); bound || err != nil {
+			if bound, err := q.bind(r, s, buf, access, lkey); bound || err != nil {
 				return err
 			}
 		}
@@ -96,15 +116,16 @@ func (r *region) Reregister(buf []byte, access verbs.Access) error {
 	if err := r.renewable(); err != nil {
 		return err
 	}
-	lkey, key, own := s.lkey, uint32(0), lib.MR(0)
-	if rights, needed := r.pd.dev.registration(access); needed {
-		if own, err = r.pd.dev.lib.RegMR(r.pd.pd, address(buf), len(buf), rights); err != nil {
-			return r.pd.dev.memoryError(fmt.Sprintf("register %d bytes", len(buf)), len(buf), err)
+	key, own := uint32(0), lib.MR(0)
+	if access.Remote() {
+		var err error
+		if own, err = d.lib.RegMR(r.pd.pd, address(buf), len(buf), rights(access)); err != nil {
+			return d.memoryError(fmt.Sprintf("register %d bytes", len(buf)), len(buf), err)
 		}
 		f := abi.MR(uintptr(own))
-		lkey = f.LKey
-		if access.Remote() {
-			key = f.RKey
+		key = f.RKey
+		if lkey == s.lkey {
+			lkey = f.LKey
 		}
 	}
 	r.renew(buf, access, lkey, key)
@@ -112,19 +133,43 @@ func (r *region) Reregister(buf []byte, access verbs.Access) error {
 	return nil
 }
 
-// registration returns the rights at the device of a region, and whether it needs a registration of
-// its own.
-func (d *Device) registration(access verbs.Access) (rights abi.Access, needed bool) {
+// sink returns the local key of a region. It is the slab's, unless the region can be the sink of
+// Reads and the device needs the right of remote writing for that, as iWARP does (RFC 5040 §5.1):
+// then a registration of exactly the bytes has it, and the peer sees that key in Reads only.
+func (d *Device) sink(pd *domain, s *slab, buf []byte, access verbs.Access) (lib.MR, uint32, error) {
+	if !d.quirks.SinkNeedsRemoteWrite || access&verbs.AccessLocalWrite == 0 {
+		return 0, s.lkey, nil
+	}
+	mr, err := d.lib.RegMR(pd.pd, address(buf), len(buf), abi.LocalWrite|abi.RemoteWrite)
+	if err != nil {
+		return 0, 0, d.memoryError(fmt.Sprintf("register %d bytes", len(buf)), len(buf), err)
+	}
+	return mr, abi.MR(uintptr(mr)).LKey, nil
+}
+
+// deregister ends a registration, if mr is not 0.
+func (d *Device) deregister(mr lib.MR) error {
+	if mr == 0 {
+		return nil
+	}
+	if err := d.lib.DeregMR(mr); err != nil && !d.gone() {
+		return d.fail("deregister a region", err)
+	}
+	return nil
+}
+
+// rights returns the rights at the device of a region.
+func rights(access verbs.Access) (to abi.Access) {
 	if access&verbs.AccessLocalWrite != 0 {
-		rights |= abi.LocalWrite
+		to |= abi.LocalWrite
 	}
 	if access&verbs.AccessRemoteRead != 0 {
-		rights |= abi.RemoteRead
+		to |= abi.RemoteRead
 	}
 	if access&verbs.AccessRemoteWrite != 0 {
-		rights |= abi.RemoteWrite
+		to |= abi.RemoteWrite
 	}
-	return rights, access.Remote()
+	return to
 }
 
 // renewable returns an error if the region cannot be registered again. r.mu is held.
@@ -204,22 +249,18 @@ func (r *region) Deregister() error {
 // it.
 func (r *region) expire(state verbs.MRState) error {
 	r.mu.Lock()
-	was, own := r.state, r.own
-	r.state, r.own = state, 0
-	r.mu.Unlock()
-	var err error
-	if own != 0 {
-		if err = r.pd.dev.lib.DeregMR(own); err != nil && r.pd.dev.gone() {
-			err = nil
-		}
+	if r.state == verbs.MRDeregistered {
+		r.mu.Unlock()
+		return nil
 	}
+	was, own, sink := r.state, r.own, r.sink
+	r.state, r.own, r.sink = state, 0, 0
+	r.mu.Unlock()
+	err := errors.Join(r.pd.dev.deregister(own), r.pd.dev.deregister(sink))
 	if was == verbs.MRValid && own == 0 {
 		r.evict()
 	}
-	if err != nil {
-		return r.pd.dev.fail("deregister a region", err)
-	}
-	return nil
+	return err
 }
 
 // evict ends the queue pairs on which requests are posted that name the region, and waits for that.

@@ -42,15 +42,17 @@ func (q *queuePair) Revoke(regions []verbs.MemoryRegion, done func(error)) error
 // start begins to invalidate regions.
 func (v *revocation) start(regions []*region) {
 	v.left.Store(1)
-	var errs []error
 	var posting *queuePair
 	for i, r := range regions {
-		switch q := r.binder(); {
-		case q == nil:
-			errs = append(errs, r.expire(verbs.MRInvalid))
-		case q != posting:
+		if q := r.binder(); q != nil && q != posting {
 			posting = q // a domain has one queue pair with windows, so this happens once
 			q.revoke(v, regions[i:])
+		}
+	}
+	var errs []error
+	for _, r := range regions {
+		if r.binder() == nil { // not a window, or one that the end of its queue pair has revoked
+			errs = append(errs, r.expire(verbs.MRInvalid))
 		}
 	}
 	v.err = errors.Join(errs...)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
@@ -39,30 +40,50 @@ type windows struct {
 func nextKey(key uint32) uint32 { return key&^0xff | (key+1)&0xff }
 
 // bind makes a region valid by a window over a buffer in a slab. It returns false, without an
-// error, if the region needs a registration of its own.
-func (q *queuePair) bind(r *region, s *slab, buf []byte, access verbs.Access) (bool, error) {
+// error, if the region needs a registration of its own. Unless the queue pair's configuration says
+// that keys travel by its Sends, bind waits until the key works.
+func (q *queuePair) bind(r *region, s *slab, buf []byte, access verbs.Access, lkey uint32) (bool, error) {
 	q.mu.Lock()
-	defer q.mu.UnlockNotify()
+	w, err := q.startBind(r, s, buf, access, lkey)
+	wait, key := w != nil && q.Cfg.MaxBoundMRs == 0, uint32(0)
+	if wait {
+		key = w.key
+	}
+	q.mu.UnlockNotify()
+	for n := 0; wait; n++ {
+		q.mu.Lock()
+		q.poll()
+		wait = w.key == key && !w.executed && !q.ending
+		q.mu.UnlockNotify()
+		if wait {
+			time.Sleep(waitStep(n))
+		}
+	}
+	return w != nil, err
+}
+
+// startBind posts the bind. It returns nil if the region needs a registration of its own. q.mu is
+// held.
+func (q *queuePair) startBind(r *region, s *slab, buf []byte, access verbs.Access, lkey uint32) (*window, error) {
 	if q.State() != verbs.StateConnected || q.ending {
-		return false, nil
+		return nil, nil
 	}
 	if q.internalFull() {
 		q.poll()
 	}
 	if q.internalFull() || q.ending {
-		return false, nil
+		return nil, nil
 	}
 	w, err := q.takeWindow()
 	if w == nil || err != nil {
-		return false, err
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.renewable(); err != nil {
 		q.win.free = append(q.win.free, w)
-		return false, err
+		return nil, err
 	}
-	rights, _ := q.dev.registration(access)
 	seq := q.sq.push()
 	e := q.sq.at(seq)
 	*e = request{kind: kindBind, window: w, sgl: e.sgl[:0]}
@@ -70,23 +91,23 @@ func (q *queuePair) bind(r *region, s *slab, buf []byte, access verbs.Access) (b
 		Opcode: abi.OpBindMW,
 		Bind: abi.Bind{
 			MW: uintptr(w.mw), RKey: nextKey(w.key), MR: uintptr(s.mr), Addr: uint64(address(buf)), Length: uint64(len(buf)),
-			Access: rights &^ abi.LocalWrite,
+			Access: rights(access) &^ abi.LocalWrite,
 		},
 	}
 	// Entries of binds become free with a later request that is signaled. Where the peer
 	// invalidates all regions, only Sends of the caller would be.
-	e.signaled = q.internal >= q.internalLimit/2
+	e.signaled = q.Cfg.MaxBoundMRs == 0 || q.internal >= q.internalLimit/2
 	if err := q.post(seq, wire); err != nil {
 		q.win.free = append(q.win.free, w)
-		return false, q.dev.fail("bind a memory window", err)
+		return nil, q.dev.fail("bind a memory window", err)
 	}
 	w.key = nextKey(w.key)
 	abi.SetMWKey(uintptr(w.mw), w.key) // after the post: the library compares the old one in it
 	w.region, w.executed = r, false
 	q.win.bound[w.key] = w
-	r.renew(buf, access, s.lkey, w.key)
+	r.renew(buf, access, lkey, w.key)
 	r.window = w
-	return true, nil
+	return w, nil
 }
 
 // internalFull reports whether there is no space for a bind and the revocation of what it binds.
@@ -125,6 +146,8 @@ func (q *queuePair) invalidated(w *window) {
 	}
 	delete(q.win.bound, w.key)
 	r.mu.Lock()
+	sink := r.sink
+	r.sink = 0
 	if r.window == w {
 		r.window = nil
 		if r.state == verbs.MRValid {
@@ -132,6 +155,9 @@ func (q *queuePair) invalidated(w *window) {
 		}
 	}
 	r.mu.Unlock()
+	if err := q.dev.deregister(sink); err != nil {
+		q.begin(fmt.Errorf("%w: %w", err, verbs.ErrConnectionBroken), causeKnown)
+	}
 	w.region = nil
 	for _, v := range w.waiting {
 		q.finishOne(v)
@@ -182,7 +208,8 @@ func (q *queuePair) discard(r *region) {
 	}
 }
 
-// deallocate deallocates all windows. The queue pair is destroyed, so no key of them works.
+// deallocate deallocates all windows. The queue pair executes nothing any more, and is destroyed
+// afterwards: a driver was seen to wait for the windows of a queue pair that it destroys.
 func (q *queuePair) deallocate() error {
 	var errs []error
 	for _, w := range q.win.all {

@@ -330,6 +330,18 @@ var quirkTests = map[string]func(t *testing.T, on bool){
 			t.Errorf("capability %v, AllocMW: %v", caps, err)
 		}
 	},
+	"WindowsUnbounded": func(t *testing.T, on bool) {
+		e := connected(t, options{quirks: quirks.Quirks{WindowsUnbounded: on}})
+		c, s := e.client, e.server
+		key := s.bind(must(s.h.AllocMW(s.pd))(t), 1, 0, 64, abi.RemoteRead)
+		s.want(1, abi.StatusSuccess)
+		c.mustSend(abi.SendWR{ID: 2, Opcode: abi.OpRead, Flags: abi.Signaled, RemoteAddr: uint64(abi.Addr(s.mem)) + 64, RKey: key}, 0, 8)
+		want := abi.StatusRemAccess
+		if on {
+			want = abi.StatusSuccess
+		}
+		c.want(2, want)
+	},
 	"NoConnections": func(t *testing.T, on bool) {
 		e := newEnv(t, options{quirks: quirks.Quirks{NoConnections: on}})
 		_, err := e.client.h.CreateQP(e.client.pd, &abi.QPInitAttr{SendCQ: uintptr(e.client.cq), RecvCQ: uintptr(e.client.cq)})

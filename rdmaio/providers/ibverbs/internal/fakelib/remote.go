@@ -36,7 +36,14 @@ func (q *qp) remote(key uint32, addr uint64, n int, right abi.Access) *mr {
 			return o
 		}
 	case *mw:
-		if o.key == key && o.mr != nil && o.qp == q && o.access&right != 0 && within(uintptr(addr), n, o.addr, o.size) {
+		if o.mr == nil {
+			return nil
+		}
+		start, size := o.addr, o.size
+		if q.dev.quirks.WindowsUnbounded {
+			start, size = o.mr.addr, o.mr.size
+		}
+		if o.key == key && o.qp == q && o.access&right != 0 && within(uintptr(addr), n, start, size) {
 			return o.mr
 		}
 	}

@@ -84,6 +84,10 @@ type Quirks struct {
 	NoWindows     bool
 	WindowsAbsent bool
 
+	// WindowsUnbounded: the device checks the rights of a window, but the range of its region: the
+	// peer reaches all of it. The provider then uses no windows.
+	WindowsUnbounded bool
+
 	// NoConnections: the device has no reliable connections. No queue pair can be created.
 	NoConnections bool
 }

@@ -31,7 +31,7 @@ func Entries() []Entry {
 			EmptySGE: true, NoLocalInvalidate: true, UnreportedInvalidate: true, InvalidateInRKey: true,
 			DeregLeavesReads: true, MaxUnflushed: 64, NoWindows: true,
 		})},
-		{"rxe", ib, run, ibQuirks(Quirks{NoErrorEvent: true, KernelWithInv: true, GuessableKeys: true, OddStatuses: true})},
+		{"rxe", ib, run, ibQuirks(Quirks{NoErrorEvent: true, KernelWithInv: true, GuessableKeys: true, OddStatuses: true, WindowsUnbounded: true})},
 		{"mlx5", ib, windows, ibQuirks(Quirks{InvalidateOnce: true})},
 		{"mlx4", ib, windows, ibQuirks(Quirks{InvalidateOnce: true})},
 		{"irdma", ib, windows, ibQuirks(Quirks{InvalidateOnce: true})},
@@ -73,7 +73,7 @@ func Default(tr abi.Transport) Quirks {
 	q := Quirks{
 		UnorderedReads: true, NoSolicitedEvent: true, NoErrorEvent: true, LateCause: true, CauseDelayed: true,
 		EmptySGE: true, NoLocalInvalidate: true, InvalidateOnce: true, UnreportedInvalidate: true,
-		GuessableKeys: true, DeregLeavesReads: true, MaxUnflushed: 1 << 16, NoWindows: true,
+		GuessableKeys: true, DeregLeavesReads: true, MaxUnflushed: 1 << 16, NoWindows: true, WindowsUnbounded: true,
 	}
 	if tr == abi.TransportIWARP {
 		q.NoRNR, q.SinkNeedsRemoteWrite = true, true

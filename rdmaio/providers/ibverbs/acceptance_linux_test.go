@@ -1,0 +1,105 @@
+package ibverbs
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/verbstest"
+)
+
+// accept runs the acceptance suite over two devices with the given quirks.
+func accept(t *testing.T, tr abi.Transport, q quirks.Quirks) {
+	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
+		cfg := Config{}
+		if strings.Contains(t.Name(), "removal") {
+			cfg.PeerTimeout = time.Second // nothing else says that the peer's device is gone
+		}
+		f := openFake(t, tr, q, cfg)
+		if q.MaxUnflushed > 0 { // each end waits that long
+			f.c.flushWait, f.s.flushWait = 10*time.Millisecond, 10*time.Millisecond
+		}
+		to := verbstest.Fabric{
+			Client: f.c, Server: f.s, Addr: "127.0.0.2:0", Timeout: 20 * time.Second,
+			Precise:      tr == abi.TransportIB && !q.NoRNR && !q.LateCause && q.MaxUnflushed == 0,
+			UnknownCause: true, EndsAtDeregister: true,
+			AnyLengthStatus: q.OddStatuses, LateReads: q.DeregLeavesReads,
+			Remove: func(d verbs.Device) {
+				h := f.client
+				if d == verbs.Device(f.s) {
+					h = f.server
+				}
+				h.Device(d.Attributes().Name).Remove()
+			},
+		}
+		if strings.HasSuffix(t.Name(), "objects/counted") {
+			to.Addr = "127.0.0.1:0" // the client listens in this case
+		}
+		return to
+	})
+}
+
+func TestAcceptanceWithoutQuirks(t *testing.T) {
+	accept(t, abi.TransportIB, quirks.Quirks{})
+}
+
+func TestAcceptanceWithoutQuirksOverIWARP(t *testing.T) {
+	accept(t, abi.TransportIWARP, quirks.Quirks{})
+}
+
+// allQuirks returns each quirk of a device that can connect, alone.
+func allQuirks() map[string]quirks.Quirks {
+	all := make(map[string]quirks.Quirks)
+	for i := range reflect.TypeFor[quirks.Quirks]().NumField() {
+		var q quirks.Quirks
+		name := reflect.TypeFor[quirks.Quirks]().Field(i).Name
+		setQuirk(&q, i)
+		if name != "NoConnections" {
+			all[name] = q
+		}
+	}
+	return all
+}
+
+func setQuirk(q *quirks.Quirks, i int) {
+	switch f := reflect.ValueOf(q).Elem().Field(i); f.Kind() {
+	case reflect.Bool:
+		f.SetBool(true)
+	case reflect.Int:
+		f.SetInt(64)
+	}
+}
+
+func TestAcceptanceWithEachQuirk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestAcceptanceWithAllQuirks has them together")
+	}
+	for name, q := range allQuirks() {
+		t.Run(name, func(t *testing.T) { accept(t, abi.TransportIB, q) })
+	}
+}
+
+func TestAcceptanceWithAllQuirks(t *testing.T) {
+	var q quirks.Quirks
+	for i := range reflect.TypeFor[quirks.Quirks]().NumField() {
+		setQuirk(&q, i)
+	}
+	q.NoConnections = false
+	t.Run("without windows", func(t *testing.T) { accept(t, abi.TransportIWARP, q) })
+	q.NoWindows, q.WindowsAbsent, q.WindowsUnbounded, q.NoLocalInvalidate = false, false, false, false
+	t.Run("with windows", func(t *testing.T) { accept(t, abi.TransportIB, q) })
+}
+
+// The quirks of each driver in the table.
+func TestAcceptanceWithQuirksOfDrivers(t *testing.T) {
+	for _, e := range quirks.Entries() {
+		if e.Quirks.NoConnections || testing.Short() && e.Driver != "siw" && e.Driver != "rxe" {
+			continue
+		}
+		t.Run(e.Driver, func(t *testing.T) { accept(t, e.Transport, e.Quirks) })
+	}
+}
