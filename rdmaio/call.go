@@ -29,8 +29,7 @@ type slot struct {
 	segment int // length of the longest segment offered, bytes
 	keys    revocation
 
-	replyMemory int  // bytes of replyMemory that the Call has
-	guessed     bool // the reply chunk may be too short
+	replyMemory int // bytes of replyMemory that the Call has
 
 	// For lone.
 	answered   atomic.Bool // the wait for done is over

@@ -161,15 +161,16 @@ func (r *replySizes) guess(call *Call) int {
 }
 
 // guessReply returns how many bytes to offer at first for a reply of n bytes at most: as many as
-// the largest reply of the procedure had, where memory for more is taken from other Calls and the
-// Call can be repeated if that is too little.
+// the largest reply of the procedure had, if the Call can be repeated when that is too little. It
+// is for memory in place, which is taken from other Calls.
 func (s *slot) guessReply(c *Conn, call *Call, n int) int {
-	s.guessed = false
-	if call.MaxReply <= 0 || s.shape.whole || !c.pool.InPlace() || !call.Idempotent && !c.defines(PeerErrReplyResource) {
+	sh := &s.shape
+	sh.guessed = false
+	if sh.whole || !call.Idempotent && !c.defines(PeerErrReplyResource) {
 		return n
 	}
-	if guess := c.offered.sizes.guess(call); guess > 0 && guess < n {
-		s.guessed = true
+	guess := c.offered.sizes.guess(call)
+	if sh.guessed = guess > 0 && guess < n; sh.guessed {
 		return guess
 	}
 	return n
@@ -178,7 +179,7 @@ func (s *slot) guessReply(c *Conn, call *Call, n int) int {
 // guessedTooLittle changes the shape of a Call whose reply did not fit the size that guessReply
 // returned.
 func (s *slot) guessedTooLittle(code PeerErrorCode) bool {
-	if !s.guessed || code != PeerErrReplyResource && code != PeerErrChunk {
+	if !s.shape.guessed || code != PeerErrReplyResource && code != PeerErrChunk {
 		return false
 	}
 	s.shape.whole = true

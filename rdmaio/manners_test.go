@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,12 +52,28 @@ func showed(t *testing.T, inj *fault.Injector, m fault.Manners) {
 	}
 }
 
+// revoking returns the fault.Config.Revoke of a test. With half of the seeds queue pairs are
+// Revokers, whose reports come at once or up to four milliseconds later.
+func revoking(seed uint64) func(end func()) {
+	if seed&2 != 0 {
+		return nil
+	}
+	var n atomic.Uint64
+	return func(end func()) {
+		if late := n.Add(1) * seed % 5; late > 0 {
+			time.AfterFunc(time.Duration(late)*time.Millisecond, end)
+		} else {
+			end()
+		}
+	}
+}
+
 // Files survive devices with the manners of hardware: no Call fails, and no byte is wrong.
 func TestFileIntegrityWithManners(t *testing.T) {
 	for _, provider := range []string{"mem", "rdmatcp", "iwarp"} {
 		manners(t, 1, func(t *testing.T, seed uint64, m fault.Manners) {
 			t.Logf("over %s", provider)
-			inj := fault.New(fault.Config{Manners: m, Seed: seed, RegisterDelay: time.Microsecond})
+			inj := fault.New(fault.Config{Manners: m, Seed: seed, RegisterDelay: time.Microsecond, Revoke: revoking(seed)})
 			w := mannered(t, provider, inj)
 			if seed&4 != 0 {
 				w.Versions = []int{2}
@@ -72,7 +89,7 @@ func TestHistoriesWithManners(t *testing.T) {
 	manners(t, max(1, *storms/2), func(t *testing.T, seed uint64, m fault.Manners) {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := swarm(seed, false)
-			cfg.Manners = m
+			cfg.Manners, cfg.Revoke = m, revoking(seed)
 			w := mannered(t, "mem", fault.New(cfg))
 			if seed&4 != 0 {
 				w.Versions = []int{2}

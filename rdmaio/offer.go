@@ -180,7 +180,10 @@ func (c *Conn) offer(ctx context.Context, s *slot, call *Call) error {
 	for _, buf := range call.Results[last:] {
 		n += xdr.Padded(len(buf)) // it goes with the rest
 	}
-	n = max(s.guessReply(c, call, n), s.shape.reply)
+	if call.MaxReply > 0 && c.pool.InPlace() {
+		n = s.guessReply(c, call, n)
+	}
+	n = max(n, s.shape.reply)
 	if n <= c.recvRoom(l) || s.shape.reply == 0 && n <= c.continued(c.agreed.Load()) {
 		return nil
 	}

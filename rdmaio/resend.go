@@ -18,7 +18,8 @@ type shape struct {
 	results int  // how many, with inline
 	reply   int  // least length of the reply chunk, bytes; 0: as without an error
 	segment int  // least length of the longest segment, bytes
-	whole   bool // the reply chunk is as long as the Call allows, and no guess
+	guessed bool // the reply chunk may be too short
+	whole   bool // it is as long as the Call allows
 }
 
 // maxResent is the number of times that a Call is sent again because the peer refused its shape.
