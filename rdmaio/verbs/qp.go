@@ -83,11 +83,15 @@ type QPConfig struct {
 	MaxSendSGE int
 	MaxRecvSGE int
 
-	// MaxBoundMRs is the largest number of regions with remote rights that are valid in the
-	// domain at a time. A device with memory windows binds them by requests of this queue pair,
-	// and reserves entries for them beside those of MaxSendWR. If zero, the default is up to the
+	// MaxBoundMRs is the largest number of regions with remote rights that are valid in the domain
+	// at a time. A device with memory windows binds them by requests of this queue pair, and
+	// reserves entries for them beside those of MaxSendWR. If zero, the default is up to the
 	// device. A registration above the number may fail with ErrQueueFull, or take longer. Providers
 	// that bind no windows ignore it.
+	//
+	// A caller that sets it sends keys to the peer by Sends of this queue pair only, which it posts
+	// after the registration: a registration may then return before the window is bound. If zero,
+	// it returns afterwards, and so may wait behind requests that the peer must acknowledge.
 	MaxBoundMRs int
 
 	// Notify is called once, when the queue pair enters StateError, if it is not nil, or some

@@ -40,17 +40,27 @@ func newArea(sges int) (*area, error) {
 
 func (a *area) close() error { return unmapMemory(a.mem) }
 
-// list writes the elements of request i of a post, and returns its address and their number.
+// list writes the elements of request i of a post, and returns its address and their number. It
+// leaves out those of no bytes: the kernel's siw was seen to crash on them.
 func (a *area) list(i int, sgl []element) (addr uintptr, n uint32) {
-	if len(sgl) == 0 {
+	b := a.lists[i*a.sges*abi.SGESize:]
+	for k := range sgl {
+		if e := &sgl[k]; e.length > 0 {
+			abi.SGE{Addr: e.addr, Length: e.length, LKey: e.lkey}.Put(b[n*abi.SGESize:])
+			n++
+		}
+	}
+	if n == 0 {
 		return 0, 0
 	}
-	at := i * a.sges * abi.SGESize
-	b := a.lists[at:]
-	for k := range sgl {
-		abi.SGE{Addr: sgl[k].addr, Length: sgl[k].length, LKey: sgl[k].lkey}.Put(b[k*abi.SGESize:])
-	}
-	return abi.Addr(b), uint32(len(sgl))
+	return abi.Addr(b), n
+}
+
+// empty writes a list of one element of no bytes for request i of a post.
+func (a *area) empty(i int) (addr uintptr, n uint32) {
+	b := a.lists[i*a.sges*abi.SGESize:]
+	abi.SGE{}.Put(b)
+	return abi.Addr(b), 1
 }
 
 // sendAt and recvAt return the memory of request i of a post.

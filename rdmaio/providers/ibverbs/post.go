@@ -299,7 +299,7 @@ func (q *queuePair) addRecv(wrs []verbs.RecvWR, i, at int) error {
 	wire := abi.RecvWR{ID: seq<<1 | 1}
 	wire.SGL, wire.NumSGE = q.area.list(at, e.sgl)
 	if wire.NumSGE == 0 && q.dev.quirks.EmptySGE {
-		wire.SGL, wire.NumSGE = q.area.list(at, []element{{}})
+		wire.SGL, wire.NumSGE = q.area.empty(at)
 	}
 	b := q.area.recvAt(at)
 	wire.Put(b)
