@@ -13,6 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
 // rounds returns the number of rounds of a random test.
@@ -39,6 +41,10 @@ func randomConnections(t *testing.T, seed uint64) {
 	o := rdmaiotest.Options{Bare: true}
 	if rnd.IntN(2) == 0 {
 		o.TCP = &rdmatcp.Config{}
+	}
+	if rnd.IntN(3) == 0 { // RDMA devices
+		inj := fault.New(fault.Config{Seed: seed, Manners: fault.SomeManners(seed), RegisterDelay: time.Microsecond})
+		o.Wrap = func(_ string, d verbs.Device) verbs.Device { return inj.Device(d) }
 	}
 	w := rdmaiotest.NewWith(t, o)
 	versions := [][]int{{1}, {2}, {1, 2}, {2, 1}}[rnd.IntN(4)]

@@ -13,7 +13,15 @@ type keyTable struct {
 	regions uint32                   // numbers given out
 	shown   map[uint32]*memoryRegion // by the key that callers know
 	own     map[uint32]*memoryRegion // by the provider's key
+
+	// past has the last keys of regions that were registered again: a completion that was not
+	// polled yet may report them.
+	past [1024]keyPair
+	next int // the oldest of past
 }
+
+// keyPair is a key in both forms.
+type keyPair struct{ shown, own uint32 }
 
 // keyed is the part of a memoryRegion that the keyTable guards.
 type keyed struct {
@@ -65,6 +73,8 @@ func (t *keyTable) removeLocked(mr *memoryRegion) {
 	if t.shown[mr.keyed.shown] == mr {
 		delete(t.shown, mr.keyed.shown)
 		delete(t.own, mr.keyed.own)
+		t.past[t.next] = keyPair{mr.keyed.shown, mr.keyed.own}
+		t.next = (t.next + 1) % len(t.past)
 	}
 }
 
@@ -86,13 +96,20 @@ func (t *keyTable) invalidated(own uint32, silent bool) uint32 {
 	defer t.mu.Unlock()
 	mr := t.own[own]
 	switch {
-	case mr == nil:
-		return own
+	case silent && mr == nil:
+		return 0
 	case silent:
 		mr.keyed.unreported = !mr.keyed.ended
 		return 0
+	case mr != nil:
+		return mr.keyed.shown
 	}
-	return mr.keyed.shown
+	for _, p := range t.past {
+		if p.own == own {
+			return p.shown
+		}
+	}
+	return own
 }
 
 // end records that the caller invalidates a region.
@@ -100,6 +117,15 @@ func (t *keyTable) end(mr *memoryRegion) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mr.keyed.ended, mr.keyed.unreported = true, false
+}
+
+// endAll does the same for the wrapped ones of several regions.
+func (t *keyTable) endAll(regions []verbs.MemoryRegion) {
+	for _, mr := range regions {
+		if w, ok := mr.(*memoryRegion); ok {
+			t.end(w)
+		}
+	}
 }
 
 // added reports whether the peer may invalidate the region with the provider's key because of

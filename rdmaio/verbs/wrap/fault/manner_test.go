@@ -372,22 +372,41 @@ func TestUnreportedInvalidate(t *testing.T) {
 	effect(t, inj, fault.UnreportedInvalidate)
 }
 
-// The peer's invalidation may be polled after that of the owner. Then it changes nothing.
-func TestUnreportedInvalidateComesLate(t *testing.T) {
-	_, _, c, s := allied(t, fault.Config{Manners: fault.UnreportedInvalidate})
-	mr := c.register(verbs.AccessRemoteRead | verbs.AccessRemoteInvalidate)
-	c.recvs(1)
-	wr := s.wr(1, verbs.SendWithInvalidate, c)
-	wr.InvalidateRKey = mr.RKey()
-	if _, err := s.qp.PostSend([]verbs.SendWR{wr}); err != nil {
-		t.Fatal(err)
-	}
-	if err := mr.Invalidate(); err != nil {
-		t.Fatal(err)
-	}
-	want(t, "client", c.poll(), "100 success")
-	if err := mr.Reregister(mr.Bytes(), mr.Access()); err != nil || mr.State() != verbs.MRValid {
-		t.Errorf("reregister: %v, region %v", err, mr.State())
+// The peer's invalidation may be polled after that of the owner, and after another registration.
+// Then it changes nothing, and a report has the key that the peer has named.
+func TestInvalidationComesLate(t *testing.T) {
+	for _, m := range []fault.Manners{fault.UnreportedInvalidate, fault.UnreportedInvalidate | fault.GuessableKeys, fault.GuessableKeys} {
+		for _, again := range []bool{false, true} {
+			_, _, c, s := allied(t, fault.Config{Manners: m})
+			mr := c.register(verbs.AccessRemoteRead | verbs.AccessRemoteInvalidate)
+			c.recvs(1)
+			wr, key := s.wr(1, verbs.SendWithInvalidate, c), mr.RKey()
+			wr.InvalidateRKey = key
+			if _, err := s.qp.PostSend([]verbs.SendWR{wr}); err != nil {
+				t.Fatal(err)
+			}
+			if err := mr.Invalidate(); err != nil {
+				t.Fatal(err)
+			}
+			reregister := func() {
+				if err := mr.Reregister(mr.Bytes(), mr.Access()); err != nil || mr.State() != verbs.MRValid {
+					t.Errorf("%v: reregister: %v, region %v", m, err, mr.State())
+				}
+			}
+			if again {
+				reregister()
+			}
+			wcs := make([]verbs.WC, 2)
+			if m&fault.UnreportedInvalidate != 0 {
+				key = 0
+			}
+			if n, err := c.cq.Poll(wcs); n != 1 || err != nil || wcs[0].Status != verbs.StatusSuccess || wcs[0].InvalidatedRKey != key {
+				t.Errorf("%v: %d completions, %+v, %v, want key %#x", m, n, wcs[0], err, key)
+			}
+			if !again {
+				reregister()
+			}
+		}
 	}
 }
 

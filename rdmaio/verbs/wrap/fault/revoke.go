@@ -42,6 +42,7 @@ func (q *queuePair) Revoke(regions []verbs.MemoryRegion, done func(error)) error
 		return fmt.Errorf("fault: revoke: %w", verbs.ErrNotSupported)
 	}
 	r := &revocation{qp: q, done: done}
+	regions = append([]verbs.MemoryRegion(nil), regions...) // the caller's until Revoke returns
 	inner := append([]verbs.MemoryRegion(nil), regions...)
 	for i, mr := range regions {
 		w, ours := mr.(*memoryRegion)
@@ -68,7 +69,12 @@ func (q *queuePair) Revoke(regions []verbs.MemoryRegion, done func(error)) error
 		}
 	}
 	if start == nil {
-		return provider.Revoke(inner, done)
+		return provider.Revoke(inner, func(err error) {
+			if err == nil {
+				q.dev.inj.keys.endAll(regions)
+			}
+			done(err)
+		})
 	}
 	q.reporting.Add(1)
 	if q.revokes(r) {

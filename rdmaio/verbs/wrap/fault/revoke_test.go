@@ -62,3 +62,31 @@ func TestRevocationFails(t *testing.T) {
 		t.Errorf("no region: %v, want %v", err, verbs.ErrForeignObject)
 	}
 }
+
+// A revocation by the provider ends the wrapper's idea of a region that the peer has invalidated
+// without a report, too: it can be registered again.
+func TestRevocationByTheProvider(t *testing.T) {
+	below := fault.New(fault.Config{Revoke: func(end func()) { end() }})
+	above := fault.New(fault.Config{Manners: fault.UnreportedInvalidate | fault.GuessableKeys})
+	client, server := devices(t, below)
+	c, s := newSide(t, above.Device(client)), newSide(t, above.Device(server))
+	if dial, accept := connect(t, c, s); dial != nil || accept != nil {
+		t.Fatal(dial, accept)
+	}
+	mr := c.register(verbs.AccessRemoteRead | verbs.AccessRemoteInvalidate)
+	if wc := invalidates(t, c, s, mr); wc.InvalidatedRKey != 0 || mr.State() != verbs.MRValid {
+		t.Errorf("%+v, region %v", wc, mr.State())
+	}
+	regions, reports := []verbs.MemoryRegion{mr}, 0
+	err := c.qp.(verbs.Revoker).Revoke(regions, func(err error) {
+		if reports++; err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil || reports != 1 || mr.State() != verbs.MRInvalid {
+		t.Errorf("revoke: %v, %d reports, region %v", err, reports, mr.State())
+	}
+	if err := mr.Reregister(mr.Bytes(), mr.Access()); err != nil {
+		t.Error(err)
+	}
+}
