@@ -108,4 +108,22 @@ var nfsMutants = []mutant{
 	// Data.
 	{"any user reads", "examples/nfs3/nfsd/files.go", "\t\tif err := c.needData(&o.attr, right); err != nil {\n\t\t\treturn nil, err\n\t\t}", "\t\t_ = right", nfsdTests},
 	{"the guard of SETATTR counts without being asked for", "examples/nfs3/nfsd/files.go", "\tcase args.Guard.Check && args.Guard.ObjCtime", "\tcase args.Guard.ObjCtime", nfsdTests},
+	// Attributes, rights and sizes of results.
+	{"the anonymous group is the anonymous user", "examples/nfs3/nfsd/access.go", "\tanonymous := &caller{uid: s.cfg.AnonUID, gid: s.cfg.AnonGID}", "\tanonymous := &caller{uid: s.cfg.AnonUID, gid: s.cfg.AnonUID}", nfsdTests},
+	{"root needs a bit to use a directory", "examples/nfs3/nfsd/access.go", "\tcase c.root && (a.Type == nfs3.FileTypeDir || a.Mode&0o111 != 0):", "\tcase c.root && (a.Mode&0o111 != 0):", nfsdTests},
+	{"any writer sets the access time", "examples/nfs3/nfsd/access.go", "\texact := set.Atime.SetIt == nfs3.TimeHowSetToClientTime || set.Mtime.SetIt == nfs3.TimeHowSetToClientTime", "\texact := set.Atime.SetIt == nfs3.TimeHowSetToClientTime", nfsdTests},
+	{"any writer sets the modification time", "examples/nfs3/nfsd/access.go", "\texact := set.Atime.SetIt == nfs3.TimeHowSetToClientTime || set.Mtime.SetIt == nfs3.TimeHowSetToClientTime", "\texact := set.Mtime.SetIt == nfs3.TimeHowSetToClientTime", nfsdTests},
+	{"any user sets the access time to now", "examples/nfs3/nfsd/access.go", "\ttimes := set.Atime.SetIt != nfs3.TimeHowDontChange || set.Mtime.SetIt != nfs3.TimeHowDontChange", "\ttimes := set.Mtime.SetIt != nfs3.TimeHowDontChange", nfsdTests},
+	{"the mode that a file has is not set", "examples/nfs3/nfsd/access.go", "\treturn mode, set.Mode.SetIt || mode != a.Mode", "\treturn mode, mode != a.Mode", nfsdTests},
+	{"the attributes before a change have the time of the data", "examples/nfs3/nfsd/attributes.go", "Mtime: a.Mtime, Ctime: a.Ctime}}", "Mtime: a.Mtime, Ctime: a.Mtime}}", nfsdTests},
+	{"an inherited set-group-ID bit takes the sticky bit", "examples/nfs3/nfsd/attributes.go", "fileMode(set.Mode.Mode&0o7777|setGID)", "fileMode(set.Mode.Mode&0o777|setGID)", nfsdTests},
+	{"the verifier of CREATE has times after 2038", "examples/nfs3/nfsd/create.go", "\tconst most = 1<<31 - 1", "\tconst most = 1<<32 - 1", nfsdTests},
+	{"a failed CREATE returns no attributes", "examples/nfs3/nfsd/create.go", "\tres.Status, res.OK, res.Fail.DirWcc = status(err), m, wcc", "\tres.Status, res.OK = status(err), m", nfsdTests},
+	{"a listing does not fill its size", "examples/nfs3/nfsd/dirs.go", "\t\tif room -= entryHead + nameSize(name); room < 0 {", "\t\tif room -= entryHead + nameSize(name); room <= 0 {", nfsdTests},
+	{"strict cookies have nanoseconds only", "examples/nfs3/nfsd/dirs.go", "\t\ttext = binary.BigEndian.AppendUint32(text, dir.attr.Mtime.Seconds)", "", nfsdTests},
+	{"a failed SETATTR returns no attributes", "examples/nfs3/nfsd/files.go", "\tres.Status, res.Fail.ObjWcc = status(s.storeChanged(c, err)), res.OK.ObjWcc", "\tres.Status = status(s.storeChanged(c, err))", nfsdTests},
+	{"a failed READLINK returns no attributes", "examples/nfs3/nfsd/files.go", "\t\tres.Fail.Attributes = res.OK.Attributes", "", nfsdTests},
+	{"a failed WRITE returns no attributes", "examples/nfs3/nfsd/files.go", "\tres.Status, res.Fail.FileWcc = status(err), ok.FileWcc", "\tres.Status = status(err)", nfsdTests},
+	{"COMMIT leaves its file open", "examples/nfs3/nfsd/files.go", "\t\terr = errors.Join(s.store(f), f.Close())\n\t}\n\tres.Status, res.Fail", "\t\terr = s.store(f)\n\t}\n\tres.Status, res.Fail", nfsdTests},
+	{"the time of a change of this second is noted", "examples/nfs3/nfsd/handles.go", "\tif settled(st.attr.Ctime, time.Now()) {", "\tif true {", nfsdTests},
 }

@@ -42,5 +42,8 @@ func (s *Server) SetDevice(dev uint64) (old uint64) {
 	return old
 }
 
+// MountStatusOf returns the status of MOUNT for one of NFS.
+var MountStatusOf = mountStatus
+
 // StatusOf returns the status of an error of the system.
 var StatusOf = status

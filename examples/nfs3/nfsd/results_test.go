@@ -80,6 +80,11 @@ func TestExclusiveVerifier(t *testing.T) {
 		other[i] ^= 1
 		want(t, fmt.Sprintf("CREATE with another byte %d", i), create(other), nfs3.StatusExist)
 	}
+	for i := range 2 {
+		same := verf
+		same[4*i] |= 0x80
+		want(t, fmt.Sprintf("CREATE with another highest bit of word %d", i), create(same), nfs3.StatusOK)
+	}
 }
 
 // A listing has the attributes and the handle of each entry but "..", stays below its limits, and
@@ -233,6 +238,27 @@ func TestListOfMounts(t *testing.T) {
 	}
 	if all := list(); len(all) != 1024 || all[0] != "127.0.0.2 /export/dir1" {
 		t.Errorf("%d mounts, the oldest is %s", len(all), all[0])
+	}
+}
+
+// MOUNT has fewer statuses than NFS: another one is MNT3ERR_SERVERFAULT. UMNT takes a path in any
+// form that MOUNT takes.
+func TestMountHasItsOwnStatuses(t *testing.T) {
+	for code, want := range map[nfs3.Status]mount3.Status{
+		nfs3.StatusOK: mount3.StatusOK, nfs3.StatusAcces: mount3.StatusAcces, nfs3.StatusNotdir: mount3.StatusNotdir,
+		nfs3.StatusStale: mount3.StatusServerfault, nfs3.StatusJukebox: mount3.StatusServerfault,
+	} {
+		if got := nfsd.MountStatusOf(code); got != want {
+			t.Errorf("%v: %v, expected %v", code, got, want)
+		}
+	}
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	check(t, c.mount.Unmount(t.Context(), mount3.DirPath("//export/./")))
+	list, err := c.mount.Dump(t.Context())
+	check(t, err)
+	if len(list) != 0 {
+		t.Errorf("after UMNT: %v", list)
 	}
 }
 
