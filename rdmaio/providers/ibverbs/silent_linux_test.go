@@ -127,8 +127,8 @@ func (s *side) wait(n int) []verbs.WC {
 }
 
 // The end that nothing else tests as a whole: a window is bound, a Send carries its key, the peer
-// is silent, and the revocation of the window waits behind the Send. The device gives up, the queue
-// pair fails, its requests are flushed, it is destroyed, and then everybody learns of it.
+// is silent, and the revocation of the window waits behind the Send. The device gives up, the
+// queue pair fails, its requests are flushed, it is destroyed, and then everybody learns of it.
 func TestSilentPeerDelaysRevocationUntilRetriesEnd(t *testing.T) {
 	f := openFake(t, abi.TransportIB, quirks.Quirks{}, Config{PeerTimeout: -1})
 	for range 20 {

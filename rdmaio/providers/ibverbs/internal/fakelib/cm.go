@@ -226,6 +226,7 @@ func (h *Host) SetOption(handle lib.ID, level, name int, value []byte) error {
 	if level != abi.OptionLevelID || size == 0 || len(value) != size {
 		return fail(fn, syscall.EINVAL)
 	}
+	h.options[name] = append([]byte(nil), value...)
 	return nil
 }
 

@@ -333,6 +333,9 @@ func TestOptionsAreChecked(t *testing.T) {
 	c := e.client
 	id := must(c.h.CreateID(c.events, 0))(t)
 	check(t, c.h.SetOption(id, abi.OptionLevelID, abi.OptionTOS, []byte{32}))
+	if got := c.h.Option(abi.OptionTOS); !bytes.Equal(got, []byte{32}) {
+		t.Errorf("the option is %v", got)
+	}
 	for _, o := range []struct {
 		level, name, size int
 	}{{1, abi.OptionTOS, 1}, {0, abi.OptionTOS, 4}, {0, 99, 1}} {

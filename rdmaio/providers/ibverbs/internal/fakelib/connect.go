@@ -57,7 +57,7 @@ func (id *cmID) take(fn string, p *abi.ConnParam, limit int) error {
 	if id.dev.transport == abi.TransportIWARP {
 		limit = 255
 	}
-	id.param = *p
+	id.param, id.host.param = *p, *p
 	if int(p.DataLen) > limit || p.RNRRetry > 7 || p.Retry > 7 {
 		return fail(fn, syscall.EINVAL)
 	}

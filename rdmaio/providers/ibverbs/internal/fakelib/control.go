@@ -42,6 +42,23 @@ func (d *Device) Port(active bool) {
 	})
 }
 
+// Event adds an asynchronous event of the device that has no other effect.
+func (d *Device) Event(e abi.AsyncEvent) { d.set(func() { d.async.add(e) }) }
+
+// Param returns the parameters of the last connect or accept that the Host has called.
+func (h *Host) Param() abi.ConnParam {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	return h.param
+}
+
+// Option returns the last value of an option that the Host has set with SetOption, or nil.
+func (h *Host) Option(name int) []byte {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	return h.options[name]
+}
+
 // Fatal makes a queue pair of the device fail with an asynchronous event.
 func (d *Device) Fatal(handle lib.QP) {
 	d.set(func() {

@@ -105,6 +105,8 @@ type Host struct {
 	memLimit int
 	locked   int // bytes
 	failures map[string]*failure
+	param    abi.ConnParam  // of the last connect or accept
+	options  map[int][]byte // of SetOption
 }
 
 var _ lib.Lib = (*Host)(nil)
@@ -113,7 +115,7 @@ var _ lib.Lib = (*Host)(nil)
 func (n *Net) Host(opts HostOptions, devices ...DeviceOptions) *Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	h := &Host{net: n, memLimit: opts.MemLock, failures: map[string]*failure{}}
+	h := &Host{net: n, memLimit: opts.MemLock, failures: map[string]*failure{}, options: map[int][]byte{}}
 	n.hosts = append(n.hosts, h)
 	for _, o := range devices {
 		h.devices = append(h.devices, n.newDevice(h, o))

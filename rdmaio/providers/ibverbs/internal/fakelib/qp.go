@@ -179,7 +179,8 @@ func (h *Host) DestroyQP(handle lib.QP) error {
 	for _, o := range n.objects {
 		switch o := o.(type) {
 		case *mw:
-			if o.qp == q {
+			if o.qp == q && o.mr != nil {
+				n.misuse("%s hangs: window %#x is bound to the queue pair, deallocate it first", fn, o.key)
 				o.free()
 			}
 		case *cmID:

@@ -59,6 +59,9 @@ func (q *qp) invalidate(key uint32) abi.Status {
 		}
 		o.invalid = true
 	case *mw:
+		if o.key == key && o.qp == nil {
+			q.dev.net.misuse("a local invalidation names window %#x, which was never bound: the driver rxe stops the kernel", key)
+		}
 		if o.key != key || o.qp != q || o.mr == nil && q.dev.quirks.InvalidateOnce {
 			return abi.StatusMWBind
 		}

@@ -80,8 +80,8 @@ func TestBoundWindowMustBeInvalidatedBeforeTheNextBind(t *testing.T) {
 	}
 }
 
-// TestWindowEndsWithItsQueuePair: destroying the queue pair frees the window and the region below.
-func TestWindowEndsWithItsQueuePair(t *testing.T) {
+// TestDestroyedQueuePairWithAWindowIsNoticed: the call hangs for a minute with the driver rxe.
+func TestDestroyedQueuePairWithAWindowIsNoticed(t *testing.T) {
 	e := connected(t, options{})
 	c := e.client
 	w := must(c.h.AllocMW(c.pd))(t)
@@ -89,12 +89,26 @@ func TestWindowEndsWithItsQueuePair(t *testing.T) {
 	c.want(1, abi.StatusSuccess)
 	abi.SetCMQP(uintptr(c.id), 0)
 	check(t, c.h.DestroyQP(c.qp))
+	if m := e.misuses.take(); !strings.Contains(m, "ibv_destroy_qp hangs") {
+		t.Errorf("misuse %q", m)
+	}
 	check(t, c.h.DeregMR(c.mr))
 	if err := c.h.DeallocPD(c.pd); !errors.Is(err, syscall.EBUSY) {
 		t.Errorf("DeallocPD with a window: %v", err)
 	}
 	check(t, c.h.DeallocMW(w))
 	check(t, c.h.DeallocPD(c.pd))
+}
+
+func TestInvalidationOfAWindowThatWasNeverBoundIsNoticed(t *testing.T) {
+	e := connected(t, options{})
+	c := e.client
+	w := must(c.h.AllocMW(c.pd))(t)
+	c.mustSend(abi.SendWR{ID: 1, Opcode: abi.OpLocalInv, Invalidate: abi.MWKey(uintptr(w))}, 0, 0)
+	c.want(1, abi.StatusMWBind)
+	if m := e.misuses.take(); !strings.Contains(m, "never bound") {
+		t.Errorf("misuse %q", m)
+	}
 }
 
 func TestRemoteAccessIsChecked(t *testing.T) {
