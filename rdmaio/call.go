@@ -279,11 +279,14 @@ func (c *Conn) conclude(s *slot) error {
 	if len(s.regions) == 0 {
 		return nil
 	}
-	together := s.revoke(c)
-	var failed error
+	var failed, unrevoked error
+	together := c.pool.Revokes()
+	if together {
+		unrevoked = s.revoke(c)
+	}
 	for i := range s.regions {
 		mr := &s.regions[i]
-		if err := s.endKey(c.pool, mr, together); err != nil {
+		if err := s.endKey(c.pool, mr, together, unrevoked); err != nil {
 			failed = fmt.Errorf("rdmaio: memory could not be invalidated, the connection was closed: %w", err)
 			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: failed})
 			<-c.ctx.Done()

@@ -1,8 +1,6 @@
 package rdmaio
 
 import (
-	"errors"
-
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -24,12 +22,9 @@ func (s *slot) endedByPeer(mr *callRegion) bool {
 	return s.call.InvalidatedKey != 0 && mr.RKey() == s.call.InvalidatedKey
 }
 
-// revoke ends all keys of a Call together that the peer has not ended, and waits for that. The
-// error is verbs.ErrNotSupported if the device cannot do it.
+// revoke ends all keys of a Call together that the peer has not ended, and waits for that. It is
+// for devices that can do that.
 func (s *slot) revoke(c *Conn) error {
-	if !c.pool.Revokes() {
-		return verbs.ErrNotSupported
-	}
 	r := &s.keys
 	for i := range s.regions {
 		if mr := &s.regions[i]; !s.endedByPeer(mr) {
@@ -53,16 +48,16 @@ func (s *slot) revoke(c *Conn) error {
 	return err
 }
 
-// endKey takes the region of a key back that the peer or revoke has ended, and ends it otherwise.
-// together is the result of revoke.
-func (s *slot) endKey(p *mrpool.Pool, mr *callRegion, together error) error {
+// endKey ends the key of a region and takes the region back. If together is true, revoke has ended
+// the key, or failed with an error.
+func (s *slot) endKey(p *mrpool.Pool, mr *callRegion, together bool, failed error) error {
 	switch {
 	case s.endedByPeer(mr):
 		return p.Invalidated(&mr.Region)
-	case together == nil:
-		return p.Revoked(&mr.Region)
-	case errors.Is(together, verbs.ErrNotSupported):
+	case !together:
 		return p.Release(&mr.Region)
+	case failed != nil:
+		return failed
 	}
-	return together
+	return p.Revoked(&mr.Region)
 }

@@ -41,8 +41,8 @@ var memoryMutants = []mutant{
 	{"memory that could not be registered is pinned in the count", "rdmaio/internal/mrpool/pool.go", "		p.stats.Pinned -= uint64(pinned)\n", "", mrpoolTests},
 	{"keys that a peer has ended are revoked", "rdmaio/revoke.go", "!s.endedByPeer(mr)", "mr.chunk > -100", ioTests},
 	{"a Call returns before its keys are revoked", "rdmaio/revoke.go", "		err = <-r.ended\n", "", ioTests},
-	{"a failed revocation is taken for the end of the keys", "rdmaio/revoke.go", "	return together\n}", "	return p.Revoked(&mr.Region)\n}", ioTests},
-	{"keys are revoked one by one", "rdmaio/revoke.go", "	if !c.pool.Revokes() {", "	if c.pool != nil {", ioTests},
+	{"a failed revocation is taken for the end of the keys", "rdmaio/revoke.go", "		return failed\n", "		return p.Revoked(&mr.Region)\n", ioTests},
+	{"keys are revoked one by one", "rdmaio/call.go", "	together := c.pool.Revokes()\n", "	together := false\n", ioTests},
 	// Memory of Calls.
 	{"newer Calls pass one that waits for memory", "rdmaio/callmemory.go", "len(m.queue) == 0 && m.fits(n)", "m.fits(n)", ioTests},
 	{"a large Call waits forever", "rdmaio/callmemory.go", "return m.used == 0 || n <= m.most-m.used", "return n <= m.most-m.used", ioTests},
