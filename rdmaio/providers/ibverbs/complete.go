@@ -11,7 +11,7 @@ import (
 // poll moves all completions of the device to the software queues, in the order of the posts, and
 // returns their number. q.mu is held.
 func (q *queuePair) poll() (total int) {
-	if q.cleaned {
+	if q.end.cleaned {
 		return 0
 	}
 	heard := false
@@ -52,7 +52,7 @@ func (q *queuePair) sent(seq uint64, wc *abi.WC) bool {
 	if e.Opcode == verbs.LocalInvalidate && e.kind == kindUser && e.status != verbs.StatusSuccess && e.status != verbs.StatusFlushed {
 		e.status = verbs.StatusLocalProtection
 	}
-	q.reached = max(q.reached, seq+1)
+	q.sq.reached = max(q.sq.reached, seq+1)
 	// Over iWARP a Send or Write is complete when the local stream has it.
 	return e.status == verbs.StatusSuccess && e.kind != kindBind && e.kind != kindRevoke &&
 		(q.dev.transport == abi.TransportIB || e.Opcode == verbs.RDMARead)
@@ -63,7 +63,7 @@ func (q *queuePair) sent(seq uint64, wc *abi.WC) bool {
 func (q *queuePair) completeSends() {
 	for q.sq.len() > 0 {
 		e := q.sq.at(q.sq.head)
-		if !e.done && (e.signaled || q.sq.head >= q.reached) {
+		if !e.done && (e.signaled || q.sq.head >= q.sq.reached) {
 			return
 		}
 		q.completeSend(e)
@@ -80,7 +80,7 @@ func (q *queuePair) completeSend(e *request) {
 	switch {
 	case e.doomed && status != verbs.StatusSuccess:
 		status = verbs.StatusLocalProtection
-	case q.failed && status == verbs.StatusSuccess:
+	case q.sq.failed && status == verbs.StatusSuccess:
 		status = verbs.StatusFlushed
 	}
 	release(e.sgl)
@@ -91,18 +91,18 @@ func (q *queuePair) completeSend(e *request) {
 		if e.kind == kindBind {
 			w.executed = true
 		} else {
-			q.recycle(w)
+			q.win.recycle(w)
 		}
 	}
 	if e.kind == kindUser {
 		q.CompleteSend(&q.mu, &e.Request, status)
 	} else {
-		q.internal--
+		q.sq.internal--
 	}
 	if status == verbs.StatusSuccess {
 		return
 	}
-	q.failed = true
+	q.sq.failed = true
 	q.beginBy(status, e.describe())
 }
 
@@ -155,7 +155,7 @@ func (q *queuePair) completeRecv(e *receive) {
 	release(e.sgl)
 	e.sgl = e.sgl[:0]
 	if e.wc.InvalidatedRKey != 0 {
-		q.byPeer(e.wc.InvalidatedRKey)
+		q.win.byPeer(e.wc.InvalidatedRKey)
 	}
 	// Completions do not say whether the Send was solicited.
 	q.CompleteRecv(&q.mu, e.wrid, e.wc, true)

@@ -76,7 +76,7 @@ func TestPeerIsAskedAndGivenUp(t *testing.T) {
 				c.qp.mu.Lock()
 				c.qp.life.heard = time.Now().Add(-d)
 				c.qp.mu.Unlock()
-				c.qp.checkPeer()
+				c.qp.life.checkPeer()
 			}
 			pings := func() (n int) {
 				c.qp.mu.Lock()

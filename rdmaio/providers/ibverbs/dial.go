@@ -48,7 +48,7 @@ func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams, c *con
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.ending && q.State() < verbs.StateError {
+	if q.end.begun && q.State() < verbs.StateError {
 		return nil, p, fmt.Errorf("queue pair %d ends: %w", q.Num(), verbs.ErrInvalidState)
 	}
 	if err := q.StartConnecting(); err != nil {
@@ -172,7 +172,7 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 		return nil, err
 	}
 	q.mu.Lock()
-	if q.ending {
+	if q.end.begun {
 		q.mu.Unlock()
 		return nil, verbs.ErrDisconnected
 	}

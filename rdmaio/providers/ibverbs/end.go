@@ -19,6 +19,17 @@ const (
 	causeKnown                // a request has failed, or this side ends the connection
 )
 
+// ending is the end of a queue pair. The queue pair's lock guards it, except the channels.
+type ending struct {
+	qp      *queuePair
+	begun   bool
+	why     error
+	cause   cause
+	better  chan struct{} // signaled when a better cause is known; capacity 1
+	cleaned bool          // the device has no objects of the queue pair any more
+	ended   chan struct{} // closed when the state is verbs.StateError
+}
+
 const (
 	// unknownWait is the time for which the end waits for the event that says why requests were
 	// flushed, and eventWait for one that says why the peer is gone, where a device reports that by
@@ -45,31 +56,32 @@ func (q *queuePair) begin(why error, c cause) {
 	switch {
 	case q.State() >= verbs.StateError:
 		return
-	case !q.ending:
-		q.ending, q.err, q.cause = true, why, c
+	case !q.end.begun:
+		q.end.begun, q.end.why, q.end.cause = true, why, c
 		q.life.stop()
 		q.prog.stop()
 		q.dev.ends.Add(1)
-		go q.finish()
-	case c <= q.cause:
+		go q.end.finish()
+	case c <= q.end.cause:
 		return
 	default:
-		q.err, q.cause = why, c
+		q.end.why, q.end.cause = why, c
 	}
 	if q.conn != nil {
 		q.conn.abort()
 	}
 	select {
-	case q.better <- struct{}{}:
+	case q.end.better <- struct{}{}:
 	default:
 	}
 }
 
 // finish is the end: it makes the device stop, collects the completions of outstanding requests,
 // and enters verbs.StateError. Nothing in it waits for the peer.
-func (q *queuePair) finish() {
+func (end *ending) finish() {
+	q := end.qp
 	defer q.dev.ends.Done()
-	q.awaitCause()
+	q.end.awaitCause()
 	q.mu.Lock()
 	conn := q.conn
 	q.mu.Unlock()
@@ -78,17 +90,17 @@ func (q *queuePair) finish() {
 		conn.disconnect()
 	}
 	var errs []error
-	if err := l.ModifyQP(q.hw, abi.QPAttr{State: abi.QPErr}, abi.MaskState); err != nil && q.mustStop(conn) {
+	if err := l.ModifyQP(q.hw, abi.QPAttr{State: abi.QPErr}, abi.MaskState); err != nil && conn != nil && !q.dev.gone() {
 		errs = append(errs, fmt.Errorf("move to the state ERR: %w", err))
 	}
-	q.collect()
+	q.end.collect()
 	q.mu.Lock()
-	q.cleaned = true // the device's objects must not be used from here on
+	q.end.cleaned = true // the device's objects must not be used from here on
 	q.mu.Unlock()
 	if conn != nil {
 		conn.forget() // the connection manager must not use the queue pair any more
 	}
-	errs = append(errs, q.deallocate(), l.DestroyQP(q.hw))
+	errs = append(errs, q.win.deallocate(), l.DestroyQP(q.hw))
 	q.dev.dropQueue(q)
 	errs = append(errs, l.DestroyCQ(q.cq))
 	if conn != nil {
@@ -97,39 +109,38 @@ func (q *queuePair) finish() {
 
 	q.mu.Lock()
 	errs = append(errs, q.area.close())
-	q.flush()
-	if q.dev.gone() && q.cause < causeKnown {
-		q.err = verbs.ErrDeviceRemoved
+	q.end.flush()
+	if q.dev.gone() && q.end.cause < causeKnown {
+		q.end.why = verbs.ErrDeviceRemoved
 	}
 	q.SetState(verbs.StateError)
 	q.mu.Notify(q.Cfg.Notify)
-	q.report(errors.Join(errs...))
-	close(q.ended)
+	q.end.report(errors.Join(errs...))
+	close(q.end.ended)
 	q.mu.UnlockNotify()
 }
 
-// mustStop reports whether the device can have requests of the queue pair in progress.
-func (q *queuePair) mustStop(conn *connection) bool { return conn != nil && !q.dev.gone() }
-
 // report logs the end of a connection if it is an error. q.mu is held.
-func (q *queuePair) report(failed error) {
+func (end *ending) report(failed error) {
+	q := end.qp
 	if failed != nil && !q.dev.gone() {
 		q.dev.cfg.Logger.Error("ibverbs: the device failed to end a queue pair", "device", q.dev.attrs.Name, "qp", q.Num(), "err", failed)
 	}
-	if errors.Is(q.err, verbs.ErrConnectionBroken) {
-		q.dev.cfg.Logger.Warn("ibverbs: connection broken", "device", q.dev.attrs.Name, "qp", q.Num(), "err", q.err)
+	if errors.Is(q.end.why, verbs.ErrConnectionBroken) {
+		q.dev.cfg.Logger.Warn("ibverbs: connection broken", "device", q.dev.attrs.Name, "qp", q.Num(), "err", q.end.why)
 	}
 }
 
 // awaitCause waits until the reason of the end is known, but not long.
-func (q *queuePair) awaitCause() {
+func (end *ending) awaitCause() {
+	q := end.qp
 	limit := time.NewTimer(unknownWait)
 	defer limit.Stop()
 	events := false
 	for {
 		q.mu.Lock()
 		q.poll()
-		c := q.cause
+		c := q.end.cause
 		q.mu.UnlockNotify()
 		if c >= causeEvent || c == causePeer && !q.dev.quirks.LateCause {
 			return
@@ -139,7 +150,7 @@ func (q *queuePair) awaitCause() {
 			limit.Reset(eventWait)
 		}
 		select {
-		case <-q.better:
+		case <-q.end.better:
 		case <-limit.C:
 			return
 		}
@@ -149,12 +160,13 @@ func (q *queuePair) awaitCause() {
 // collect waits for the completions of outstanding requests, up to a limit: some devices leave
 // some out. A last request, which completes behind all others, proves that those before it which
 // are not signaled are complete.
-func (q *queuePair) collect() {
+func (end *ending) collect() {
+	q := end.qp
 	start := time.Now()
 	q.mu.Lock()
 	q.poll()
 	last := q.sq.tail
-	if q.sq.len() > 0 && !q.barred && q.batch == 0 {
+	if q.sq.len() > 0 && !q.sq.barred && q.sq.batch == 0 {
 		seq := q.sq.push()
 		e := q.sq.at(seq)
 		*e = request{kind: kindLast, signaled: true, sgl: e.sgl[:0]}
@@ -164,7 +176,7 @@ func (q *queuePair) collect() {
 	}
 	for n := 0; ; n++ {
 		q.poll()
-		open := q.outstanding(last)
+		open := q.end.outstanding(last)
 		q.mu.UnlockNotify()
 		if !open || time.Since(start) > q.dev.flushWait {
 			return
@@ -176,7 +188,8 @@ func (q *queuePair) collect() {
 
 // outstanding reports whether the device has requests that will complete. last is one behind the
 // last request of the send queue. q.mu is held.
-func (q *queuePair) outstanding(last uint64) bool {
+func (end *ending) outstanding(last uint64) bool {
+	q := end.qp
 	if q.rq.len() > 0 {
 		return true
 	}
@@ -193,7 +206,8 @@ func (q *queuePair) outstanding(last uint64) bool {
 }
 
 // flush completes all requests that are left. The device has none of them any more. q.mu is held.
-func (q *queuePair) flush() {
+func (end *ending) flush() {
+	q := end.qp
 	for q.sq.len() > 0 {
 		e := q.sq.at(q.sq.head)
 		if !e.done {
@@ -208,10 +222,10 @@ func (q *queuePair) flush() {
 		}
 		q.completeRecv(e)
 	}
-	q.sq, q.rq = ring[request]{}, ring[receive]{}
+	q.sq.ring, q.rq = ring[request]{}, ring[receive]{}
 	for _, w := range q.win.all {
 		if len(w.waiting) > 0 {
-			q.invalidated(w)
+			q.win.invalidated(w)
 		} else if w.region != nil {
 			w.region.detach(w)
 		}

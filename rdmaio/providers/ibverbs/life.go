@@ -13,6 +13,7 @@ import (
 //	heard ── nothing for half of the limit: ping ──> asked ── nothing until the limit ──> end
 //	  └──────────── a message or an acknowledgment <──┘
 type life struct {
+	qp    *queuePair
 	limit time.Duration // Config.PeerTimeout
 	heard time.Time     // of the last sign of the peer
 	timer *time.Timer   // nil before the connection, and if there is no limit
@@ -22,7 +23,7 @@ type life struct {
 func (l *life) start(q *queuePair) {
 	l.heard = time.Now()
 	if l.limit = q.dev.cfg.PeerTimeout; l.limit > 0 {
-		l.timer = time.AfterFunc(l.limit/2, q.checkPeer)
+		l.timer = time.AfterFunc(l.limit/2, q.life.checkPeer)
 	}
 }
 
@@ -35,21 +36,21 @@ func (l *life) stop() {
 
 // checkPeer ends the queue pair if there was no sign of the peer within the limit, and pings the
 // peer after half of it.
-func (q *queuePair) checkPeer() {
+func (l *life) checkPeer() {
+	q := l.qp
 	q.mu.Lock()
 	defer q.mu.UnlockNotify()
 	q.poll()
-	if q.ending {
+	if q.end.begun {
 		return
 	}
-	l := &q.life
 	quiet := time.Since(l.heard)
 	switch {
 	case quiet >= l.limit:
 		q.begin(fmt.Errorf("ibverbs: queue pair %d: no sign of the peer for %v: %w: %w", q.Num(), quiet.Round(time.Millisecond),
 			verbs.StatusError{Status: verbs.StatusRetryExceeded}, verbs.ErrConnectionBroken), causeKnown)
 	case quiet >= l.limit/2:
-		q.ping()
+		q.life.ping()
 		l.timer.Reset(l.limit - quiet)
 	default:
 		l.timer.Reset(l.limit/2 - quiet)
@@ -60,7 +61,8 @@ func (q *queuePair) checkPeer() {
 // bytes, or over iWARP, where that is complete at once, a Read of no bytes. Neither needs a key. A
 // peer that has no Reads over iWARP is not pinged: TCP finds out about it when there is something
 // to send. q.mu is held.
-func (q *queuePair) ping() {
+func (l *life) ping() {
+	q := l.qp
 	op, wire := verbs.RDMAWrite, abi.OpWrite
 	if q.dev.transport == abi.TransportIWARP {
 		op, wire = verbs.RDMARead, abi.OpRead
@@ -69,7 +71,7 @@ func (q *queuePair) ping() {
 			return
 		}
 	}
-	if q.barred || q.pinging() {
+	if q.sq.barred || q.life.pinging() {
 		return
 	}
 	seq := q.sq.push()
@@ -82,7 +84,8 @@ func (q *queuePair) ping() {
 }
 
 // pinging reports whether a ping is outstanding. q.mu is held.
-func (q *queuePair) pinging() bool {
+func (l *life) pinging() bool {
+	q := l.qp
 	for i := q.sq.head; i < q.sq.tail; i++ {
 		if q.sq.at(i).kind == kindPing {
 			return true

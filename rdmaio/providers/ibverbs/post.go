@@ -51,14 +51,14 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 }
 
 func (q *queuePair) postSend(wrs []verbs.SendWR) (int, error) {
-	if s := q.State(); s != verbs.StateConnected || q.ending {
+	if s := q.State(); s != verbs.StateConnected || q.end.begun {
 		return 0, fmt.Errorf("ibverbs: queue pair %d: post send in state %v: %w", q.Num(), max(s, q.atLeast()), verbs.ErrInvalidState)
 	}
 	first := q.sq.tail
 	var err error
 	for i := range wrs {
 		// A request that bars the queue must not be in the ring behind a batch.
-		if q.batch == postBatch || wrs[i].Opcode == verbs.LocalInvalidate {
+		if q.sq.batch == postBatch || wrs[i].Opcode == verbs.LocalInvalidate {
 			if posted, failed := q.flushBatch(); failed != nil {
 				n := int(posted - first)
 				return n, q.SendError(wrs, n, failed)
@@ -68,7 +68,7 @@ func (q *queuePair) postSend(wrs []verbs.SendWR) (int, error) {
 			break
 		}
 	}
-	if q.barred {
+	if q.sq.barred {
 		q.completeSends()
 	}
 	n := int(q.sq.tail - first)
@@ -81,7 +81,7 @@ func (q *queuePair) postSend(wrs []verbs.SendWR) (int, error) {
 
 // atLeast returns the lowest state that the queue pair is in for its user.
 func (q *queuePair) atLeast() verbs.QPState {
-	if q.ending {
+	if q.end.begun {
 		return verbs.StateError
 	}
 	return verbs.StateInit
@@ -90,7 +90,7 @@ func (q *queuePair) atLeast() verbs.QPState {
 // addSend checks request i of a post and adds it to the ring and the batch.
 func (q *queuePair) addSend(wrs []verbs.SendWR, i int) error {
 	wr := &wrs[i]
-	if wr.Opcode == verbs.LocalInvalidate && !q.barred && q.win.bound[wr.InvalidateRKey] == nil {
+	if wr.Opcode == verbs.LocalInvalidate && !q.sq.barred && q.win.bound[wr.InvalidateRKey] == nil {
 		q.markEnd()
 	}
 	seq := q.sq.push()
@@ -112,7 +112,7 @@ func (q *queuePair) addSend(wrs []verbs.SendWR, i int) error {
 		return err
 	}
 	q.SendUsed.Add(1)
-	if q.barred {
+	if q.sq.barred {
 		return nil
 	}
 	if wr.Opcode == verbs.RDMARead && q.dev.quirks.UnorderedReads {
@@ -150,7 +150,7 @@ func (q *queuePair) prepareInvalidate(e *request) error {
 	if e.Invalidate != 0 && q.pd.registered(e.Invalidate) {
 		return fmt.Errorf("key %#x is not of a memory window (DeviceAttributes.InvalidateWindowsOnly): %w", e.Invalidate, verbs.ErrNotSupported)
 	}
-	q.barred = true
+	q.sq.barred = true
 	e.done, e.signaled, e.status = true, true, verbs.StatusLocalProtection
 	return nil
 }
@@ -192,23 +192,23 @@ func (q *queuePair) enqueue(seq uint64, wire abi.SendWR) {
 		wire.Flags |= abi.Signaled
 	}
 	wire.ID = seq << 1
-	wire.SGL, wire.NumSGE = q.area.list(q.batch, e.sgl)
-	b := q.area.sendAt(q.batch)
+	wire.SGL, wire.NumSGE = q.area.list(q.sq.batch, e.sgl)
+	b := q.area.sendAt(q.sq.batch)
 	wire.Put(b)
-	if q.batch > 0 {
-		abi.SetNext(q.area.sendAt(q.batch-1), abi.Addr(b))
+	if q.sq.batch > 0 {
+		abi.SetNext(q.area.sendAt(q.sq.batch-1), abi.Addr(b))
 	}
-	q.batch++
+	q.sq.batch++
 }
 
 // flushBatch posts the batch: the last requests of the ring. It returns the number of the first
 // request that was not posted. These are removed if there is an error. q.mu is held.
 func (q *queuePair) flushBatch() (posted uint64, err error) {
-	n := q.batch
+	n := q.sq.batch
 	if n == 0 {
 		return q.sq.tail, nil
 	}
-	q.batch = 0
+	q.sq.batch = 0
 	base := abi.Addr(q.area.reqs)
 	bad, err := q.dev.lib.PostSend(q.hw, base)
 	if err == nil {
@@ -221,7 +221,7 @@ func (q *queuePair) flushBatch() (posted uint64, err error) {
 		release(e.sgl)
 		switch {
 		case e.kind != kindUser:
-			q.internal--
+			q.sq.internal--
 		default:
 			q.SendUsed.Add(-1)
 			if e.window != nil {
@@ -246,7 +246,7 @@ func (q *queuePair) postError(err error) error {
 
 // post posts a request of the provider: the last one of the ring. q.mu is held.
 func (q *queuePair) post(seq uint64, wire abi.SendWR) error {
-	q.internal++
+	q.sq.internal++
 	q.enqueue(seq, wire)
 	_, err := q.flushBatch()
 	return err
@@ -261,7 +261,7 @@ func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
 }
 
 func (q *queuePair) postRecv(wrs []verbs.RecvWR) (n int, err error) {
-	if s := q.State(); s > verbs.StateConnected || q.ending {
+	if s := q.State(); s > verbs.StateConnected || q.end.begun {
 		return 0, fmt.Errorf("ibverbs: queue pair %d: post receive in state %v: %w", q.Num(), max(s, q.atLeast()), verbs.ErrInvalidState)
 	}
 	for n < len(wrs) {

@@ -23,7 +23,7 @@ const (
 // costs system calls and a change of goroutines.
 func (q *queuePair) Progress(done func() bool) {
 	q.mu.Lock()
-	if q.State() != verbs.StateConnected || q.ending {
+	if q.State() != verbs.StateConnected || q.end.begun {
 		q.mu.Unlock()
 		return
 	}
@@ -31,7 +31,7 @@ func (q *queuePair) Progress(done func() bool) {
 	q.mu.Unlock()
 	for start := time.Now(); !done(); runtime.Gosched() {
 		q.mu.Lock()
-		n, ending := q.poll(), q.ending
+		n, ending := q.poll(), q.end.begun
 		q.mu.UnlockNotify()
 		if n > 0 {
 			start = time.Now()
@@ -42,7 +42,7 @@ func (q *queuePair) Progress(done func() bool) {
 	}
 	q.mu.Lock()
 	q.prog.callers--
-	if q.prog.callers == 0 && !q.armed && !q.ending {
+	if q.prog.callers == 0 && !q.armed && !q.end.begun {
 		q.prog.arm(q)
 	}
 	q.mu.UnlockNotify()
@@ -80,7 +80,7 @@ func (p *progress) stop() {
 // Events are wanted for any completion: some devices make none for solicited Receives, or for
 // failed requests of a queue that is armed for solicited ones. q.mu is held.
 func (q *queuePair) arm() {
-	if q.armed || q.cleaned {
+	if q.armed || q.end.cleaned {
 		return
 	}
 	q.armed = true

@@ -29,35 +29,32 @@ type queuePair struct {
 	user uintptr // of cq: the queue pair's number in Device.queues
 	area *area   // memory for the library: work requests and completions
 
-	mu     soft.Mutex
-	conn   *connection // nil until Dial or Accept
-	depth  int         // negotiated initiator depth
-	barred bool        // a request that is sure to fail waits in the queue; nothing is posted
-	armed  bool        // the completion queue makes an event for the next completion
-	batch  int         // requests in area that are not posted yet
+	mu    soft.Mutex
+	conn  *connection // nil until Dial or Accept
+	depth int         // negotiated initiator depth
+	armed bool        // the completion queue makes an event for the next completion
 
 	// Posted requests, by number. The identifier of a request at the device is its number twice,
 	// and 1 for a Receive.
-	sq            ring[request]
-	rq            ring[receive]
-	reached       uint64 // one behind the last request with a completion
-	internal      int    // requests in sq that are the provider's own
-	internalLimit int
-	failed        bool // a request has failed: those behind it are flushed
+	sq sendQueue
+	rq ring[receive]
 
-	win  windows
-	prog progress
-	life life
+	win   windows
+	prog  progress
+	life  life
+	end   ending
+	calls reports
+}
 
-	// The end.
-	ending  bool
-	err     error
-	cause   cause
-	better  chan struct{} // signaled when a better cause is known; capacity 1
-	cleaned bool          // the device has no objects of the queue pair any more
-	ended   chan struct{} // closed when the state is verbs.StateError
-	dones   int           // calls of a Revoke's done that have not returned
-	idle    chan struct{} // closed when dones is 0 again; nil if it is
+// sendQueue holds the posted requests of the send queue. The queue pair's lock guards it.
+type sendQueue struct {
+	ring[request]
+	reached  uint64 // one behind the last request with a completion
+	internal int    // requests that are the provider's own
+	limit    int    // the most of them
+	batch    int    // the last requests, which are in the area and not posted yet
+	barred   bool   // a request that is sure to fail waits in the queue; nothing is posted
+	failed   bool   // a request has failed: those behind it are flushed
 }
 
 var (
@@ -77,18 +74,19 @@ func (pd *domain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 	d := pd.dev
 	q := &queuePair{
 		dev: d, pd: pd,
-		better: make(chan struct{}, 1), ended: make(chan struct{}),
+		end: ending{better: make(chan struct{}, 1), ended: make(chan struct{})},
 	}
 	user := d.nextUser()
 	if err := q.Configure(pd.soft, uint32(user), cfg); err != nil {
 		return nil, err
 	}
 	q.user = user
-	q.win = windows{limit: d.bound(q.Cfg), bound: make(map[uint32]*window)}
-	q.internalLimit = 2*q.win.limit + 3 // a bind and a revocation each, a ping and the last request
-	if n := q.Cfg.MaxSendWR + q.internalLimit; n > d.limits.MaxQPWR {
+	q.end.qp, q.life.qp = q, q
+	q.win = windows{qp: q, limit: d.bound(q.Cfg), bound: make(map[uint32]*window)}
+	q.sq.limit = 2*q.win.limit + 3 // a bind and a revocation each, a ping and the last request
+	if n := q.Cfg.MaxSendWR + q.sq.limit; n > d.limits.MaxQPWR {
 		return nil, fmt.Errorf("ibverbs: create queue pair: %d send requests and %d for memory windows, limit of the device is %d: %w",
-			q.Cfg.MaxSendWR, q.internalLimit, d.limits.MaxQPWR, verbs.ErrTooLarge)
+			q.Cfg.MaxSendWR, q.sq.limit, d.limits.MaxQPWR, verbs.ErrTooLarge)
 	}
 	if err := q.Register(q); err != nil {
 		return nil, err
@@ -119,7 +117,7 @@ func (q *queuePair) create() (err error) {
 			err = errors.Join(err, q.area.close())
 		}
 	}()
-	sends := q.Cfg.MaxSendWR + q.internalLimit
+	sends := q.Cfg.MaxSendWR + q.sq.limit
 	entries := sends + q.Cfg.MaxRecvWR
 	d.addQueue(q)
 	defer func() {
@@ -179,7 +177,7 @@ func (q *queuePair) Err() error {
 	if q.State() < verbs.StateError {
 		return nil
 	}
-	return q.err
+	return q.end.why
 }
 
 // Disconnect implements verbs.QueuePair.
@@ -192,15 +190,15 @@ func (q *queuePair) disconnect(why error) {
 	q.mu.Lock()
 	q.begin(why, causeKnown)
 	q.mu.UnlockNotify()
-	<-q.ended
+	<-q.end.ended
 }
 
 // Close implements verbs.QueuePair.
 func (q *queuePair) Close() error {
 	q.disconnect(verbs.ErrDisconnected)
 	q.mu.Lock()
-	for q.dones > 0 {
-		idle := q.idle
+	for q.calls.n > 0 {
+		idle := q.calls.idle
 		q.mu.Unlock()
 		<-idle
 		q.mu.Lock()
@@ -245,7 +243,7 @@ func (q *queuePair) evict(r *region) {
 	}
 	q.mu.UnlockNotify()
 	if named {
-		<-q.ended
+		<-q.end.ended
 	}
 }
 

@@ -106,7 +106,7 @@ func (r *region) register(s *slab, buf []byte, access verbs.Access, lkey uint32)
 	d := r.pd.dev
 	if access.Remote() && d.windows {
 		if q := r.pd.binder(); q != nil {
-			if bound, err := q.bind(r, s, buf, access, lkey); bound || err != nil {
+			if bound, err := q.win.bind(r, s, buf, access, lkey); bound || err != nil {
 				return err
 			}
 		}
@@ -212,7 +212,7 @@ func (r *region) Invalidate() error {
 		return fmt.Errorf("ibverbs: invalidate: region: %w", verbs.ErrClosed)
 	}
 	if q := r.binder(); q != nil {
-		q.revokeAndWait(r)
+		q.win.revokeAndWait(r)
 		return nil
 	}
 	return r.expire(verbs.MRInvalid)
@@ -232,7 +232,7 @@ func (r *region) binder() *queuePair {
 // peer as a request would, unless requests of the window itself are posted.
 func (r *region) Deregister() error {
 	if q := r.binder(); q != nil {
-		q.discard(r)
+		q.win.discard(r)
 	}
 	r.mu.Lock()
 	done := r.state == verbs.MRDeregistered

@@ -20,6 +20,12 @@ type revocation struct {
 	ended chan struct{} // closed at the end
 }
 
+// reports counts calls of done that have not returned. The queue pair's lock guards it.
+type reports struct {
+	n    int
+	idle chan struct{} // closed when n is 0 again; nil before the first
+}
+
 // Revoke implements verbs.Revoker. Windows are invalidated by requests of the send queue, posted
 // together, and other regions at once.
 func (q *queuePair) Revoke(regions []verbs.MemoryRegion, done func(error)) error {
@@ -46,7 +52,7 @@ func (v *revocation) start(regions []*region) {
 	for i, r := range regions {
 		if q := r.binder(); q != nil && q != posting {
 			posting = q // a domain has one queue pair with windows, so this happens once
-			q.revoke(v, regions[i:])
+			q.win.revoke(v, regions[i:])
 		}
 	}
 	var errs []error
@@ -63,27 +69,28 @@ func (v *revocation) start(regions []*region) {
 }
 
 // revoke posts the invalidation of the windows among regions that are bound to q.
-func (q *queuePair) revoke(v *revocation, regions []*region) {
+func (ws *windows) revoke(v *revocation, regions []*region) {
+	q := ws.qp
 	q.mu.Lock()
 	defer q.mu.UnlockNotify()
 	q.poll() // the peer may have invalidated them: some devices fail a second invalidation
 	for _, r := range regions {
-		w := q.windowOf(r)
+		w := q.win.windowOf(r)
 		if w == nil {
 			continue
 		}
 		v.left.Add(1)
 		w.waiting = append(w.waiting, v)
-		if w.revoking || q.ending || q.barred {
+		if w.revoking || q.end.begun || q.sq.barred {
 			continue
 		}
-		if q.batch == postBatch {
+		if q.sq.batch == postBatch {
 			q.flushBatch() // an error begins the end, which ends v
 		}
 		seq := q.sq.push()
 		e := q.sq.at(seq)
 		*e = request{kind: kindRevoke, window: w, signaled: true, sgl: e.sgl[:0]}
-		q.internal++
+		q.sq.internal++
 		w.revoking = true
 		q.enqueue(seq, abi.SendWR{Opcode: abi.OpLocalInv, Invalidate: w.key, RKey: w.key})
 	}
@@ -93,7 +100,8 @@ func (q *queuePair) revoke(v *revocation, regions []*region) {
 }
 
 // windowOf returns the window of a region that is bound to q, or nil. q.mu is held.
-func (q *queuePair) windowOf(r *region) *window {
+func (ws *windows) windowOf(r *region) *window {
+	q := ws.qp
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.window == nil || r.window.qp != q {
@@ -111,14 +119,14 @@ func (q *queuePair) finishOne(v *revocation) {
 	if v.done == nil {
 		return
 	}
-	if q.dones++; q.dones == 1 {
-		q.idle = make(chan struct{})
+	if q.calls.n++; q.calls.n == 1 {
+		q.calls.idle = make(chan struct{})
 	}
 	q.mu.Notify(func() {
 		v.done(v.err)
 		q.mu.Lock()
-		if q.dones--; q.dones == 0 {
-			close(q.idle)
+		if q.calls.n--; q.calls.n == 0 {
+			close(q.calls.idle)
 		}
 		q.mu.Unlock()
 	})
@@ -126,7 +134,8 @@ func (q *queuePair) finishOne(v *revocation) {
 
 // revokeAndWait invalidates a region with a window. It polls, so that it works on the goroutine
 // that reads completions.
-func (q *queuePair) revokeAndWait(r *region) {
+func (ws *windows) revokeAndWait(r *region) {
+	q := ws.qp
 	v := &revocation{owner: q, ended: make(chan struct{})}
 	v.start([]*region{r})
 	for n := 0; ; n++ {

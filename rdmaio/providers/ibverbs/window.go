@@ -30,6 +30,7 @@ type window struct {
 
 // windows are the windows of a queue pair. The queue pair's lock guards them.
 type windows struct {
+	qp    *queuePair
 	limit int       // the most that may exist
 	all   []*window // not deallocated
 	free  []*window // used in turn: a key comes again as late as possible
@@ -42,9 +43,10 @@ func nextKey(key uint32) uint32 { return key&^0xff | (key+1)&0xff }
 // bind makes a region valid by a window over a buffer in a slab. It returns false, without an
 // error, if the region needs a registration of its own. Unless the queue pair's configuration says
 // that keys travel by its Sends, bind waits until the key works.
-func (q *queuePair) bind(r *region, s *slab, buf []byte, access verbs.Access, lkey uint32) (bool, error) {
+func (ws *windows) bind(r *region, s *slab, buf []byte, access verbs.Access, lkey uint32) (bool, error) {
+	q := ws.qp
 	q.mu.Lock()
-	w, err := q.startBind(r, s, buf, access, lkey)
+	w, err := q.win.startBind(r, s, buf, access, lkey)
 	wait, key := w != nil && q.Cfg.MaxBoundMRs == 0, uint32(0)
 	if wait {
 		key = w.key
@@ -53,7 +55,7 @@ func (q *queuePair) bind(r *region, s *slab, buf []byte, access verbs.Access, lk
 	for n := 0; wait; n++ {
 		q.mu.Lock()
 		q.poll()
-		wait = w.key == key && !w.executed && !q.ending
+		wait = w.key == key && !w.executed && !q.end.begun
 		q.mu.UnlockNotify()
 		if wait {
 			time.Sleep(waitStep(n))
@@ -64,17 +66,18 @@ func (q *queuePair) bind(r *region, s *slab, buf []byte, access verbs.Access, lk
 
 // startBind posts the bind. It returns nil if the region needs a registration of its own. q.mu is
 // held.
-func (q *queuePair) startBind(r *region, s *slab, buf []byte, access verbs.Access, lkey uint32) (*window, error) {
-	if q.State() != verbs.StateConnected || q.ending {
+func (ws *windows) startBind(r *region, s *slab, buf []byte, access verbs.Access, lkey uint32) (*window, error) {
+	q := ws.qp
+	if q.State() != verbs.StateConnected || q.end.begun {
 		return nil, nil
 	}
-	if q.internalFull() {
+	if q.win.internalFull() {
 		q.poll()
 	}
-	if q.internalFull() || q.ending {
+	if q.win.internalFull() || q.end.begun {
 		return nil, nil
 	}
-	w, err := q.takeWindow()
+	w, err := q.win.takeWindow()
 	if w == nil || err != nil {
 		return nil, err
 	}
@@ -96,7 +99,7 @@ func (q *queuePair) startBind(r *region, s *slab, buf []byte, access verbs.Acces
 	}
 	// Entries of binds become free with a later request that is signaled. Where the peer
 	// invalidates all regions, only Sends of the caller would be.
-	e.signaled = q.Cfg.MaxBoundMRs == 0 || q.internal >= q.internalLimit/2
+	e.signaled = q.Cfg.MaxBoundMRs == 0 || q.sq.internal >= q.sq.limit/2
 	if err := q.post(seq, wire); err != nil {
 		q.win.free = append(q.win.free, w)
 		return nil, q.dev.fail("bind a memory window", err)
@@ -112,13 +115,15 @@ func (q *queuePair) startBind(r *region, s *slab, buf []byte, access verbs.Acces
 
 // internalFull reports whether there is no space for a bind and the revocation of what it binds.
 // One entry is left for a ping. q.mu is held.
-func (q *queuePair) internalFull() bool {
-	return q.internal+len(q.win.bound)+3 > q.internalLimit
+func (ws *windows) internalFull() bool {
+	q := ws.qp
+	return q.sq.internal+len(q.win.bound)+3 > q.sq.limit
 }
 
 // takeWindow returns a free window, or nil if there is none. It makes new ones before it uses the
 // last ones again, so that keys come again late. q.mu is held.
-func (q *queuePair) takeWindow() (*window, error) {
+func (ws *windows) takeWindow() (*window, error) {
+	q := ws.qp
 	v := &q.win
 	if len(v.free) > v.limit/4 || len(v.free) > 0 && len(v.all) >= v.limit {
 		w := v.free[0]
@@ -139,7 +144,8 @@ func (q *queuePair) takeWindow() (*window, error) {
 
 // invalidated makes the region of a window invalid: nothing can access the memory through its key.
 // q.mu is held.
-func (q *queuePair) invalidated(w *window) {
+func (ws *windows) invalidated(w *window) {
+	q := ws.qp
 	r := w.region
 	if r == nil {
 		return
@@ -166,27 +172,30 @@ func (q *queuePair) invalidated(w *window) {
 }
 
 // recycle makes a window free after its region was invalidated. q.mu is held.
-func (q *queuePair) recycle(w *window) {
-	q.invalidated(w)
+func (ws *windows) recycle(w *window) {
+	q := ws.qp
+	q.win.invalidated(w)
 	w.revoking = false
 	q.win.free = append(q.win.free, w)
 }
 
 // byPeer handles the invalidation of a key by the peer's SendWithInvalidate. q.mu is held.
-func (q *queuePair) byPeer(key uint32) {
+func (ws *windows) byPeer(key uint32) {
+	q := ws.qp
 	w := q.win.bound[key]
 	switch {
 	case w == nil:
 	case w.revoking:
-		q.invalidated(w) // the posted revocation recycles it
+		q.win.invalidated(w) // the posted revocation recycles it
 	default:
-		q.recycle(w)
+		q.win.recycle(w)
 	}
 }
 
 // discard deallocates the window of a region, which invalidates it at once. If requests of the
 // window are posted, discard revokes it, and waits.
-func (q *queuePair) discard(r *region) {
+func (ws *windows) discard(r *region) {
+	q := ws.qp
 	q.mu.Lock()
 	q.poll()
 	r.mu.Lock()
@@ -195,22 +204,23 @@ func (q *queuePair) discard(r *region) {
 	switch {
 	case w == nil:
 		q.mu.UnlockNotify()
-	case w.revoking || !w.executed || q.ending:
+	case w.revoking || !w.executed || q.end.begun:
 		q.mu.UnlockNotify()
-		q.revokeAndWait(r)
+		q.win.revokeAndWait(r)
 	default:
 		q.win.all = slices.DeleteFunc(q.win.all, func(o *window) bool { return o == w })
 		if err := q.dev.lib.DeallocMW(w.mw); err != nil && !q.dev.gone() {
 			q.begin(fmt.Errorf("deallocate a memory window: %w: %w", err, verbs.ErrConnectionBroken), causeKnown)
 		}
-		q.invalidated(w)
+		q.win.invalidated(w)
 		q.mu.UnlockNotify()
 	}
 }
 
 // deallocate deallocates all windows. The queue pair executes nothing any more, and is destroyed
 // afterwards: a driver was seen to wait for the windows of a queue pair that it destroys.
-func (q *queuePair) deallocate() error {
+func (ws *windows) deallocate() error {
+	q := ws.qp
 	var errs []error
 	for _, w := range q.win.all {
 		if err := q.dev.lib.DeallocMW(w.mw); err != nil && !q.dev.gone() {

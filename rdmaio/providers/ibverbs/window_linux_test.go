@@ -34,7 +34,7 @@ func (s *side) settle() {
 	for q := s.qp; ; time.Sleep(50 * time.Microsecond) {
 		q.mu.Lock()
 		q.poll()
-		n := q.internal
+		n := q.sq.internal
 		q.mu.UnlockNotify()
 		if n == 0 || s.t.Context().Err() != nil {
 			return
