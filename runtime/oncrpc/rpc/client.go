@@ -35,8 +35,8 @@ type ClientConfig struct {
 	// Over RDMA, a call whose results may not fit inline offers the server a reply chunk in memory
 	// of the connection. Its size is the bound of the results, but at most MaxReply. A connection
 	// thus uses up to Config.Credits times that, and as much again for cancelled calls that the
-	// server has not answered. Calls whose results always fit inline, and calls with
-	// Options.Results, offer none.
+	// server has not answered; over hardware, at most rdmaio.Config.MaxReplyMemory and as much
+	// again. Calls whose results always fit inline, and calls with Options.Results, offer none.
 	MaxReply int
 
 	// Idempotent reports whether a procedure may be executed twice without harm. If nil, none may.
