@@ -1,6 +1,7 @@
 package rdmaio_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
@@ -196,6 +198,42 @@ func TestQueuePairsAreMadeForTheRegionsOfCalls(t *testing.T) {
 			if got := [2][]int{*seen["client"], *seen["server"]}; !slices.Equal(got[0], []int{tt.client}) || !slices.Equal(got[1], []int{tt.server}) {
 				t.Errorf("bound %v, want %d and %d", got, tt.client, tt.server)
 			}
+		})
+	}
+}
+
+// R264, R265, T80: on a device that cannot deny it, a peer invalidates a key although that was not
+// agreed. If the device reports it, the connection ends. If not, the Call goes on: its key is
+// invalid, as it would be in the end, and its memory is the caller's.
+func TestPeerInvalidatesAnyKeyOfADevice(t *testing.T) {
+	for m, reported := range map[fault.Manners]bool{fault.WindowsOnly: true, fault.WindowsOnly | fault.UnreportedInvalidate: false} {
+		t.Run(m.String(), func(t *testing.T) {
+			inj := fault.New(fault.Config{Manners: m})
+			w := newFaultyWorld(t, "mem", map[string]*fault.Injector{"client": inj})
+			p, c := dialRaw(w, &rdmaio.Config{RemoteInvalidate: -1})
+			for i := range uint32(3) { // the region is used again
+				call := nullCall(7+i, 40)
+				call.ReplyBuf = make([]byte, 4096)
+				done := make(chan error, 1)
+				go func() {
+					_, err := c.Call(t.Context(), call)
+					done <- err
+				}()
+				got := p.Message(peertest.Patience)
+				o := readOffers(t, got)
+				p.SendInvalidate(unusedReply(got, &o, replyOf(7+i, 40)), o.reply[0].key)
+				err := <-done
+				if (err != nil) != reported || reported && !errors.Is(err, rdmaio.ErrInvalidated) {
+					t.Errorf("Call %d: %v", i, err)
+				}
+				if _, n := w.LiveKeys("client"); n > 0 {
+					t.Errorf("%d keys are valid after the Call", n)
+				}
+				if err != nil {
+					break
+				}
+			}
+			showed(t, inj, m)
 		})
 	}
 }

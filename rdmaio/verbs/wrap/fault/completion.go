@@ -26,14 +26,13 @@ func (c *completionQueue) manner(q queue, wc *verbs.WC) {
 // reports counts an invalidation by the peer whose report the manners change.
 func (c *completionQueue) reports(own uint32) (silent bool) {
 	inj := c.dev.inj
-	if inj.has(UnreportedInvalidate) {
-		inj.happened(UnreportedInvalidate)
-		return true
-	}
 	if inj.has(WindowsOnly) && inj.keys.added(own) {
 		inj.happened(WindowsOnly)
 	}
-	return false
+	if silent = inj.has(UnreportedInvalidate); silent {
+		inj.happened(UnreportedInvalidate)
+	}
+	return silent
 }
 
 // reorder is filter with SendsBeforeReads, for a queue without other faults: a Read's completion
