@@ -229,6 +229,7 @@ Flags:
   -provider NAME   ibverbs, or ibverbs=DEVICE; rdmatcp, iwarp and mem also work; default ibverbs
   -addr IP         address of the device's network device, if it is not found, or has several
   -case NAME       run one case in this process, and print its log
+  -v               print the result of each case to standard error as it ends
   -W DURATION      time limit for each case; default 60s
   -json            print the page as a JSON line: rpcrdma help json
 

@@ -22,6 +22,7 @@ type selftestCmd struct {
 	Addr     string        `name:"addr"`
 	Case     string        `name:"case"`
 	Wait     time.Duration `short:"W" default:"60s"`
+	Verbose  bool          `short:"v"`
 	JSON     bool          `name:"json"`
 }
 
@@ -143,7 +144,7 @@ func (s *selftest) cases(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	for i, name := range names {
 		if ctx.Err() != nil {
 			return &failure{code: exitFailed, stage: "selftest", err: errors.New("interrupted")}
 		}
@@ -151,15 +152,22 @@ func (s *selftest) cases(ctx context.Context) error {
 		out, err := s.child(limit, s.args("selftest", "-case", name, "-addr", s.Addr)...)
 		hung := limit.Err() != nil
 		cancel()
+		result := "passed"
 		switch {
 		case hung:
-			s.failed = append(s.failed, failedCase{name, fmt.Sprintf("no end within %v", s.Wait)})
+			result = fmt.Sprintf("no end within %v", s.Wait)
+			s.failed = append(s.failed, failedCase{name, result})
 		case err != nil:
-			s.failed = append(s.failed, failedCase{name, firstReason(out, err)})
+			result = firstReason(out, err)
+			s.failed = append(s.failed, failedCase{name, result})
 		case bytes.Contains(out, []byte("    --- PASS: ")):
 			s.passed++
 		default:
+			result = "skipped"
 			s.skips++
+		}
+		if s.Verbose {
+			fmt.Fprintf(s.env.stderr, "%d of %d %s: %s\n", i+1, len(names), name, plainText(result))
 		}
 	}
 	s.took = time.Since(start)

@@ -38,10 +38,16 @@ func fakeChild(ctx context.Context, args ...string) ([]byte, error) {
 
 func runFakeSelftest(t *testing.T, json bool) string {
 	t.Helper()
-	var out buffer
-	s := &selftest{selftestCmd: &selftestCmd{Provider: "ibverbs=mlx5_0", Wait: 50 * time.Millisecond}, env: environment{stdout: &out, json: json}, child: fakeChild}
+	var out, errs buffer
+	s := &selftest{
+		selftestCmd: &selftestCmd{Provider: "ibverbs=mlx5_0", Wait: 50 * time.Millisecond, Verbose: true},
+		env:         environment{stdout: &out, stderr: &errs, json: json}, child: fakeChild,
+	}
 	if err := s.cases(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if text := errs.String(); !strings.HasPrefix(text, "1 of 5 messages/good: passed\n2 of 5 messages/absent: skipped\n3 of 5 memory/bad: byte 3 is 0x1b, want 0?[31m\n") {
+		t.Errorf("found %q", text)
 	}
 	s.measure(t.Context())
 	s.print(machine(t), "192.168.1.5:0")
