@@ -119,6 +119,10 @@ func (q *queuePair) create() (err error) {
 	}()
 	sends := q.Cfg.MaxSendWR + q.sq.limit
 	entries := sends + q.Cfg.MaxRecvWR
+	if entries > d.limits.MaxCQE {
+		return fmt.Errorf("ibverbs: create queue pair: %d send requests and %d Receives need a completion queue of %d entries, limit of the device is %d: %w",
+			sends, q.Cfg.MaxRecvWR, entries, d.limits.MaxCQE, verbs.ErrTooLarge)
+	}
 	d.addQueue(q)
 	defer func() {
 		if err != nil {
