@@ -52,4 +52,5 @@ var mutants = slices.Concat(
 	nfsMutants,
 	memoryMutants,
 	rdmadevMutants,
+	ibverbsMutants,
 )

@@ -122,6 +122,59 @@ func TestPeerIsAskedAndGivenUp(t *testing.T) {
 	}
 }
 
+// Requests that the device carries out without the peer are no sign of it, and over iWARP a Write
+// is complete before the peer has it.
+func TestSignsOfThePeer(t *testing.T) {
+	for name, tr := range map[string]abi.Transport{"InfiniBand": abi.TransportIB, "iWARP": abi.TransportIWARP} {
+		t.Run(name, func(t *testing.T) {
+			f := openFake(t, tr, quirks.Quirks{}, Config{PeerTimeout: time.Hour})
+			c, s := boundSides(t, f, 2)
+			mr, src, sink := c.region(64, remoteRW), s.region(8, verbs.AccessRemoteRead), c.region(8, verbs.AccessLocalWrite)
+			s.settle()
+			read := verbs.SendWR{
+				Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, RKey: src.RKey(), RemoteAddr: src.RemoteAddr(),
+				SGL: []verbs.SGE{{MR: sink, Length: 8}},
+			}
+			for what, step := range map[string]struct {
+				sign bool
+				run  func()
+			}{
+				"a window's revocation and bind": {false, func() {
+					c.must(mr.Invalidate())
+					c.must(mr.Reregister(mr.Bytes(), remoteRW))
+					c.must(mr.Invalidate())
+					c.must(mr.Reregister(mr.Bytes(), remoteRW))
+					c.settleBinds()
+				}},
+				"a Write": {tr == abi.TransportIB, func() {
+					c.send(verbs.SendWR{Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled})
+					c.wait(1)
+				}},
+				"a Read": {true, func() {
+					c.send(read)
+					c.wait(1)
+				}},
+				"a message": {true, func() {
+					c.recv(1, sink)
+					s.send(verbs.SendWR{Opcode: verbs.Send, Flags: verbs.SendSignaled})
+					c.wait(1)
+				}},
+			} {
+				before := time.Now().Add(-20 * time.Minute)
+				c.qp.mu.Lock()
+				c.qp.life.heard = before
+				c.qp.mu.Unlock()
+				step.run()
+				c.qp.mu.Lock()
+				if sign := !c.qp.life.heard.Equal(before); sign != step.sign {
+					t.Errorf("%s is a sign of the peer: %v, want %v", what, sign, step.sign)
+				}
+				c.qp.mu.Unlock()
+			}
+		})
+	}
+}
+
 // Asynchronous events of the device end the queue pair that they name, with a reason.
 func TestAsynchronousEventsEndTheirQueuePair(t *testing.T) {
 	for event, want := range map[abi.AsyncType]verbs.Status{

@@ -31,13 +31,35 @@ func (s *side) read(key uint32, from, to *region) verbs.Status {
 // settle waits until the provider has no request of its own in the send queue.
 func (s *side) settle() {
 	s.t.Helper()
-	for q := s.qp; ; time.Sleep(50 * time.Microsecond) {
+	s.until("the provider's requests complete", func(q *queuePair) bool { return q.sq.internal == 0 })
+}
+
+// settleBinds waits until the binds of all windows have run, which complete with a later request.
+func (s *side) settleBinds() {
+	s.t.Helper()
+	s.until("the binds of windows run", func(q *queuePair) bool {
+		for i := q.sq.head; i < q.sq.tail; i++ {
+			if e := q.sq.at(i); e.signaled && !e.done {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// until polls the device until what is true of the queue pair, whose lock is held.
+func (s *side) until(what string, is func(*queuePair) bool) {
+	s.t.Helper()
+	for start, q := time.Now(), s.qp; ; time.Sleep(50 * time.Microsecond) {
 		q.mu.Lock()
 		q.poll()
-		n := q.sq.internal
+		ok := is(q)
 		q.mu.UnlockNotify()
-		if n == 0 || s.t.Context().Err() != nil {
+		if ok {
 			return
+		}
+		if time.Since(start) > 15*time.Second {
+			s.t.Fatalf("timed out: %s", what)
 		}
 	}
 }
@@ -224,6 +246,72 @@ func TestPeerInvalidatesAWindowThatIsBeingRevoked(t *testing.T) {
 	}
 	if n := f.net.Objects().MWs; n > 2 {
 		t.Errorf("%d windows, want at most 2", n)
+	}
+	// No window is free twice: another region has another one, and a third region has none.
+	second, third := c.region(64, remoteRW), c.region(64, remoteRW)
+	if second.window == nil || second.window == mr.window || third.window != nil {
+		t.Errorf("windows %p, %p and %p of three regions, want two different ones and none", mr.window, second.window, third.window)
+	}
+}
+
+// A Read of the peer's memory takes long, and nothing behind it is complete: binds whose windows
+// the peer invalidates fill the provider's part of the send queue. The caller's part stays the
+// caller's.
+func TestBindsLeaveSpaceForRequests(t *testing.T) {
+	f := openFake(t, abi.TransportIB, noQuirks, Config{})
+	c := newSide(t, f.c, verbs.QPConfig{MaxBoundMRs: 2, MaxSendWR: 8})
+	s := newSide(t, f.s, verbs.QPConfig{})
+	connectSides(c, s)
+	mr, sink, src := c.region(64, remoteRW), c.region(8, verbs.AccessLocalWrite), s.region(8, verbs.AccessRemoteRead)
+	s.settle()
+	f.server.Device("fake1").HoldReads(true)
+	c.send(verbs.SendWR{
+		WRID: 1, Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, RKey: src.RKey(), RemoteAddr: src.RemoteAddr(),
+		SGL: []verbs.SGE{{MR: sink, Length: 8}},
+	})
+	registered := false
+	for i := 0; i < 30 && !registered; i++ {
+		c.recv(2, c.region(8, verbs.AccessLocalWrite))
+		s.send(verbs.SendWR{WRID: 2, Opcode: verbs.SendWithInvalidate, Flags: verbs.SendSignaled, InvalidateRKey: mr.RKey()})
+		s.wait(1)
+		c.wait(1)
+		c.must(mr.Reregister(mr.Bytes(), remoteRW))
+		registered = mr.window == nil
+	}
+	if !registered {
+		t.Error("the provider binds windows without a limit")
+	}
+	for i := range 7 {
+		c.send(verbs.SendWR{WRID: uint64(10 + i), Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled})
+	}
+	f.server.Device("fake1").HoldReads(false)
+	for i, wc := range c.wait(8) {
+		if wc.Status != verbs.StatusSuccess {
+			t.Errorf("completion %d: %+v", i, wc)
+		}
+	}
+}
+
+// Close returns when all functions of Revoke have returned.
+func TestCloseWaitsForTheEndOfRevocations(t *testing.T) {
+	f := openFake(t, abi.TransportIB, noQuirks, Config{})
+	c, _ := boundSides(t, f, 2)
+	mr := c.region(64, remoteRW)
+	f.client.Device("fake0").Stall(true)
+	running, release, closed := make(chan struct{}), make(chan struct{}), make(chan error)
+	c.must(c.qp.Revoke([]verbs.MemoryRegion{mr}, func(error) { close(running); <-release }))
+	go func() { closed <- c.qp.Close() }()
+	<-running
+	select {
+	case <-closed:
+		t.Error("Close returned while a function of Revoke was running")
+		close(release)
+	case <-time.After(5 * time.Millisecond):
+		close(release)
+		c.must(<-closed)
+	}
+	if mr.State() != verbs.MRInvalid {
+		t.Errorf("the region is %v", mr.State())
 	}
 }
 

@@ -1,0 +1,27 @@
+package main
+
+var fakelibTests = []string{"rdmaio/providers/ibverbs/internal/fakelib"}
+
+const (
+	fakelibFolder = "rdmaio/providers/ibverbs/internal/fakelib/"
+	ibverbsFolder = "rdmaio/providers/ibverbs/"
+)
+
+// ibverbsMutants are in the provider over rdma-core, and in the library without hardware that its
+// tests use.
+var ibverbsMutants = []mutant{
+	{"the key of a window counts beyond its byte", ibverbsFolder + "window.go", "return key&^0xff | (key+1)&0xff", "return key + 1", ibverbsTests},
+	{"ibv_mw keeps the key before", ibverbsFolder + "window.go", "	abi.SetMWKey(uintptr(w.mw), w.key) // after the post: the library compares the old one in it\n", "", ibverbsTests},
+	{"a queue pair makes windows without a limit", ibverbsFolder + "window.go", "	if len(v.all) >= v.limit {\n		return nil, nil\n	}\n", "", ibverbsTests},
+	{"an invalid window counts as bound", ibverbsFolder + "window.go", "	delete(q.win.bound, w.key)\n", "", ibverbsTests},
+	{"a window that the peer invalidates during its revocation is free twice", ibverbsFolder + "window.go", "	case w.revoking:\n		q.invalidated(w) // the posted revocation recycles it\n", "", ibverbsTests},
+	{"the fake's fence stops nothing", fakelibFolder + "exec.go", "if r.wr.Flags&abi.Fence != 0 && q.reads() > 0 {", "if false {", fakelibTests},
+	{"requests behind a failure succeed in the fake", fakelibFolder + "exec.go", "	q.failed = r.failed()\n", "", fakelibTests},
+	{"the fake binds a window that is bound", fakelibFolder + "remote.go", "	case w.mr != nil: // it must be invalidated first\n", "", fakelibTests},
+	{"the fake ignores the program's count of a window's key", fakelibFolder + "remote.go", "	case r.mwKey != w.key, b.RKey>>8", "	case b.RKey>>8", fakelibTests},
+	{"a window of the fake works on all queue pairs", fakelibFolder + "remote.go", "if o.key == key && o.qp == q && o.access", "if o.key == key && o.access", fakelibTests},
+	{"the fake's queues overflow unnoticed", fakelibFolder + "cq.go", "if len(c.queue) >= c.entries {", "if len(c.queue) > c.entries {", fakelibTests},
+	{"memory of posted Receives keeps its bytes in the fake", fakelibFolder + "qp.go", "			fill(b, 0xa5)\n", "", fakelibTests},
+	{"the fake locks pages for good", fakelibFolder + "memory.go", "	h.locked -= pages(m.addr, m.size)\n", "", fakelibTests},
+	{"the fake's polled completions free one entry each", fakelibFolder + "qp.go", "	c.released = max(c.released, e.seq)\n", "	c.released++\n", fakelibTests},
+}
