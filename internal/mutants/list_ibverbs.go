@@ -14,7 +14,7 @@ var ibverbsMutants = []mutant{
 	{"ibv_mw keeps the key before", ibverbsFolder + "window.go", "	abi.SetMWKey(uintptr(w.mw), w.key) // after the post: the library compares the old one in it\n", "", ibverbsTests},
 	{"a queue pair makes windows without a limit", ibverbsFolder + "window.go", "	if len(v.all) >= v.limit {\n		return nil, nil\n	}\n", "", ibverbsTests},
 	{"an invalid window counts as bound", ibverbsFolder + "window.go", "	delete(q.win.bound, w.key)\n", "", ibverbsTests},
-	{"a window that the peer invalidates during its revocation is free twice", ibverbsFolder + "window.go", "	case w.revoking:\n		q.invalidated(w) // the posted revocation recycles it\n", "", ibverbsTests},
+	{"a window that the peer invalidates during its revocation is free twice", ibverbsFolder + "window.go", "	case w.revoking:\n		q.win.invalidated(w) // the posted revocation recycles it\n", "", ibverbsTests},
 	{"the fake's fence stops nothing", fakelibFolder + "exec.go", "if r.wr.Flags&abi.Fence != 0 && q.reads() > 0 {", "if false {", fakelibTests},
 	{"requests behind a failure succeed in the fake", fakelibFolder + "exec.go", "	q.failed = r.failed()\n", "", fakelibTests},
 	{"the fake binds a window that is bound", fakelibFolder + "remote.go", "	case w.mr != nil: // it must be invalidated first\n", "", fakelibTests},
