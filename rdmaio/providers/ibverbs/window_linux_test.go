@@ -47,7 +47,7 @@ func (s *side) settleBinds() {
 	})
 }
 
-// until polls the device until what is true of the queue pair, whose lock is held.
+// until polls the device until the function returns true, which runs with the lock held.
 func (s *side) until(what string, is func(*queuePair) bool) {
 	s.t.Helper()
 	for start, q := time.Now(), s.qp; ; time.Sleep(50 * time.Microsecond) {
