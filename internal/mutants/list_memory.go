@@ -54,8 +54,8 @@ var memoryMutants = []mutant{
 	{"memory that could not be registered is taken", "rdmaio/offer.go", "			s.returnReplyMemory(c)\n", "			_ = err\n", ioTests},
 	{"a Call that cannot be repeated offers a guess", "rdmaio/callmemory.go", "	if sh.whole || !call.Idempotent && !c.defines(PeerErrReplyResource) {", "	if sh.whole {", ioTests},
 	{"a guess is repeated", "rdmaio/callmemory.go", "	s.shape.whole = true\n", "", ioTests},
-	{"the last reply counts, not the largest", "rdmaio/callmemory.go", "r.most[p] = max(n, len(call.Reply.Message))", "r.most[p] = len(call.Reply.Message)", ioTests},
-	{"all procedures are remembered", "rdmaio/callmemory.go", "ok || len(r.most) < mostProcedures", "true", ioTests},
+	{"the last reply counts, not the largest", "rdmaio/callmemory.go", "r.most[p] = max(n, len(call.Reply.Message))", "r.most[p] = max(0*n, len(call.Reply.Message))", ioTests},
+	{"all procedures are remembered", "rdmaio/callmemory.go", "ok || len(r.most) < mostProcedures", "ok || len(r.most) < 1<<30", ioTests},
 	{"a limit of the process is tried again", "rdmaio/retry.go", "\n		verbs.ErrProcessLimit,", "", ioTests},
 	// The driver.
 	{"an error of the send queue's completions is lost", "rdmaio/internal/driver/completions.go", "	if arm && err == nil {\n		err = d.recvs.cq.Arm(false)\n	}", "	if arm {\n		err = d.recvs.cq.Arm(false)\n	}", driverTests},

@@ -31,7 +31,7 @@ var rdmadevMutants = []mutant{
 	{"ports are not sorted out by number", rdmadevTreeFile, "if n, err := strconv.Atoi(e.Name()); err == nil {", "if n, _ := strconv.Atoi(e.Name()); true {", rdmadevTests},
 	{"a GID index has no bound", rdmadevTreeFile, "err == nil && n >= 0 && n < maxEntries", "err == nil", rdmadevTests},
 	{"a loaded module is to be loaded", rdmadevMachineFile, "err == nil {\n				try = \"dmesg", "err == nil && false {\n				try = \"dmesg", rdmadevTests},
-	{"the library's view is never compared", rdmadevMachineFile, "p == nil && listed && !slices.Contains", "false && !slices.Contains", rdmadevTests},
+	{"the library's view is never compared", rdmadevMachineFile, "p == nil && listed && !slices.Contains", "p == nil && listed && false && !slices.Contains", rdmadevTests},
 	{"the connection manager's file is not looked for", rdmadevMachineFile, "	if manager != nil {\n", "	if manager != nil && false {\n", rdmadevTests},
 	{"a missing connection manager is a missing library", rdmadevMachineFile, "(len(seen) > 0 || manager == nil)", "true", rdmadevTests},
 	{"a file without rights is missing", rdmadevMachineFile, "case errors.Is(err, fs.ErrPermission):", "case false:", rdmadevTests},
