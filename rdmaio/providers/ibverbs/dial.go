@@ -191,12 +191,12 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 	}, nil
 }
 
-// depths returns the depths of a connection, from an event and our wishes. Over InfiniBand the
-// event has them as this side sees them: its initiator depth is the number of Reads that the peer
-// serves. Over iWARP it has those that the peer has sent.
+// depths returns the depths of a connection, from an event and our wishes. The event has them as
+// this side sees them: its initiator depth is the number of Reads that the peer serves. Over iWARP
+// the event of an accepted request has those that the peer has sent.
 func (d *Device) depths(e *abi.CMEvent, p *verbs.ConnParams) (depth, resources int) {
 	serves, wants := int(e.Initiator), int(e.Responder)
-	if d.quirks.PeersDepths {
+	if d.quirks.PeersDepths && e.Type != abi.CMConnectRequest {
 		serves, wants = wants, serves
 	}
 	return min(p.InitiatorDepth, serves), min(p.ResponderResources, wants)

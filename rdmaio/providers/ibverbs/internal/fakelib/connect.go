@@ -119,9 +119,6 @@ func (h *Host) Connect(handle lib.ID, p *abi.ConnParam) error {
 	id.peer = r
 	ev := abi.CMEvent{ID: r.handle(), ListenID: l.handle(), Type: abi.CMConnectRequest}
 	ev.Responder, ev.Initiator = p.Initiator, p.Responder
-	if d.quirks.PeersDepths {
-		ev.Responder, ev.Initiator = p.Responder, p.Initiator
-	}
 	l.ch.add(l, ev, d.pad(id.data, maxRequestData))
 	return nil
 }

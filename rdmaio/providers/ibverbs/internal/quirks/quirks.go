@@ -29,8 +29,9 @@ type Quirks struct {
 	// a reply and 148 in a rejection.
 	PaddedPrivateData bool
 
-	// PeersDepths: the Read depths in events of the connection manager are as the peer sees them:
-	// its own initiator depth is in the field for the initiator depth.
+	// PeersDepths: the Read depths in the event that a request was accepted are as the peer sees
+	// them: its own initiator depth is in the field for the initiator depth. Those in the event of a
+	// request are as this side sees them, over iWARP too.
 	PeersDepths bool
 
 	// StatusRejects: the status of a REJECTED event is a negative errno: ECONNREFUSED if the peer
