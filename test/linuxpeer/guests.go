@@ -28,6 +28,7 @@ type guests struct {
 // program is a program for the guest.
 type program struct {
 	pkg  string // its package, from the module's root
+	tags string // build tags
 	test bool   // the tests of the package: the file's name ends in ".test"
 }
 
@@ -46,19 +47,21 @@ func (p program) build(ctx context.Context, file string) *exec.Cmd {
 	if p.test {
 		args = []string{"test", "-c"}
 	}
-	args = append(args, "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, "github.com/rpcrdma/rpcrdma/"+p.pkg)
+	args = append(args, "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-tags", p.tags, "-o", file, "github.com/rpcrdma/rpcrdma/"+p.pkg)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	return cmd
 }
 
-// programs are the programs for the guest. Those that call rdma-core are linked to the guest's C
-// library, the others are static.
+// programs are the programs for the guest. Those with the provider ibverbs, or with its binding,
+// are linked to the guest's C library, the others are static.
 var programs = []program{
 	{pkg: "test/linuxpeer/agent"},
 	{pkg: "test/linuxpeer/mounttest"},
-	{pkg: "examples/nfs3"},
-	{pkg: "examples/nfs3/serve"},
+	{pkg: "test/linuxpeer/verbspeer"},
+	{pkg: "examples/nfs3", tags: "ibverbs"},
+	{pkg: "examples/nfs3/serve", tags: "ibverbs"},
+	{pkg: "rdmaio/providers/ibverbs", test: true},
 	{pkg: "rdmaio/providers/ibverbs/internal/lib", test: true},
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/mount3/mount3rpc"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
@@ -69,9 +70,10 @@ func SplitTarget(target string) (host, dir string, err error) {
 	return host, path.Clean("/" + dir), nil
 }
 
-// explain adds to an error of the first call what to check, unless the server refused the call.
+// explain adds to an error of the first call what to check, unless the server refused the call or
+// this process has too few resources.
 func (cfg *Config) explain(ctx context.Context, port int, err error) error {
-	if refused := (*StatusError)(nil); errors.As(err, &refused) || errors.Is(ctx.Err(), context.Canceled) {
+	if refused := (*StatusError)(nil); errors.As(err, &refused) || errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, verbs.ErrProcessLimit) {
 		return err
 	}
 	over := cfg.Transport

@@ -34,9 +34,35 @@ func ibverbsCases() []Case {
 				run(t, d)
 			}})
 		}
+		// alone adds a case that changes the device or its files.
+		alone := func(name string, run func(*T, verbsDevice)) {
+			all = append(all, Case{Name: "ibverbs/" + name + "-" + d.kind, Timeout: time.Minute, Own: true, Run: func(t *T) { run(t, d); t.judge() }})
+		}
 		add("library", time.Minute, verbsLibrary)
+		add("rping", time.Minute, verbsRping)
+		add("perftest", 3*time.Minute, func(t *T, d verbsDevice) { verbsPerftest(t, d, "send", "write", "read") })
+		add("calls", 2*time.Minute, verbsCalls)
+		add("to-knfsd", 2*time.Minute, verbsToKernel)
+		add("mount", 4*time.Minute, verbsFromKernel)
+		if !d.ib {
+			add("to-iwarp", 2*time.Minute, verbsToIWARP)
+			add("from-iwarp", 2*time.Minute, verbsIWARP)
+		}
+		add("memlock", time.Minute, verbsMemlock)
+		alone("rights", verbsRights)
+		alone("removed", verbsRemoved)
 	}
-	return all
+	return append(all,
+		Case{Name: "ibverbs/two-devices", Timeout: time.Minute, Own: true, Run: verbsTwoDevices},
+		Case{Name: "ibverbs/missing", Timeout: time.Minute, Own: true, Run: verbsMissing},
+	)
+}
+
+// judge fails a case with a guest of its own for problems in the kernel's log.
+func (t *T) judge() {
+	for _, p := range guest.JudgeLog(t.KernelLog()) {
+		t.blame(p.String())
+	}
 }
 
 // resources returns the numbers of the device's objects of all processes and of the kernel.

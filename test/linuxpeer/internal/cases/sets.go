@@ -34,6 +34,14 @@ var repeats = map[string]string{
 	"perftest/write-to-guest":  "perftest/write-from-guest",
 	"perftest/read-to-guest":   "perftest/read-from-guest",
 	"ibverbs/library-siw":      "ibverbs/library-rxe",
+	"ibverbs/rping-rxe":        "ibverbs/rping-siw",
+	"ibverbs/perftest-siw":     "ibverbs/perftest-rxe",
+	"ibverbs/calls-siw":        "ibverbs/calls-rxe",
+	"ibverbs/to-knfsd-siw":     "ibverbs/to-knfsd-rxe",
+	"ibverbs/mount-rxe":        "ibverbs/mount-siw",
+	"ibverbs/memlock-siw":      "ibverbs/memlock-rxe",
+	"ibverbs/rights-siw":       "ibverbs/rights-rxe",
+	"ibverbs/removed-siw":      "ibverbs/removed-rxe",
 }
 
 // InSet reports whether a set has the case of that name.

@@ -18,6 +18,7 @@ const (
 // end is this end of a connection.
 type end struct {
 	ctx     context.Context
+	pings   int // in all
 	cq      verbs.CompletionQueue
 	wake    <-chan struct{}
 	qp      verbs.QueuePair

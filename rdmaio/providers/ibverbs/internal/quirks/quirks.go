@@ -30,8 +30,8 @@ type Quirks struct {
 	PaddedPrivateData bool
 
 	// PeersDepths: the Read depths in the event that a request was accepted are as the peer sees
-	// them: its own initiator depth is in the field for the initiator depth. Those in the event of a
-	// request are as this side sees them, over iWARP too.
+	// them: its own initiator depth is in the field for the initiator depth. Those in the event of
+	// a request are as this side sees them, over iWARP too.
 	PeersDepths bool
 
 	// StatusRejects: the status of a REJECTED event is a negative errno: ECONNREFUSED if the peer
