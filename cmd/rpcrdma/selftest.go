@@ -74,9 +74,7 @@ func (c *selftestCmd) run(ctx context.Context, env environment) error {
 		return &failure{code: exitFailed, stage: "selftest", err: err}
 	}
 	s := &selftest{selftestCmd: c, env: env, child: func(ctx context.Context, args ...string) ([]byte, error) {
-		cmd := exec.CommandContext(ctx, self, args...)
-		cmd.WaitDelay = time.Second
-		return cmd.CombinedOutput()
+		return runChild(ctx, exec.Command(self, args...))
 	}}
 	if err := s.cases(ctx); err != nil {
 		return err
@@ -87,6 +85,31 @@ func (c *selftestCmd) run(ctx context.Context, env environment) error {
 		return &failure{code: exitInput, err: errReported}
 	}
 	return nil
+}
+
+// runChild runs a program and returns its output. When ctx ends, it kills the program, and does not
+// wait for its end: a program that is stuck in a driver cannot be killed.
+func runChild(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
+	out, err := os.CreateTemp("", "rpcrdma-selftest-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(out.Name())
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out // without a goroutine that copies
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		_ = cmd.Process.Kill() // it may have ended meanwhile
+		err = ctx.Err()
+	}
+	text, readErr := os.ReadFile(out.Name())
+	return text, errors.Join(err, readErr)
 }
 
 // address returns the address at which the cases listen.

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
 // fakeChild answers as the child processes of a selftest do.
@@ -52,6 +54,19 @@ func runFakeSelftest(t *testing.T, json bool) string {
 	s.measure(t.Context())
 	s.print(machine(t), "192.168.1.5:0")
 	return out.String()
+}
+
+func TestChildIsNotWaitedForBeyondItsTime(t *testing.T) {
+	sh := witness.Program(t, "sh")
+	out, err := runChild(t.Context(), exec.Command(sh, "-c", "echo out; echo err >&2; exit 3"))
+	if string(out) != "out\nerr\n" || err == nil {
+		t.Errorf("found %q, %v", out, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := runChild(ctx, exec.Command(sh, "-c", "sleep 600")); !errors.Is(err, context.Canceled) {
+		t.Errorf("found %v", err)
+	}
 }
 
 func TestSelftestPrintsOnePage(t *testing.T) {
