@@ -125,6 +125,14 @@ func (d *Device) release() error {
 // gone reports whether the device was removed: calls of the library fail from then on.
 func (d *Device) gone() bool { return d.removed.Load() }
 
+// usable returns an error if the device is removed or closed.
+func (d *Device) usable() error {
+	if d.gone() { // before package soft knows
+		return fmt.Errorf("ibverbs: device %s: %w", d.attrs.Name, verbs.ErrDeviceRemoved)
+	}
+	return d.soft.Usable()
+}
+
 // remove ends all connections and listeners, because the device is gone.
 func (d *Device) remove() {
 	if !d.removed.Swap(true) {

@@ -57,7 +57,7 @@ func (pd *domain) Alloc(size int) ([]byte, error) {
 	if uint64(size) > d.attrs.MaxMRSize {
 		return nil, fmt.Errorf("ibverbs: alloc of %d bytes, limit is %d: %w", size, d.attrs.MaxMRSize, verbs.ErrTooLarge)
 	}
-	if err := d.soft.Usable(); err != nil {
+	if err := d.usable(); err != nil {
 		return nil, err
 	}
 	pd.mu.Lock()

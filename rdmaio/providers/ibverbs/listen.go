@@ -25,7 +25,7 @@ type listener struct {
 }
 
 func (d *Device) listen(ctx context.Context, addr string) (*listener, error) {
-	if err := d.soft.Usable(); err != nil {
+	if err := d.usable(); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

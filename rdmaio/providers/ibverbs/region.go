@@ -190,7 +190,7 @@ func (r *region) renew(buf []byte, access verbs.Access, lkey, key uint32) {
 
 // checkBuffer checks the arguments of a registration, and returns the slab of the buffer.
 func (pd *domain) checkBuffer(buf []byte, access verbs.Access) (*slab, error) {
-	if err := pd.dev.soft.Usable(); err != nil {
+	if err := pd.dev.usable(); err != nil {
 		return nil, err
 	}
 	switch {
