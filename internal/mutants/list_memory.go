@@ -5,7 +5,7 @@ var memoryMutants = []mutant{
 	// The pool.
 	{"a copy that cannot be registered keeps its buffer", "rdmaio/internal/mrpool/pool.go", "stage: b, local: true}, nil\n	}\n	mr, err := p.register(b.Bytes, access, 0)\n	if err != nil {\n		return Region{}, errors.Join(err, p.Put(b))\n	}", "stage: b, local: true}, nil\n	}\n	mr, err := p.register(b.Bytes, access, 0)\n	if err != nil {\n		return Region{}, err\n	}", mrpoolTests},
 	{"own memory that cannot be registered keeps its buffer", "rdmaio/internal/mrpool/pool.go", "	b, err := p.Buffer(n)\n	if err != nil {\n		return Region{}, err\n	}\n	mr, err := p.register(b.Bytes, access, 0)\n	if err != nil {\n		return Region{}, errors.Join(err, p.Put(b))\n	}", "	b, err := p.Buffer(n)\n	if err != nil {\n		return Region{}, err\n	}\n	mr, err := p.register(b.Bytes, access, 0)\n	if err != nil {\n		return Region{}, err\n	}", mrpoolTests},
-	{"a detached copy keeps the caller's memory", "rdmaio/internal/mrpool/pool.go", "		r.user = nil\n		return true, nil", "		return true, nil", mrpoolTests},
+	{"a detached copy keeps the caller's memory", "rdmaio/internal/mrpool/pool.go", "		r.stage.user = nil\n		return true, nil", "		return true, nil", mrpoolTests},
 	{"a region that cannot be redirected keeps a buffer", "rdmaio/internal/mrpool/pool.go", "		err = errors.Join(err, p.Put(b))\n		if errors.Is(err, verbs.ErrNotSupported) {", "		if errors.Is(err, verbs.ErrNotSupported) {", mrpoolTests},
 	{"a device without redirection fails to detach", "rdmaio/internal/mrpool/pool.go", "		if errors.Is(err, verbs.ErrNotSupported) {\n			err = nil\n		}", "", mrpoolTests},
 	{"a closed pool keeps a region", releaseFile, "	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle", "	keep := len(p.regions) < p.cfg.KeepIdle", mrpoolTests},

@@ -7,7 +7,7 @@ var rdmaioMutants = []mutant{
 	{"keys are not ended", releaseFile, "	if err := r.Invalidate(); err != nil {\n		return err\n	}\n", "", poolTests},
 	{"invalidation is not awaited", releaseFile, "	if err := r.Invalidate(); err != nil {\n		return err\n	}\n", "	go func(mr verbs.MemoryRegion) { _ = mr.Invalidate() }(r.MemoryRegion)\n", poolTests},
 	{"a key that cannot be ended stays", releaseFile, "	err := r.Deregister()\n", "	var err error\n", poolTests},
-	{"a staged region comes back whole", poolFile, "p.copy(r.user[:n], r.stage.Bytes)", "p.copy(r.user, r.stage.Bytes)", poolTests},
+	{"a staged region comes back whole", poolFile, "p.copy(r.stage.user[:n], r.stage.Bytes)", "p.copy(r.stage.user, r.stage.Bytes)", poolTests},
 	{"a result may be read by the peer", "rdmaio/offer.go", "c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304", "c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteRead, number) // R304", ioTests},
 	{"a late handler's Call counts as never sent", "rdmaio/call.go", "sent = sent || s.call.Sent && ", "sent = sent && s.call.Sent && ", ioTests},
 	{"memory of Calls is not limited", "rdmaio/limit.go", "used <= b.most {", "used > 0 {", ioTests},

@@ -109,7 +109,6 @@ func New(pd verbs.ProtectionDomain, cfg Config) *Pool {
 // Region is a valid region of a caller's memory, of a copy of it, or of memory of the Pool.
 type Region struct {
 	verbs.MemoryRegion
-	user   []byte
 	stage  *Buffer // the copy; for RegisterOwn the memory itself
 	demand *demand // or what provides that memory
 	pinned int     // bytes of the caller's memory
@@ -147,14 +146,15 @@ func (p *Pool) RegisterCopy(buf []byte, access verbs.Access) (Region, error) {
 	if access&verbs.AccessRemoteWrite == 0 {
 		p.copy(b.Bytes, buf)
 	}
+	b.user = buf
 	if !access.Remote() {
-		return Region{MemoryRegion: b.MR, user: buf, stage: b, local: true}, nil
+		return Region{MemoryRegion: b.MR, stage: b, local: true}, nil
 	}
 	mr, err := p.register(b.Bytes, access, 0)
 	if err != nil {
 		return Region{}, errors.Join(err, p.Put(b))
 	}
-	return Region{MemoryRegion: mr, user: buf, stage: b, remote: true}, nil
+	return Region{MemoryRegion: mr, stage: b, remote: true}, nil
 }
 
 // Unstage ends the use of a released region. If it is of a copy, Unstage copies the first n bytes
@@ -163,7 +163,7 @@ func (p *Pool) Unstage(r *Region, n int) error {
 	if r.stage == nil {
 		return nil
 	}
-	p.copy(r.user[:n], r.stage.Bytes)
+	p.copy(r.stage.user[:n], r.stage.Bytes)
 	return p.Put(r.stage)
 }
 
@@ -197,8 +197,11 @@ func (p *Pool) Collect(r *Region, to []byte, n int) ([]byte, error) {
 // not support that, Detach changes nothing and returns false. The caller gives a detached region
 // back with Drop.
 func (p *Pool) Detach(r *Region) (bool, error) {
-	if r.stage != nil || r.demand != nil {
-		r.user = nil
+	if r.stage != nil {
+		r.stage.user = nil
+		return true, nil
+	}
+	if r.demand != nil {
 		return true, nil
 	}
 	d, ok := r.MemoryRegion.(verbs.Redirector)
@@ -295,7 +298,8 @@ func (p *Pool) register(buf []byte, access verbs.Access, pinned int) (verbs.Memo
 type Buffer struct {
 	Bytes []byte // of the length asked for
 	MR    verbs.MemoryRegion
-	class int // 0: of the size asked for
+	user  []byte // of which Bytes are a copy
+	class int    // 0: of the size asked for
 	mem   []byte
 }
 
@@ -373,7 +377,7 @@ func (p *Pool) Discard(b *Buffer) error { return p.put(b, false) }
 
 // put keeps the buffer if it may, or frees it.
 func (p *Pool) put(b *Buffer, keep bool) error {
-	b.Bytes = nil
+	b.Bytes, b.user = nil, nil
 	p.mu.Lock()
 	p.inUse--
 	size := uint64(len(b.mem))
