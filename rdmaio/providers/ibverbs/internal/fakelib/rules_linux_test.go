@@ -204,7 +204,7 @@ func TestWriteOfNoBytesNeedsNoKey(t *testing.T) {
 
 func TestSendWaitsForAReceiveAsLongAsRNRRetrySays(t *testing.T) {
 	for _, retry := range []uint8{0, 3, 7} {
-		e := connected(t, options{param: abi.ConnParam{Initiator: 1, Responder: 1, RNRRetry: retry}})
+		e := connected(t, options{Options: Options{RNRTime: 100 * time.Microsecond}, param: abi.ConnParam{Initiator: 1, Responder: 1, RNRRetry: retry}})
 		c, s := e.client, e.server
 		c.mustSend(abi.SendWR{ID: 1, Opcode: abi.OpSend, Flags: abi.Signaled}, 0, 8)
 		if retry < 7 {
@@ -562,7 +562,11 @@ func TestLockedMemoryIsLimited(t *testing.T) {
 	pd := must(h.AllocPD(ctx))(t)
 	mem := mmap(t, 1<<17)
 	mr := must(h.RegMR(pd, abi.Addr(mem), 60<<10, 0))(t)
-	must(h.RegMR(pd, abi.Addr(mem)+1, 1, 0))(t) // a page is counted again
+	before := e.net.Objects().LockedBytes
+	must(h.RegMR(pd, abi.Addr(mem)+1, 1, 0))(t) // a page is counted again, and as a whole
+	if n := e.net.Objects().LockedBytes - before; n != pageSize {
+		t.Errorf("a byte locks %d bytes, want a page of %d", n, pageSize)
+	}
 	if _, err := h.RegMR(pd, abi.Addr(mem), 1, 0); !errors.Is(err, syscall.ENOMEM) {
 		t.Errorf("RegMR over the limit: %v", err)
 	}
