@@ -344,3 +344,17 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestEachEventIsAcknowledged(t *testing.T) {
+	e := connected(t, options{Options: Options{AckTime: time.Millisecond}})
+	c := e.client
+	check(t, c.h.Disconnect(c.id))
+	first := must(c.h.GetCMEvent(c.events))(t)
+	must(c.h.GetCMEvent(c.events))(t)
+	check(t, c.h.AckCMEvent(first))
+	abi.SetCMQP(uintptr(c.id), 0)
+	check(t, c.h.DestroyID(c.id))
+	if m := e.misuses.take(); !strings.Contains(m, "rdma_destroy_id hangs") {
+		t.Errorf("misuse %q", m)
+	}
+}
