@@ -36,7 +36,6 @@ var repeats = map[string]string{
 	"ibverbs/library-siw":      "ibverbs/library-rxe",
 	"ibverbs/rping-rxe":        "ibverbs/rping-siw",
 	"ibverbs/perftest-siw":     "ibverbs/perftest-rxe",
-	"ibverbs/calls-siw":        "ibverbs/calls-rxe",
 	"ibverbs/to-knfsd-siw":     "ibverbs/to-knfsd-rxe",
 	"ibverbs/mount-rxe":        "ibverbs/mount-siw",
 	"ibverbs/memlock-siw":      "ibverbs/memlock-rxe",
