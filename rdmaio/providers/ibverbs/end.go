@@ -77,7 +77,8 @@ func (q *queuePair) begin(why error, c cause) {
 }
 
 // finish is the end: it makes the device stop, collects the completions of outstanding requests,
-// and enters verbs.StateError. Nothing in it waits for the peer.
+// and enters verbs.StateError. Nothing in it waits for the peer. It runs the notifications of the
+// completions last: one that calls Disconnect or Close waits for the end.
 func (end *ending) finish() {
 	q := end.qp
 	defer q.dev.ends.Done()
@@ -141,7 +142,7 @@ func (end *ending) awaitCause() {
 		q.mu.Lock()
 		q.poll()
 		c := q.end.cause
-		q.mu.UnlockNotify()
+		q.mu.Unlock() // without notifications: finish runs them
 		if c >= causeEvent || c == causePeer && !q.dev.quirks.LateCause {
 			return
 		}
@@ -177,7 +178,7 @@ func (end *ending) collect() {
 	for n := 0; ; n++ {
 		q.poll()
 		open := q.end.outstanding(last)
-		q.mu.UnlockNotify()
+		q.mu.Unlock() // without notifications: finish runs them
 		if !open || time.Since(start) > q.dev.flushWait {
 			return
 		}
