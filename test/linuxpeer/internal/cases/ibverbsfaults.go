@@ -60,12 +60,7 @@ func verbsRemoved(t *T, d verbsDevice) {
 // verbsMemlock lets the program lock 64 KiB of memory. The error has the limit and the commands
 // that raise it.
 func verbsMemlock(t *T, d verbsDevice) {
-	command := d.list()
-	if d.ib {
-		command = asNone("ulimit -l 64; " + command) // the limit does not bind root, except on siw
-	} else {
-		command = "ulimit -l 64; " + command
-	}
+	command := asNone("ulimit -l 64; " + d.list()) // the limit does not bind root, except on siw 6.1
 	t.refused(command, "RLIMIT_MEMLOCK is 64 KiB", "ulimit -l")
 	t.Say("the error names the limit")
 }
