@@ -279,6 +279,9 @@ func walk(t *testing.T, provider string, k fault.Kind, side string) (occasions u
 	tcp := provider != "mem"
 	silent := k == fault.LoseCompletion || k == fault.StallRead || k == fault.LoseNotify
 	step := uint64(1)
+	if testing.Short() {
+		step = 2
+	}
 	if silent && tcp { // these take time, and not the time of a bubble
 		step = 4
 	}

@@ -65,6 +65,9 @@ func compareAll(t *testing.T, in tshark.Input, connections [][]piece) {
 
 // Each field of each segment has the value that package segment reads, however TCP cuts the stream.
 func TestSegmentFields(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for Wireshark")
+	}
 	whole := base(t)
 	var connections [][]piece
 	for _, most := range []int{65000, 1460, 100, 7, 1} {
@@ -168,6 +171,9 @@ var faults = []struct {
 // segment reports. Each segment of a connection is changed in each field of its header, and each
 // byte range behind it is damaged.
 func TestSegmentRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for Wireshark")
+	}
 	whole := base(t)
 	var names []string
 	var connections [][]piece

@@ -51,7 +51,16 @@ func TestAcceptanceTLS(t *testing.T) {
 }
 
 // A FPDU for each TCP segment of an Ethernet, with and without CRCs.
+// variant skips a variant of the suite in a short run, for which the others are enough.
+func variant(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a short run has other variants of the suite")
+	}
+}
+
 func TestAcceptanceShortFPDUs(t *testing.T) {
+	variant(t)
 	acceptance(t, iwarp.Config{MULPDU: 1442}, iwarp.Config{MULPDU: 1442})
 }
 
@@ -74,6 +83,7 @@ func TestAcceptancePeerToPeer(t *testing.T) {
 
 // A device can connect to itself.
 func TestAcceptanceLoopback(t *testing.T) {
+	variant(t)
 	t.Parallel()
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		d := open(t, nil)
@@ -82,6 +92,7 @@ func TestAcceptanceLoopback(t *testing.T) {
 }
 
 func TestAcceptanceTraced(t *testing.T) {
+	variant(t)
 	t.Parallel()
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		tr := trace.New(trace.Config{Sink: trace.NewRecorder(1 << 20).Add})
@@ -91,6 +102,7 @@ func TestAcceptanceTraced(t *testing.T) {
 
 // The wrapper that injects faults, with none, changes nothing.
 func TestAcceptanceWrapped(t *testing.T) {
+	variant(t)
 	t.Parallel()
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		in := fault.New(fault.Config{})
