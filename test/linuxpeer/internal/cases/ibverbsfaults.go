@@ -60,7 +60,8 @@ func verbsRemoved(t *T, d verbsDevice) {
 // verbsMemlock lets the program lock 64 KiB of memory. The error has the limit and the commands
 // that raise it.
 func verbsMemlock(t *T, d verbsDevice) {
-	command := asNone("ulimit -l 64; " + d.list()) // the limit does not bind root, except on siw 6.1
+	// The limit does not bind root, except on siw of Linux 6.1.
+	command := asNone("ulimit -l 64; " + d.list())
 	t.refused(command, "RLIMIT_MEMLOCK is 64 KiB", "ulimit -l")
 	t.Say("the error names the limit")
 }
