@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,14 +187,16 @@ func TestUnknownCause(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	go func() {
+	var accepting sync.WaitGroup
+	defer accepting.Wait()
+	accepting.Go(func() {
 		if req, err := ln.Accept(ctx); err == nil {
 			cancel()
 			spare, _ := s.pd.CreateQP(verbs.QPConfig{SendCQ: s.cq, RecvCQ: s.cq, MaxSendWR: 1, MaxRecvWR: 1})
 			req.Accept(ctx, spare, nil)
 			spare.Close()
 		}
-	}()
+	})
 	if _, err := client.Dial(t.Context(), "here", c.qp, nil); !errors.Is(err, verbs.ErrPeerDisconnected) || inj.Happened(fault.UnknownCause) > 0 || !errors.Is(c.qp.Err(), err) && !errors.Is(c.qp.Err(), verbs.ErrPeerDisconnected) {
 		t.Errorf("dial: %v, then %v", err, c.qp.Err())
 	}
