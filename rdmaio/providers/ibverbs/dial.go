@@ -15,6 +15,11 @@ import (
 // resolveTimeout is the longest time for the system to find an address or a route.
 const resolveTimeout = 5 * time.Second
 
+// firstDelay is the time from the reply of an iWARP peer to the first message. What reaches the
+// kernel's siw at once is left unread until more comes. It is no longer than the same delay of the
+// provider iwarp.
+const firstDelay = 5 * time.Millisecond
+
 // Dial implements verbs.Dialer. addr is "host:port". The host must be reached by this device.
 func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	c := newConnection(d, 0)
@@ -83,6 +88,9 @@ func (d *Device) connect(ctx context.Context, addr string, c *connection, q *que
 	e, err := c.await(ctx, abi.CMEstablished)
 	if err != nil {
 		return nil, err
+	}
+	if d.transport == abi.TransportIWARP {
+		time.Sleep(firstDelay)
 	}
 	return q.establish(c, &e, p, e.PrivateData)
 }

@@ -186,9 +186,9 @@ func TestUnknownCause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ln.Close()
 	var accepting sync.WaitGroup
 	defer accepting.Wait()
+	defer ln.Close()
 	accepting.Go(func() {
 		if req, err := ln.Accept(ctx); err == nil {
 			cancel()
