@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -183,11 +184,13 @@ func TestMayHaveRunAfterRefusal(t *testing.T) {
 			}
 			defer ln.Close()
 			p := peertest.New(t, w.Server)
-			go func() {
+			var peer sync.WaitGroup
+			defer peer.Wait()
+			peer.Go(func() {
 				if p.Accept(ln, nil) && p.Message(peertest.Patience) != nil {
 					p.SendHex("00000007 00000001 00000001 00000004 " + tt.body)
 				}
-			}()
+			})
 			w.Addr = ln.Addr()
 			c := w.Dial(nil)
 			_, err = c.Call(context.Background(), nullCall(7, 40))
