@@ -260,7 +260,8 @@ func names(sgl []element, r *region) bool {
 	return false
 }
 
-// waitStep is the pause of step n of a loop that polls: none at first, a millisecond in the end.
+// waitStep returns how long a loop that polls pauses in step n. The first steps do not pause, and
+// later ones pause up to a millisecond.
 func waitStep(n int) time.Duration {
 	if n < 10 {
 		return 0

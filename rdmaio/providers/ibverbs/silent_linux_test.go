@@ -79,7 +79,7 @@ func (s *side) must(err error) {
 	}
 }
 
-// region returns a region of n bytes, which is deregistered at the end of the test.
+// region returns a region of n bytes. The end of the test deregisters it.
 func (s *side) region(n int, access verbs.Access) *region {
 	s.t.Helper()
 	buf, err := s.pd.Alloc(n)

@@ -606,7 +606,7 @@ func TestFewRegions(t *testing.T) {
 	}
 }
 
-func TestPlain(t *testing.T) {
+func TestPlainDevicesHaveNoOptionalParts(t *testing.T) {
 	inj := fault.New(fault.Config{Manners: fault.Plain})
 	dev, _ := devices(t, inj)
 	a := dev.Attributes()

@@ -12,7 +12,7 @@ func At(p uintptr, n int) []byte {
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&p)), n)
 }
 
-// Addr returns the address of the first byte of b, which is not in the Go heap. b is not empty.
+// Addr returns the address of the first byte of b. b is not empty, and not in the Go heap.
 func Addr(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
 // Int returns the int of C at address p.
