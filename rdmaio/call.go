@@ -259,7 +259,7 @@ func (c *Conn) slot(ctx context.Context, end *CallEnd) (*slot, error) {
 	if !c.ready.Load() { // RFC 8167 §6; R280
 		return nil, fmt.Errorf("%w before Conn.AllowReverse: call it when the upper layer knows that the peer serves them (RFC 8167 §6)", ErrReverse)
 	}
-	if err := c.awaitVersion(ctx); err != nil { // on an accepted connection it may come
+	if err := c.agreed.await(ctx, c.ctx); err != nil { // on an accepted connection it may come
 		return nil, err
 	}
 	if c.role == engine.Responder && c.agreed.Load().Reverse == header.ReverseNone {

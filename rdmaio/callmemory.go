@@ -166,7 +166,7 @@ func (r *replySizes) guess(call *Call) int {
 func (s *slot) guessReply(c *Conn, call *Call, n int) int {
 	sh := &s.shape
 	sh.guessed = false
-	if sh.whole || !call.Idempotent && !c.defines(PeerErrReplyResource) {
+	if sh.whole || !call.Idempotent && !c.agreed.Load().defines(PeerErrReplyResource) {
 		return n
 	}
 	guess := c.offered.sizes.guess(call)

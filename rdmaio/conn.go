@@ -12,7 +12,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/places"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -58,7 +57,7 @@ type Conn struct {
 	offered callMemory
 	log     *slog.Logger // shared.log with the peer's address
 	ends    *slog.Logger // shared.ends with the peer's address
-	agreed  atomic.Pointer[agreed]
+	agreed  agreement
 	begun   sync.Once     // ConnUp was emitted, or never will be
 	wasUp   bool          // ConnUp was emitted; set by begun
 	waits   atomic.Uint64 // Calls that waited for a slot
@@ -67,14 +66,8 @@ type Conn struct {
 	xids  oncrpc.XIDs
 	ready atomic.Bool // this side may make Calls
 
-	noReads, peerNoReads atomic.Bool  // this side, and the peer, can make no RDMA Reads
-	advertised           header.Terms // of version 1; only connection setup uses them
-
 	auth       authentication
 	extensions extensions
-
-	settled      chan struct{} // closed when the version is known
-	versionKnown sync.Once
 
 	slots slots
 	lone  lone
@@ -114,15 +107,12 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	}
 	c := &Conn{set: set, role: role, handler: h, shared: with, log: with.log, ends: with.ends, start: time.Now()}
 	c.slots.allow(set.calls)
-	c.settled = make(chan struct{})
 	announce, err := set.extensions.announce()
 	if err != nil {
 		return nil, err
 	}
-	versions := c.protocols(announce)
-	first := versions[0].Terms(false)
-	first.Recv = min(first.Recv, set.firstRecv)
-	c.agreed.Store(&agreed{Terms: first, version: versions[0]})
+	versions := set.protocols(role, announce)
+	c.agreed.offer(versions, set.firstRecv)
 	c.offered.abandoned.most, c.offered.replies.most = largestMessage, set.MaxReplyMemory
 	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -217,7 +207,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *C
 	c.negotiate(info.PrivateData)
 	c.connected(info)
 	c.driver.Post(engine.Event{Kind: engine.EventOpen})
-	if err := c.awaitVersion(ctx); err != nil {
+	if err := c.agreed.await(ctx, c.ctx); err != nil {
 		if errors.Is(err, ErrNoVersion) && set.HostAuth.Mode == HostAuthRequired {
 			err = fmt.Errorf("%w (Config.HostAuth is required, which excludes version 1)", err)
 		}

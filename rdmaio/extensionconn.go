@@ -186,7 +186,7 @@ func (x *ExtensionConn) AdvertisedSend() int { return x.conn.agreed.Load().Adver
 
 // Reverse returns the support for reverse Calls that this side advertises.
 func (x *ExtensionConn) Reverse() ReverseSupport {
-	return ReverseNone - ReverseSupport(x.conn.properties().Reverse)
+	return ReverseNone - ReverseSupport(x.conn.set.properties(x.conn.role).Reverse)
 }
 
 // queue brings an event to the engine. The caller may hold the lock of the handlers.

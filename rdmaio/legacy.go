@@ -16,7 +16,7 @@ func (r *request) offerReadChunks(m *Message) error {
 			total += n
 		}
 	}
-	room := c.sendRoom(&r.req.Lists)
+	room := c.agreed.Load().sendRoom(&r.req.Lists)
 	need := 24*total + len(m.Inline)
 	long := need > room
 	if long {
@@ -27,7 +27,7 @@ func (r *request) offerReadChunks(m *Message) error {
 		most := c.agreed.Load().Send
 		return &SizeError{What: "header of the reply", Need: most - room + need, Limit: most, Hint: "use fewer items, or a larger Config.InlineSend here and InlineRecv at the peer"}
 	}
-	if err := c.checkChunks("read chunks of the reply", count); err != nil {
+	if err := c.set.checkChunks("read chunks of the reply", count); err != nil {
 		return err
 	}
 	a := &r.req.Answer

@@ -46,7 +46,7 @@ func (c *Conn) prepare(ctx context.Context, s *slot, call *Call) error {
 func (c *Conn) prepareMessage(s *slot, call *Call, terms *agreed, chunks bool) error {
 	e := &s.call
 	chunks = chunks && !terms.NoReadChunks
-	room, parts := c.sendRoom(&e.Lists), c.continued(terms)
+	room, parts := terms.sendRoom(&e.Lists), c.continued(terms)
 	if parts > 0 && !chunks {
 		parts = c.set.MaxContinued // there is no other way
 	}
@@ -78,7 +78,7 @@ func (c *Conn) prepareMessage(s *slot, call *Call, terms *agreed, chunks bool) e
 			Hint: "use fewer items and results, or a larger Config.InlineSend here and InlineRecv at the peer",
 		}
 	}
-	if err := c.checkChunks("read chunks of the Call", count); err != nil {
+	if err := c.set.checkChunks("read chunks of the Call", count); err != nil {
 		return err
 	}
 	if long {
@@ -159,7 +159,7 @@ func (c *Conn) offer(ctx context.Context, s *slot, call *Call) error {
 		last-- // no chunk means the same as an empty one, and every peer understands it (R86)
 	}
 	last = min(last, s.shape.mostResults())
-	if err := c.checkChunks("write chunks for Results", last); err != nil {
+	if err := c.set.checkChunks("write chunks for Results", last); err != nil {
 		return err
 	}
 	for i, buf := range call.Results[:last] {
@@ -184,7 +184,7 @@ func (c *Conn) offer(ctx context.Context, s *slot, call *Call) error {
 		n = s.guessReply(c, call, n)
 	}
 	n = max(n, s.shape.reply)
-	if n <= c.recvRoom(l) || s.shape.reply == 0 && n <= c.continued(c.agreed.Load()) {
+	if n <= c.agreed.Load().recvRoom(l) || s.shape.reply == 0 && n <= c.continued(c.agreed.Load()) {
 		return nil
 	}
 	l.HasReply = true
@@ -222,12 +222,12 @@ func (c *Conn) registerOwn(ctx context.Context, s *slot, to []header.Segment, n 
 
 // checkChunks returns an error for more chunks than the peer is likely to accept. It has the same
 // limit by default, and would answer with ERR_CHUNK, which does not say why.
-func (c *Conn) checkChunks(what string, n int) error {
-	if n <= c.set.MaxChunks {
+func (s *settings) checkChunks(what string, n int) error {
+	if n <= s.MaxChunks {
 		return nil
 	}
 	return &SizeError{
-		What: "the number of " + what, Need: n, Limit: c.set.MaxChunks, Unit: "chunks",
+		What: "the number of " + what, Need: n, Limit: s.MaxChunks, Unit: "chunks",
 		Hint: "use fewer items and results, or a larger Config.MaxChunks here and at the peer",
 	}
 }

@@ -65,7 +65,8 @@ func (c *Conn) refusal(s *slot, err error) error {
 	l := &s.call.Lists
 	r := &RefusedError{Peer: peer, Results: len(l.Writes), ReplyChunk: l.HasReply, MaxReply: s.ownsBuf, ReplyRoom: int(header.Total(l.Reply))}
 	if !l.HasReply {
-		r.ReplyRoom = c.recvRoom(&header.Lists{Writes: l.Writes}) // a reply has no read list
+		// A reply has no read list.
+		r.ReplyRoom = c.agreed.Load().recvRoom(&header.Lists{Writes: l.Writes})
 	}
 	position := int64(-1)
 	for i := range l.Reads {

@@ -53,7 +53,7 @@ func (r *request) Room() (results []int, reply int) {
 // replyRoom returns the size in bytes of the largest reply that the caller can receive, without the
 // results in write chunks.
 func (r *request) replyRoom() int {
-	return max(r.conn.sendRoom(&r.req.Lists), length(r.req.Lists.Reply), r.continued())
+	return max(r.conn.agreed.Load().sendRoom(&r.req.Lists), length(r.req.Lists.Reply), r.continued())
 }
 
 // length returns the length of a chunk, or the largest int, which a chunk may exceed on 32-bit
@@ -151,7 +151,7 @@ func (r *request) plan(m *Message) (refuse header.Error, err error) {
 		a.Data = append(a.Data, sge)
 	}
 	n := m.Size(back) // RFC 8166 §3.5.3: without the results in chunks; R100
-	if n <= r.conn.sendRoom(&r.req.Lists) {
+	if n <= r.conn.agreed.Load().sendRoom(&r.req.Lists) {
 		a.Payload = m.Gather(a.Payload, back) // RFC 8166 §4.3.3: even with a reply chunk; R99
 		return refuse, nil
 	}

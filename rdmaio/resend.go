@@ -38,7 +38,7 @@ func (sh *shape) mostResults() int {
 // more than Config.MaxReadBytes.
 func (c *Conn) change(s *slot, call *Call, err error) bool {
 	var e *PeerError
-	if !errors.As(err, &e) || s.shape.resent == maxResent || !c.defines(e.Code) {
+	if !errors.As(err, &e) || s.shape.resent == maxResent || !c.agreed.Load().defines(e.Code) {
 		return false
 	}
 	l, sh, before := &s.call.Lists, &s.shape, s.shape
@@ -69,12 +69,6 @@ func (c *Conn) change(s *slot, call *Call, err error) bool {
 	changed := *sh
 	changed.resent = before.resent
 	return changed != before && sh.reply <= c.set.MaxReadBytes
-}
-
-// defines reports whether the version of the connection has an error code.
-func (c *Conn) defines(code PeerErrorCode) bool {
-	e := header.Error{Code: header.ErrorCode(code)}
-	return c.agreed.Load().version.Error(e) == e
 }
 
 // keep lets only the first n results go by chunk.

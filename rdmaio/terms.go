@@ -38,14 +38,7 @@ type Terms struct {
 }
 
 // Terms returns the terms that hold now.
-func (c *Conn) Terms() Terms {
-	t := c.agreed.Load()
-	return Terms{
-		Version:    c.number(t),
-		InlineSend: t.Send, InlineRecv: t.Recv, RemoteInvalidate: t.RemoteInvalidate,
-		Reads: t.Reads, NoReadChunks: t.NoReadChunks, SegmentSize: t.SegmentSize, MaxSegments: t.Segments,
-	}
-}
+func (c *Conn) Terms() Terms { return c.agreed.terms() }
 
 // MaxTerms returns the largest terms that SetTerms can set: the inline sizes for which the
 // connection has memory, Config.InlineSend and InlineRecv.
@@ -70,7 +63,7 @@ func (c *Conn) SetTerms(t Terms) error {
 	if c.agreed.Load().version.Properties() != nil {
 		return fmt.Errorf("rdmaio: SetTerms: version %d negotiates the sizes of messages itself: %w", c.agreed.Load().version.Number(), verbs.ErrNotSupported)
 	}
-	c.applyTerms(c.possible(header.Terms{
+	c.applyTerms(c.agreed.possible(header.Terms{
 		Send:             min(max(t.InlineSend, header.LeastInline), c.set.InlineSend),
 		Recv:             min(max(t.InlineRecv, header.LeastInline), c.set.firstRecv),
 		RemoteInvalidate: c.agreed.Load().RemoteInvalidate,
@@ -88,52 +81,16 @@ func (c *Conn) applyTerms(t header.Terms) {
 	c.driver.Post(engine.Event{Kind: engine.EventTerms, Control: &engine.Control{Terms: &t}})
 }
 
-// possible returns t without the RDMA Reads that the queue pairs cannot make. Calls received that
-// need one are refused by ERR_CHUNK, and Calls of this side have no read chunks (R297).
-func (c *Conn) possible(t header.Terms) header.Terms {
-	if c.noReads.Load() {
-		t.Reads = -1
-	}
-	t.NoReadChunks = t.NoReadChunks || c.peerNoReads.Load()
-	return t
-}
-
 // connected sets the terms for RDMA Reads from what the queue pairs negotiated.
 func (c *Conn) connected(info *verbs.ConnInfo) {
-	c.noReads.Store(info.InitiatorDepth == 0)
-	c.peerNoReads.Store(info.ResponderResources == 0)
-	a := c.agreed.Load()
-	t := a.Terms
-	if a.version.Properties() != nil { // EventTerms are of version 1
-		t = c.advertised
-	}
-	t = c.possible(t)
-	t.ReadsUnknown = false
-	c.applyTerms(t)
+	c.applyTerms(c.agreed.connected(info))
 	c.startAuthTimer()
 }
 
-// negotiate sets the terms from the private data of the peer. RDMA Reads wait for connected,
-// because a Call may come before Accept returns. The Receives of the advertised size were posted
-// before it was advertised.
+// negotiate sets the terms from the private data of the peer.
 func (c *Conn) negotiate(private []byte) {
-	peer, advertised := v1.FindPrivate(private)
-	t := v1.Agree(c.set.private, peer)
-	t.ReadsUnknown = true
-	c.advertised = t
+	t, advertised := c.agreed.negotiate(c.set.private, private)
 	c.applyTerms(t)
 	c.set.Logger.Debug("rdmaio: terms", "queue_pair", c.qp.Num(), "peer_advertised", advertised,
 		"send", t.Send, "receive", t.Recv, "remote_invalidate", t.RemoteInvalidate)
-}
-
-// sendRoom returns the number of bytes that a message with these lists can have inline.
-func (c *Conn) sendRoom(l *header.Lists) int {
-	a := c.agreed.Load()
-	return a.Send - a.version.Overhead(l)
-}
-
-// recvRoom returns the number of bytes that a message of the peer with these lists can have inline.
-func (c *Conn) recvRoom(l *header.Lists) int {
-	a := c.agreed.Load()
-	return a.Recv - a.version.Overhead(l)
 }

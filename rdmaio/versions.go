@@ -1,7 +1,6 @@
 package rdmaio
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -48,49 +47,34 @@ func (s *settings) extraReceives() int {
 
 // protocols returns the versions for a connection, in order of preference. extra are the properties
 // of extensions.
-func (c *Conn) protocols(extra []header.Property) (list []protocol.Version) {
-	for _, n := range c.set.Versions {
+func (s *settings) protocols(role engine.Role, extra []header.Property) (list []protocol.Version) {
+	for _, n := range s.Versions {
 		if n == v1.Number {
 			list = append(list, new(v1.Version))
 			continue
 		}
 		list = append(list, v2.New(v2.Config{
-			Dialed: c.role == engine.Requester, Own: c.properties(), Posted: uint32(c.set.firstRecv), Invalidate: c.set.invalidate,
-			Extra: extra, Types: c.set.extensions.flags, Body: c.set.extensions.body, KnownProperty: c.set.extensions.knows,
+			Dialed: role == engine.Requester, Own: s.properties(role), Posted: uint32(s.firstRecv), Invalidate: s.invalidate,
+			Extra: extra, Types: s.extensions.flags, Body: s.extensions.body, KnownProperty: s.extensions.knows,
 		}))
 	}
 	return list
 }
 
 // properties returns the properties of version 2 that this side advertises.
-func (c *Conn) properties() v2.Properties {
+func (s *settings) properties(role engine.Role) v2.Properties {
 	p := v2.Properties{
-		MaxSend: uint32(c.set.InlineSend), ReceiveSize: uint32(c.set.InlineRecv),
-		SegmentSize: math.MaxInt32, Segments: uint32(min(c.set.MaxSegments, math.MaxInt32)),
+		MaxSend: uint32(s.InlineSend), ReceiveSize: uint32(s.InlineRecv),
+		SegmentSize: math.MaxInt32, Segments: uint32(min(s.MaxSegments, math.MaxInt32)),
 		Reverse: v2.ReverseNone,
 	}
 	switch {
-	case c.role == engine.Responder, c.set.ReverseChunks:
+	case role == engine.Responder, s.ReverseChunks:
 		p.Reverse = v2.ReverseGeneral
-	case c.set.serves > 0:
+	case s.serves > 0:
 		p.Reverse = v2.ReverseInline
 	}
 	return p
-}
-
-// awaitVersion waits until the version is known.
-func (c *Conn) awaitVersion(ctx context.Context) error {
-	if c.agreed.Load().known {
-		return nil
-	}
-	select {
-	case <-c.settled:
-		return nil
-	case <-c.ctx.Done():
-		return c.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // reserve counts the memory of continued messages and kept replies for Config.MaxMemory.
@@ -106,37 +90,15 @@ func (c *Conn) reserve(n int) bool {
 	return false
 }
 
-// agreed holds the terms of a connection and its version.
-type agreed struct {
-	header.Terms
-	version protocol.Version // the preferred one until it is known
-	known   bool
-}
-
-// number returns the number of the version, or 0 if it is not known.
-func (c *Conn) number(a *agreed) int {
-	if !a.known && len(c.set.Versions) > 1 {
-		return 0
-	}
-	return int(a.version.Number())
-}
-
 // agree takes new terms, and the version if it is known.
 func (c *Conn) agree(t *header.Terms, v protocol.Version) {
-	before := c.agreed.Load()
-	a := &agreed{Terms: *t, version: before.version, known: before.known}
-	if v != nil {
-		a.version, a.known = v, true
+	if !c.agreed.take(t, v) {
+		return
 	}
-	c.agreed.Store(a)
-	if v != nil {
-		c.versionKnown.Do(func() {
-			if c.auth.isOpen() {
-				c.attach()
-			}
-			close(c.settled)
-			c.set.Logger.Debug("rdmaio: version", "queue_pair", c.qp.Num(), "version", v.Number())
-			c.emitVersion()
-		})
+	if c.auth.isOpen() {
+		c.attach()
 	}
+	close(c.agreed.settled)
+	c.set.Logger.Debug("rdmaio: version", "queue_pair", c.qp.Num(), "version", v.Number())
+	c.emitVersion()
 }

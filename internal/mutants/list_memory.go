@@ -52,7 +52,7 @@ var memoryMutants = []mutant{
 	{"memory for a reply is not given back", "rdmaio/call.go", "	s.returnReplyMemory(c)\n	return err", "	return err", ioTests},
 	{"a cancelled Call keeps memory from others", "rdmaio/abandon.go", "				if mr.chunk == ownReplyChunk {\n					s.returnReplyMemory(c)\n				}\n", "", ioTests},
 	{"memory that could not be registered is taken", "rdmaio/offer.go", "			s.returnReplyMemory(c)\n", "			_ = err\n", ioTests},
-	{"a Call that cannot be repeated offers a guess", "rdmaio/callmemory.go", "	if sh.whole || !call.Idempotent && !c.defines(PeerErrReplyResource) {", "	if sh.whole {", ioTests},
+	{"a Call that cannot be repeated offers a guess", "rdmaio/callmemory.go", "	if sh.whole || !call.Idempotent && !c.agreed.Load().defines(PeerErrReplyResource) {", "	if sh.whole {", ioTests},
 	{"a guess is repeated", "rdmaio/callmemory.go", "	s.shape.whole = true\n", "", ioTests},
 	{"the last reply counts, not the largest", "rdmaio/callmemory.go", "r.most[p] = max(n, len(call.Reply.Message))", "r.most[p] = max(0*n, len(call.Reply.Message))", ioTests},
 	{"all procedures are remembered", "rdmaio/callmemory.go", "ok || len(r.most) < mostProcedures", "ok || len(r.most) < 1<<30", ioTests},
