@@ -53,7 +53,7 @@ func New(cfg Config) *Engine {
 		next: &Request{recv: none},
 	}
 	s.onEnd = e.abandon
-	s.self = protocol.End{Forward: forward, Legacy: cfg.Legacy, LongReplies: s.legacyReplies() && !cfg.ReverseChunks, Calls: &e.requester.table}
+	s.self = protocol.End{Forward: forward, Legacy: cfg.Legacy, LongReplies: cfg.Legacy && cfg.Role == Requester && !cfg.ReverseChunks, Calls: &e.requester.table}
 	e.control = control{shared: s, sends: &e.sends, negotiation: &e.negotiation}
 	e.responder.control = &e.control
 	e.joiner.shared, e.requester.joiner = s, &e.joiner

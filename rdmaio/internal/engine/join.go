@@ -167,40 +167,53 @@ func (j *joiner) breakOff() (xid uint32, call, reply bool) {
 	return xid, call, reply
 }
 
-// join passes a message with the purpose p and the fault f to the joiner. A fault other than in an
-// ERROR also ends the message that is being continued. If that is a Reply, its Call ends (A8). If
-// it is a Call, and no ERROR is sent for the message that came between, since that is an answer,
-// the ERROR is for the Call (R156, R199).
-func (e *Engine) join(m *header.Message, p protocol.Purpose, f *header.Fault) (whole bool, own []byte, _ protocol.Purpose, _ *header.Fault) {
-	whole = true
-	if f == nil {
+// join puts the parts of a continued message together. It returns false for a part that is not the
+// last.
+func (e *Engine) join(a *arrival) bool {
+	m := &a.r.hdr
+	if a.fault == nil && e.joiner.state == joinIdle && !m.More {
+		return true
+	}
+	whole := true
+	if a.fault == nil {
 		var into *Call
-		if p == protocol.Answer && e.joiner.state == joinIdle {
+		if a.purpose == protocol.Answer && e.joiner.state == joinIdle {
 			into = e.requester.into(m.XID)
 		}
-		if whole, own, f = e.joiner.add(m, p, into); f == nil {
-			return whole, own, p, nil
-		}
-		e.fault(f)
-		m.Props = m.Props[:0]
-		if p = protocol.Call; m.Answer {
-			p = protocol.Answer
+		if whole, a.joined, a.fault = e.joiner.add(m, a.purpose, into); a.fault != nil {
+			e.fault(a.fault)
+			m.Props = m.Props[:0]
+			if a.purpose = protocol.Call; m.Answer {
+				a.purpose = protocol.Answer
+			}
 		}
 	}
-	if m.Kind == header.KindError {
-		return true, nil, p, f
+	switch {
+	case a.fault != nil && m.Kind != header.KindError:
+		e.breakOff(a)
+	case !whole && a.key != 0:
+		e.violated(a.key, "a part of a message that is not the last")
+	case !whole:
+		e.postRecv(a.recv)
 	}
+	return whole
+}
+
+// breakOff ends a message that is being continued, because of a fault other than in an ERROR. If
+// that is a Reply, its Call ends (A8). If it is a Call, and no ERROR is sent for the message that
+// came between, since that is an answer, the ERROR is for the Call (R156, R199).
+func (e *Engine) breakOff(a *arrival) {
+	m := &a.r.hdr
 	e.control.forget()
 	switch xid, call, reply := e.joiner.breakOff(); {
-	case reply && (p != protocol.Answer || xid != m.XID):
-		e.requester.fail(xid, f)
-	case call && p == protocol.Answer && e.cfg.Serves > 0:
+	case reply && (a.purpose != protocol.Answer || xid != m.XID):
+		e.requester.fail(xid, a.fault)
+	case call && a.purpose == protocol.Answer && e.cfg.Serves > 0:
 		e.control.refuse(xid, header.Error{Code: header.ErrFlag})
 	}
 	if e.cfg.Role == Requester && (m.Kind == header.KindProps || m.Kind == header.KindOther) { // R193
-		p = protocol.Drop
+		a.purpose = protocol.Drop
 	}
-	return true, own, p, f
 }
 
 // timer ends the connection if a continued message takes too long (T90).

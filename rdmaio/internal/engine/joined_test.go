@@ -412,3 +412,23 @@ func TestNamedKeys(t *testing.T) {
 		}
 	}
 }
+
+// A wrong key with the last part of a message ends the connection, and the memory that the message
+// was put together in is given back (R264).
+func TestWrongKeyWithLastPartGivesMemoryBack(t *testing.T) {
+	for name, m := range map[string]peer2.Message{"Reply": peer2.Reply(1, rpcReply2(1)), "reverse Call": peer2.Call(1, rpcCall2(1))} {
+		s := newTalking(t, 0, 3, 3, nil)
+		s.step(engine.Event{Kind: engine.EventCall, Call: &engine.Call{XID: 1, Payload: [][]byte{rpcCall2(1)}}})
+		s.settle()
+		parts := m.Split(4)
+		s.get(parts[0])
+		if s.reserved == 0 {
+			t.Fatalf("%s: no memory for a continued message", name)
+		}
+		parts[1].Credit = plenty
+		s.receive(parts[1].Bytes(), 9)
+		if !errors.Is(s.fail, engine.ErrInvalidated) || s.reserved != 0 {
+			t.Errorf("%s: ended with %v, %d bytes are not given back", name, s.fail, s.reserved)
+		}
+	}
+}

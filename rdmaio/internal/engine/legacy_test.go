@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 )
 
 // newLegacy is newBench with the switch on.
@@ -421,5 +423,31 @@ func TestRandomLegacy(t *testing.T) {
 	}
 	if held == 0 {
 		t.Error("no Reply was deferred: the test proves too little")
+	}
+}
+
+// Config.Legacy is for version 1: in version 2 a Reply with read chunks breaks a rule (R326), also
+// if it comes in parts, whose memory is given back.
+func TestLegacyHasNoEffectInVersion2(t *testing.T) {
+	for _, parts := range []bool{false, true} {
+		s := newTalking(t, 0, 3, 0, func(_ int, c *engine.Config) { c.Legacy = true })
+		k := &engine.Call{XID: 1, Payload: [][]byte{rpcCall2(1)}}
+		s.step(engine.Event{Kind: engine.EventCall, Call: k})
+		s.settle()
+		reply := peer2.Reply(1, rpcReply2(1))
+		list := []peer2.Message{reply}
+		if parts {
+			list = reply.Split(4)
+		}
+		list[len(list)-1].Reads = []peertest.Segment{{Position: 8, Key: 7, Length: 4}}
+		s.sent = nil
+		s.get(list...)
+		var f *header.Fault
+		if !errors.As(k.Err, &f) || f.Code != header.FaultReads || s.fail != nil {
+			t.Errorf("parts %v: the Call ended with %v, the connection with %v", parts, k.Err, s.fail)
+		}
+		if len(s.parsed()) != 0 || s.reserved != 0 {
+			t.Errorf("parts %v: something was sent, or %d bytes are not given back", parts, s.reserved)
+		}
 	}
 }

@@ -8,6 +8,48 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
+// arrival is a message of the peer on its way through the steps of Engine.received.
+type arrival struct {
+	bytes   []byte           // in its Receive, or lent
+	recv    int              // index of the Receive
+	key     uint32           // of the region that it has invalidated; 0: none
+	r       *Request         // has the header, from decode on
+	fault   *header.Fault    // the rule that it breaks; nil: none so far
+	purpose protocol.Purpose // from admit on
+	joined  []byte           // from join on: memory that the payload was put together in, or nil
+}
+
+// received deals with a message, step by step. A step that returns false has dealt with all of the
+// message, and posted its Receive again unless the connection has ended.
+//
+//	take ── decode ── admit ── join ── checkKey ── deliver
+func (e *Engine) received(wc *verbs.WC) {
+	var a arrival
+	if !e.take(&a, wc) || !e.decode(&a) || !e.admit(&a) || !e.join(&a) {
+		return
+	}
+	if !e.checkKey(&a) || e.deliver(&a) {
+		if a.joined != nil {
+			e.giveBack(a.joined)
+		}
+	}
+}
+
+// take takes the message out of its Receive, which is not posted any more.
+func (e *Engine) take(a *arrival, wc *verbs.WC) bool {
+	e.stats.Received++
+	e.stats.PostedRecvs--
+	b, ok := e.message(wc)
+	if !ok {
+		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("Receive %#x completed with %d bytes", wc.WRID, wc.ByteLen)})
+		return false
+	}
+	e.receives.posted[wc.WRID] = 0
+	e.delivered += uint64(wc.ByteLen)
+	a.bytes, a.recv, a.key = b, int(wc.WRID), wc.InvalidatedRKey
+	return true
+}
+
 // message returns the bytes of a message, which are in its Receive or lent, and no byte behind them
 // (T20). It reports false if the completion is impossible.
 func (e *Engine) message(wc *verbs.WC) (b []byte, ok bool) {
@@ -26,100 +68,86 @@ func (e *Engine) message(wc *verbs.WC) (b []byte, ok bool) {
 	return b, true
 }
 
-// received deals with a message.
-func (e *Engine) received(wc *verbs.WC) {
-	e.stats.Received++
-	e.stats.PostedRecvs--
-	b, ok := e.message(wc)
-	if !ok {
-		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("Receive %#x completed with %d bytes", wc.WRID, wc.ByteLen)})
-		return
-	}
-	e.receives.posted[wc.WRID] = 0
-	e.delivered += uint64(wc.ByteLen)
-	i, key := int(wc.WRID), wc.InvalidatedRKey
+// decode decodes the header in the version of the connection. The message may decide the version.
+func (e *Engine) decode(a *arrival) bool {
 	r := e.responder.next
-	r.Padding = Padding{}
-	if e.negotiation.state == versionOpen && !e.negotiation.first(b) {
-		e.postUncounted(i)
-		return
+	a.r, r.Padding = r, Padding{}
+	var ok bool
+	if a.fault, ok = e.negotiation.decode(a.bytes, &r.hdr); !ok {
+		e.postUncounted(a.recv)
+		return false
 	}
-	f := e.version.Decode(b, &r.hdr)
-	if f == nil && r.hdr.Kind == header.KindPadded {
-		f = e.padded(r, len(b)-len(r.hdr.Payload))
+	if a.fault == nil && r.hdr.Kind == header.KindPadded {
+		if a.fault = e.padded(r, len(a.bytes)-len(r.hdr.Payload)); a.fault != nil {
+			e.fault(a.fault)
+		}
 	}
-	if f != nil {
-		e.fault(f)
-	}
-	if e.negotiation.state == versionOffered && !e.negotiation.answered(&r.hdr, f) {
-		e.postUncounted(i)
-		return
-	}
-	if f != nil && f.Code == header.FaultVersion && e.negotiation.changed(b, f) {
-		e.postUncounted(i)
-		return
-	}
-	purpose := e.version.Classify(&r.hdr, f, &e.self)
-	if over := e.account.Received(&r.hdr, f, purpose); over != nil {
+	return true
+}
+
+// admit decides what the message is for, and counts its credit. It ends the connection if the peer
+// exceeds its credits, or if the peer must authenticate first.
+func (e *Engine) admit(a *arrival) bool {
+	h := &a.r.hdr
+	a.purpose = e.version.Classify(h, a.fault, &e.self)
+	if over := e.account.Received(h, a.fault, a.purpose); over != nil {
 		e.fault(over)
 		e.end(over)
-		return
+		return false
 	}
-	if (purpose == protocol.Call || purpose == protocol.Other) && e.cfg.Guard != nil && len(e.eff.Auth) == 0 && !e.cfg.Guard() {
-		e.end(&Error{Reason: ErrEarly, Detail: fmt.Sprintf("XID %#08x", r.hdr.XID)})
-		return
+	if (a.purpose == protocol.Call || a.purpose == protocol.Other) && e.cfg.Guard != nil && len(e.eff.Auth) == 0 && !e.cfg.Guard() {
+		e.end(&Error{Reason: ErrEarly, Detail: fmt.Sprintf("XID %#08x", h.XID)})
+		return false
 	}
 	e.negotiation.hear()
-	whole, own := true, []byte(nil)
-	if f != nil || e.joiner.state != joinIdle || r.hdr.More {
-		whole, own, purpose, f = e.join(&r.hdr, purpose, f)
-	}
-	serve := key == 0 && purpose == protocol.Call && e.cfg.Serves > 0
-	if own != nil && !serve {
-		defer func() {
-			if r.joined == nil { // a Reply is copied, unless it has read chunks
-				e.giveBack(own)
-			}
-		}()
-	}
+	return true
+}
+
+// checkKey ends the connection if the peer had no right to invalidate a region with this message.
+func (e *Engine) checkKey(a *arrival) bool {
+	with := ""
 	switch {
-	case key == 0:
-	case !whole:
-		e.violated(key, "a part of a message that is not the last")
-		return
+	case a.key == 0:
+		return true
 	case e.cfg.Role == Responder: // only the keys of forward Calls may be ended, and it makes none
-		e.violated(key, "a message to the side that accepted the connection")
-		return
+		with = "a message to the side that accepted the connection"
 	case !e.terms.RemoteInvalidate: // R265, T80
-		e.violated(key, "a connection on which this was not agreed (RFC 8797 §4.1)")
-		return
-	case purpose != protocol.Answer:
-		e.violated(key, "a message that is no Reply")
-		return
+		with = "a connection on which this was not agreed (RFC 8797 §4.1)"
+	case a.purpose != protocol.Answer:
+		with = "a message that is no Reply"
+	default:
+		return true
 	}
+	e.violated(a.key, with)
+	return false
+}
+
+// deliver passes the message to the part that it is for. It reports whether the memory of a
+// continued message is free again: a Call keeps it.
+func (e *Engine) deliver(a *arrival) (free bool) {
+	r := a.r
 	switch {
-	case !whole:
-	case serve:
-		e.responder.request(r, i, own, f)
-		return
-	case purpose == protocol.Answer && e.cfg.Calls > 0:
-		if p := e.requester.response(r, f, key); p != nil {
-			r.joined = own
-			e.responder.readReply(r, i, p, key)
-			return
+	case a.purpose == protocol.Call && e.cfg.Serves > 0:
+		e.responder.request(r, a.recv, a.joined, a.fault)
+		return false
+	case a.purpose == protocol.Answer && e.cfg.Calls > 0:
+		if p := e.requester.response(r, a.fault, a.key); p != nil {
+			e.responder.readReply(r, a.recv, p, a.key)
+			return false
 		}
-	case purpose == protocol.Done:
+	case a.purpose == protocol.Done:
 		e.responder.doneCame(r.hdr.XID)
-	case purpose == protocol.Props:
+	case a.purpose == protocol.Props:
 		e.control.learn(&r.hdr)
-	case purpose == protocol.Grant: // R176: it needs no answer
-	case purpose == protocol.Other:
+	case a.purpose == protocol.Grant: // R176: it needs no answer
+	case a.purpose == protocol.Other:
 		e.control.other(&r.hdr)
 	default: // R281, R325; T117
-		if purpose == protocol.Answer && f == nil && r.hdr.Kind == header.KindError {
+		if a.purpose == protocol.Answer && a.fault == nil && r.hdr.Kind == header.KindError {
 			e.otherError(&r.hdr)
 		}
 		e.stats.DroppedMessages++
 	}
-	e.postRecv(i)
+	e.postRecv(a.recv)
+	return true
 }

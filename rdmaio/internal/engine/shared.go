@@ -102,8 +102,11 @@ func (s *shared) violated(key uint32, with string) {
 }
 
 // legacyReplies reports whether Replies to our Calls may have read chunks.
-// Nothing else makes the engine send RDMA_DONE (RFC 8166 §4.6.2; R113).
-func (s *shared) legacyReplies() bool { return s.cfg.Legacy && s.cfg.Role == Requester }
+// Nothing else makes the engine send RDMA_DONE (RFC 8166 §4.6.2; R113), which version 2 does not
+// have.
+func (s *shared) legacyReplies() bool {
+	return s.cfg.Legacy && s.cfg.Role == Requester && !s.version.Continues()
+}
 
 // wake makes the deadline no later than at.
 func (s *shared) wake(at time.Duration) {
