@@ -101,7 +101,7 @@ check-generated: ## regenerate all code in a copy of the tree, and compare
 	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + regenerated): run make generate, and remove files that exist only here'; exit 1; fi; \
 	echo 'generated files are current'
 
-conformance: ## make docs/conformance.md and docs/rfc8166.md from the duties and the code and tests that cite them
+conformance: ## make docs/conformance.md and the pages by section from the duties and the code and tests that cite them
 	$(GO) run ./tools/speccheck
 
 check-conformance: ## refuse conformance tables that are not current, lost proofs, and proved duties that no code cites

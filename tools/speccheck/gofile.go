@@ -25,8 +25,8 @@ func (c *citations) goFile(name, rel string, last int) error {
 		t := g.text(comment)
 		switch {
 		case test:
-			if t.place = g.test(comment.Pos()); t.symbol != "" {
-				c.test(t, last)
+			if at := g.test(comment.Pos()); at.symbol != "" {
+				c.test(t, at, last)
 			}
 		case comment.Pos() > f.Package && !under(harness, dir):
 			t.symbol = g.symbol(comment.Pos())
@@ -42,7 +42,7 @@ func (c *citations) goFile(name, rel string, last int) error {
 			c.product(text{at, lit.Value}, 0)
 		case test:
 			if at := g.test(lit.Pos()); at.symbol != "" {
-				c.test(text{at, lit.Value}, last)
+				c.test(text{place{rel, "", fset.Position(lit.Pos()).Line}, lit.Value}, at, last)
 			}
 		}
 		return true

@@ -1,26 +1,28 @@
 // Command speccheck compares the duties in docs/requirements.md with the code and the tests that
-// cite them. It writes two tables, never edited by hand: docs/conformance.md, by duty, and
-// docs/rfc8166.md, by section of RFC 8166, RFC 8167 and RFC 8797.
+// cite them. It writes pages that are never edited by hand: docs/conformance.md, by duty, and by
+// section docs/rfc8166.md, docs/version2.md and docs/drafts.md.
 //
 //	speccheck [-root DIR] [-check | -lose LIST]
-//	speccheck [-root DIR] -find R79|3.4.6|"RFC 8167 5.3"
+//	speccheck [-root DIR] -find R79|"version-two 4.2"|"RFC 8167 5.3"|xchar
 //
 // A citation is an R-number in a comment, or in a string of a test: R24, or R24, R25, or R60 to R75
 // for a range. In the body or the doc comment of a test, fuzz target or example, or of a case of
 // package verbstest, it proves the duty. In product code it says where the duty is obeyed. A duty
 // of behaviour is proved only by a test at an endpoint: scan.go lists the packages that have one.
-// "RFC 8166 §3.4.6" in a comment or a string of product code cites the section; the same holds for
-// RFC 8167, RFC 8797 and RFC 5666.
+// "RFC 8166 §3.4.6" in such a comment or string cites the section. A draft is cited by its file
+// name: "draft-ietf-nfsv4-rpcrdma-version-two-00 §4.2".
 //
-// With -find it prints the lines that cite a duty, or all the duties of a section.
+// With -find it prints the lines that cite a duty, or a section and its duties, or the sections of
+// a document. document.go lists the documents with their names; a section without a document is one
+// of RFC 8166.
 //
 // Exit code 3 reports findings, and nothing is written:
 //
 //   - A duty has lost its proof: restore a test. Only where the proof was none,
 //     -lose R7,R9 names the duties that may lose it.
 //   - A duty is proved and no product code cites it: cite it at the line that obeys.
-//   - Product code cites a section that does not exist.
-//   - With -check, which never writes: a table is not current.
+//   - Code or a test cites a section or a duty that does not exist.
+//   - With -check, which never writes: a page is not current.
 package main
 
 import (
@@ -42,7 +44,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root := fs.String("root", ".", "the module's `folder`")
 	check := fs.Bool("check", false, "write nothing; exit with 3 if a table is not current or there are other findings")
 	lose := fs.String("lose", "", "`list` of duties, as R7,R9, that may lose a proof which was none")
-	where := fs.String("find", "", "print the lines that cite a `duty`, as R79, or those of a section, as 3.4.6 or \"RFC 8167 5.3\"")
+	where := fs.String("find", "", "print the lines that cite a `duty`, as R79, or a section, as \"version-two 4.2\", or the sections of a document, as xchar")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -67,15 +69,18 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return fail(err)
 	}
 	if *where != "" {
-		lines, ok := find(groups, found, *where)
-		if !ok {
-			fmt.Fprintf(stderr, "speccheck: -find %q is neither a duty, as R79, nor a section of RFC 8166, as 3.4.6, or of RFC 8167, 8797 or 5666, as \"RFC 8167 5.3\"\n", *where)
+		lines, err := find(groups, found, *where)
+		if err != nil {
+			fmt.Fprintf(stderr, "speccheck: -find: %v\n", err)
 			return 2
 		}
 		fmt.Fprint(stdout, lines)
 		return 0
 	}
-	tables := []table{{"docs/conformance.md", conformance(groups, found)}, {"docs/rfc8166.md", bySection(groups, found)}}
+	tables := []table{{"docs/conformance.md", conformance(groups, found)}}
+	for _, p := range pages {
+		tables = append(tables, table{"docs/" + p.name, p.bySection(groups, found)})
+	}
 	code := 0
 	finding := func(format string, args ...any) {
 		fmt.Fprintf(stdout, format+"\n", args...)
@@ -100,7 +105,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	for _, id := range uncited(groups, found) {
-		finding("R%d is proved by a test, and no product code cites it: write // RFC 8166 §n; R%d at the line that obeys", id, id)
+		finding("R%d is proved by a test, and no product code cites it: write %s at the line that obeys", id, citationOf(groups, id))
 	}
 	for _, u := range found.unknown {
 		finding("%s", u)

@@ -44,8 +44,8 @@ func conformance(groups []group, found *citations) []byte {
 	b.WriteString(`# Conformance
 
 Made by ` + "`make conformance`" + ` from [requirements.md](requirements.md) and the code and tests that cite its numbers; do not
-edit. [rfc8166.md](rfc8166.md) has the same by section of RFC 8166, RFC 8167 and RFC 8797. A duty is about encoding or
-about behaviour; requirements.md says which.
+edit. [rfc8166.md](rfc8166.md), [version2.md](version2.md) and [drafts.md](drafts.md) have the same by section of each
+document. A duty is about encoding or about behaviour; requirements.md says which.
 
 - *proved*: a test cites the duty. A duty of behaviour needs a test of an endpoint that exchanges messages.
 - *encoded*: a duty of behaviour that only tests of codecs and other parts cite: its messages can be written and read,
@@ -54,7 +54,8 @@ about behaviour; requirements.md says which.
 
 A duty that was proved or encoded must stay so, and code must cite each that is proved. "Code" is where it is obeyed:
 search that file for the number. ` + "`go run ./tools/speccheck -find R79`" + ` prints the lines, of code and of tests; it takes
-a section too: ` + "`-find 3.4.6`, `-find \"RFC 8167 5.3\"`" + `.
+a section too: ` + "`-find \"RFC 8166 3.4.6\"`, `-find \"version-two 4.2\"`" + `. Sections without a document are those of RFC 8166;
+V2, XCHAR, RDMATCP and V1 are drafts, as requirements.md says.
 
 | group | duties | proved | encoded only | obeyed only |
 |---|---|---|---|---|
@@ -86,7 +87,7 @@ a section too: ` + "`-find 3.4.6`, `-find \"RFC 8167 5.3\"`" + `.
 			st, tests := stateOf(r, c)
 			var sections []string
 			for _, s := range r.sections {
-				sections = append(sections, fmt.Sprintf("[%v](rfc8166.md#%s)", s, s.anchor()))
+				sections = append(sections, s.link())
 			}
 			fmt.Fprintf(&b, "| R%d | %s | %s | %s | %s | %s | %s |\n", r.id, r.level, r.kind(), st,
 				strings.Join(sections, ", "), links(c.code), links(tests))
@@ -95,41 +96,91 @@ a section too: ` + "`-find 3.4.6`, `-find \"RFC 8167 5.3\"`" + `.
 	return b.Bytes()
 }
 
-// bySection makes docs/rfc8166.md.
-func bySection(groups []group, found *citations) []byte {
-	var b bytes.Buffer
-	b.WriteString(`# RFC 8166, RFC 8167 and RFC 8797 by section
+// page is a page of docs that has the sections of some documents.
+type page struct{ name, head string }
+
+// pages lists them.
+var pages = []page{
+	{pageV1, `# RFC 8166 by section, and RFC 8167, RFC 8797, RFC 8267 and RFC 5666
 
 Made by ` + "`make conformance`" + `; do not edit. For each section that lays a duty on an implementation: the duties of
 [requirements.md](requirements.md) that come from it, the code that obeys and the tests that prove. Sections of RFC 8166
-come first. Then follow those of RFC 8167 (both directions), of RFC 8797 (private data of connection setup), and of
-RFC 5666, which RFC 8166 replaced, for what only they say. The code's comments hold the number: search the file for it,
-or run ` + "`go run ./tools/speccheck -find 3.4.6`" + `, or ` + "`-find \"RFC 8167 5.3\"`" + `, which prints the lines. A section that is not
-here lays no duty on an implementation. A duty without code and tests is not implemented yet.
-`)
-	for _, s := range sectionOrder {
-		var rows []*requirement
-		for i := range groups {
-			for j := range groups[i].rows {
-				if r := &groups[i].rows[j]; slices.Contains(r.sections, s) {
-					rows = append(rows, r)
-				}
-			}
-		}
-		if len(rows) == 0 && len(found.sections[s]) == 0 {
+come first. Then follow those of RFC 8167 (both directions), of RFC 8797 (private data of connection setup), of RFC 8267
+(NFS), and of RFC 5666, which RFC 8166 replaced, for what only they say.
+
+    go run ./tools/speccheck -find "RFC 8166 3.4.6"     # prints the lines
+
+A section that is not here lays no duty on an implementation, and no code or test cites it. A duty without code and
+tests is not implemented yet. [version2.md](version2.md) and [drafts.md](drafts.md) have the other documents.
+`},
+	{pageV2, `# Version 2 by section: draft-ietf-nfsv4-rpcrdma-version-two-00
+
+Made by ` + "`make conformance`" + `; do not edit. For each section of
+[the draft](../spec/draft-ietf-nfsv4-rpcrdma-version-two-00.txt) that lays a duty on an implementation: the duties of
+[requirements.md](requirements.md) that come from it, the code that obeys and the tests that prove. At the end are the
+sections of draft -07 that code cites; no connection speaks it ([version-two-drafts.md](version-two-drafts.md)).
+
+    go run ./tools/speccheck -find "version-two 4.2"    # prints the lines
+
+A section that is not here lays no duty on an implementation, and no code or test cites it. A duty without code and
+tests is not implemented yet. [rfc8166.md](rfc8166.md) and [drafts.md](drafts.md) have the other documents.
+`},
+	{pageDrafts, `# Other drafts by section: transport characteristics, RDMA over TCP, version 1
+
+Made by ` + "`make conformance`" + `; do not edit. For each section of three documents in ` + "`spec/`" + ` that lays a duty on an
+implementation: the duties of [requirements.md](requirements.md) that come from it, the code that obeys and the tests
+that prove. First come transport characteristics (XCHAR), then RDMA over TCP (RDMATCP), then the last draft of version 1
+(V1), which became RFC 5666; where RFC 8166 has the same rule, code cites that.
+
+    go run ./tools/speccheck -find "xchar 4.2"          # prints the lines
+    go run ./tools/speccheck -find "rdmatcp 3.4"
+    go run ./tools/speccheck -find "V1 3.4"
+
+A section that is not here lays no duty on an implementation, and no code or test cites it. A duty without code and
+tests is not implemented yet. [rfc8166.md](rfc8166.md) and [version2.md](version2.md) have the other documents.
+`},
+}
+
+// bySection makes a page.
+func (p page) bySection(groups []group, found *citations) []byte {
+	var b bytes.Buffer
+	b.WriteString(p.head)
+	for _, d := range documents {
+		if d.page != p.name {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n| # | Lv | duty | code | tests |\n|---|---|---|---|---|\n", s.heading())
-		for _, r := range rows {
-			c := found.duty(r.id)
-			_, tests := stateOf(r, c)
-			fmt.Fprintf(&b, "| R%d | %s | %s | %s | %s |\n", r.id, r.level, r.text, links(c.code), links(tests))
-		}
-		if at := found.sections[s]; len(at) > 0 {
-			fmt.Fprintf(&b, "| | | *cites the section* | %s | |\n", links(at))
+		for _, h := range contents[d.name] {
+			s := section{d.name, h.number}
+			rows, c := dutiesOf(groups, s), found.section(s)
+			tests := slices.Concat(c.endpoint, c.parts)
+			if len(rows)+len(c.code)+len(tests) == 0 {
+				continue
+			}
+			fmt.Fprintf(&b, "\n## %s\n\n| # | Lv | duty | code | tests |\n|---|---|---|---|---|\n", s.heading())
+			for _, r := range rows {
+				c := found.duty(r.id)
+				_, tests := stateOf(r, c)
+				fmt.Fprintf(&b, "| R%d | %s | %s | %s | %s |\n", r.id, r.level, r.text, links(c.code), links(tests))
+			}
+			if len(c.code)+len(tests) > 0 {
+				fmt.Fprintf(&b, "| | | *cites the section* | %s | %s |\n", links(c.code), links(tests))
+			}
 		}
 	}
 	return b.Bytes()
+}
+
+// dutiesOf returns the duties that come from a section.
+func dutiesOf(groups []group, s section) []*requirement {
+	var rows []*requirement
+	for i := range groups {
+		for j := range groups[i].rows {
+			if r := &groups[i].rows[j]; slices.Contains(r.sections, s) {
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
 }
 
 // links returns places as links to their files, sorted, each file and symbol once, and at most as
@@ -153,49 +204,6 @@ func links(places []place) string {
 	return strings.Join(list, "; ") + more
 }
 
-// find returns the lines that cite a duty, R79, or the duties and the code of a section, 3.4.6 or
-// RFC 8167 5.3. It reports false if there is no such duty or section.
-func find(groups []group, found *citations, what string) (string, bool) {
-	var b strings.Builder
-	lines := func(places []place, label string) {
-		places = slices.Clone(places)
-		slices.SortFunc(places, func(a, b place) int {
-			if c := strings.Compare(a.file, b.file); c != 0 {
-				return c
-			}
-			return a.line - b.line
-		})
-		for _, p := range slices.Compact(places) {
-			fmt.Fprintf(&b, "  %s %s:%d: %s\n", label, p.file, p.line, p.symbol)
-		}
-	}
-	sections, err := parseSections(rfc8166, strings.Replace(what, "§", "", 1))
-	isSection := err == nil && len(sections) == 1
-	ok := isSection
-	for _, g := range groups {
-		for i := range g.rows {
-			r := &g.rows[i]
-			if what != fmt.Sprintf("R%d", r.id) && !(isSection && slices.Contains(r.sections, sections[0])) {
-				continue
-			}
-			ok = true
-			c := found.duty(r.id)
-			_, tests := stateOf(r, c)
-			fmt.Fprintf(&b, "R%d %s\n", r.id, r.text)
-			lines(c.code, "code")
-			lines(tests, "test")
-		}
-	}
-	if isSection && len(found.sections[sections[0]]) > 0 {
-		fmt.Fprintf(&b, "%v %s\n", sections[0], sections[0].title())
-		lines(found.sections[sections[0]], "code")
-	}
-	if isSection && b.Len() == 0 {
-		fmt.Fprintf(&b, "%s: no duty comes from this section, and no code cites it\n", sections[0].heading())
-	}
-	return b.String(), ok
-}
-
 // uncited returns the duties that are proved and that no product code cites.
 func uncited(groups []group, found *citations) []int {
 	var out []int
@@ -209,6 +217,18 @@ func uncited(groups []group, found *citations) []int {
 		}
 	}
 	return out
+}
+
+// citationOf returns a comment that cites a duty, with the first section that it comes from.
+func citationOf(groups []group, id int) string {
+	for _, g := range groups {
+		for i := range g.rows {
+			if r := &g.rows[i]; r.id == id && len(r.sections) > 0 {
+				return fmt.Sprintf("// %v; R%d", r.sections[0], id)
+			}
+		}
+	}
+	return fmt.Sprintf("// R%d", id)
 }
 
 var stateRow = regexp.MustCompile(`(?m)^\| R(\d+) \| \w+ \| \w+ \| (proved|encoded) \|`)

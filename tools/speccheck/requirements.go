@@ -14,7 +14,7 @@ type requirement struct {
 	level    string // M, S, O or D
 	text     string
 	codec    bool      // a duty of encoding: a test of the codec proves it
-	sections []section // of RFC 8166 and the other documents, where the duty comes from
+	sections []section // where the duty comes from
 }
 
 // kind returns the word that the table uses for what the duty is about.
@@ -35,18 +35,29 @@ type group struct {
 // behaviour.
 const codecLine = "Duties of encoding:"
 
-// Headings of the columns that hold sections: of RFC 8166 or, by name, of another document; and of
-// RFC 8167. The second may be missing, and its cells may be empty.
-const (
-	sectionColumn = rfc8166
-	bidirColumn   = "BIDIR"
-)
+// column is a column of a table that holds the sections of a document.
+type column struct {
+	index    int
+	document *document
+}
+
+// sectionColumns finds those columns in the head of a table. They are in the order of documents.
+func sectionColumns(head []string) []column {
+	var out []column
+	for i := range documents {
+		if at := slices.Index(head, documents[i].column); at > 0 && documents[i].column != "" {
+			out = append(out, column{at, &documents[i]})
+		}
+	}
+	return out
+}
 
 // parseRequirements reads the rows "| R1 | M | text | 3.3.1, 4.5 | ...", under headings
-// "## A. Title", and the line codecLine above them.
+// "## A. Title" and a head that names the documents' columns, and the line codecLine above them.
 func parseRequirements(text []byte) ([]group, error) {
 	var groups []group
-	want, column, bidir := 1, -1, -1
+	want := 1
+	var columns []column
 	codec := ""
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		s := string(line)
@@ -54,7 +65,7 @@ func parseRequirements(text []byte) ([]group, error) {
 			return fmt.Errorf("docs/requirements.md:%d: %s", i+1, fmt.Sprintf(format, args...))
 		}
 		if title, ok := strings.CutPrefix(s, "## "); ok {
-			groups, column, bidir = append(groups, group{title: title}), -1, -1
+			groups, columns = append(groups, group{title: title}), nil
 			continue
 		}
 		if list, ok := strings.CutPrefix(s, codecLine); ok {
@@ -66,7 +77,7 @@ func parseRequirements(text []byte) ([]group, error) {
 			cells[j] = strings.TrimSpace(cells[j])
 		}
 		if strings.HasPrefix(s, "| # ") {
-			column, bidir = slices.Index(cells, sectionColumn), slices.Index(cells, bidirColumn)
+			columns = sectionColumns(cells)
 			continue
 		}
 		if !strings.HasPrefix(s, "| R") {
@@ -79,15 +90,18 @@ func parseRequirements(text []byte) ([]group, error) {
 		if id != want {
 			return nil, fault("found R%d, expected R%d: numbers run without gaps", id, want)
 		}
-		if column < 0 || column >= len(cells) {
-			return nil, fault("R%d: expected a column %q with the sections, or with -", id, sectionColumn)
+		if len(columns) == 0 {
+			return nil, fault("R%d: expected a column with the sections of a document, as %q", id, rfc8166)
 		}
-		sections, err := parseSections(rfc8166, cells[column])
-		if err != nil {
-			return nil, fault("R%d: %v", id, err)
-		}
-		if bidir > 0 && bidir < len(cells) && cells[bidir] != "" {
-			more, err := parseSections(rfc8167, cells[bidir])
+		var sections []section
+		for _, c := range columns {
+			if c.index >= len(cells) || cells[c.index] == "" && c.document.name == rfc8166 {
+				return nil, fault("R%d: expected sections in the column %q, or -", id, c.document.column)
+			}
+			if cells[c.index] == "" {
+				continue
+			}
+			more, err := parseSections(c.document.name, cells[c.index])
 			if err != nil {
 				return nil, fault("R%d: %v", id, err)
 			}

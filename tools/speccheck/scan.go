@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,7 +20,7 @@ type place struct {
 	line         int
 }
 
-// cited holds the places that cite one duty.
+// cited holds the places that cite one duty, or one section.
 type cited struct {
 	endpoint []place // tests at an endpoint
 	parts    []place // all other tests
@@ -29,8 +30,8 @@ type cited struct {
 // citations holds what the tree cites.
 type citations struct {
 	duties   map[int]*cited
-	sections map[section][]place // product code only
-	unknown  []string            // citations of sections that do not exist
+	sections map[section]*cited
+	unknown  []string // citations of sections and duties that do not exist
 }
 
 // duty returns the places that cite a duty.
@@ -39,6 +40,14 @@ func (c *citations) duty(n int) *cited {
 		c.duties[n] = &cited{}
 	}
 	return c.duties[n]
+}
+
+// section returns the places that cite a section.
+func (c *citations) section(s section) *cited {
+	if c.sections[s] == nil {
+		c.sections[s] = &cited{}
+	}
+	return c.sections[s]
 }
 
 // endpoints are the folders whose tests run an endpoint: what they test takes messages from a peer
@@ -109,23 +118,40 @@ func (t text) at(i int) place {
 	return p
 }
 
-// cites calls duty for each duty that the text cites, up to the last one, and sect for each
-// section.
-func (t text) cites(last int, duty func(n int, at place), sect func(s section, at place)) {
+// cites calls add for each duty and each section that the text cites, with the place of the
+// citation. A text whose duties do not count has a last duty of 0.
+func (c *citations) cites(t text, last int, add func(d *cited, at place)) {
 	for _, m := range citation.FindAllStringSubmatchIndex(t.body, -1) {
-		end := ""
+		if last == 0 {
+			break
+		}
+		first, end, at := t.body[m[2]:m[3]], "", t.at(m[0])
 		if m[4] >= 0 {
 			end = t.body[m[4]:m[5]]
 		}
-		for _, n := range span(t.body[m[2]:m[3]], end, last) {
-			duty(n, t.at(m[0]))
+		for _, n := range span(first, end, last) {
+			add(c.duty(n), at)
+		}
+		if n, _ := strconv.Atoi(cmp.Or(end, first)); n > last {
+			c.none(at, "R%d, and docs/requirements.md has R1 to R%d", n, last)
 		}
 	}
 	for _, m := range sectionsCited.FindAllStringSubmatchIndex(t.body, -1) {
+		doc, at := t.body[m[2]:m[3]], t.at(m[0])
 		for _, number := range sectionNumber.FindAllStringSubmatch(t.body[m[0]:m[1]], -1) {
-			sect(section{t.body[m[2]:m[3]], number[1]}, t.at(m[0]))
+			s := section{doc, number[1]}
+			if !s.exists() {
+				c.none(at, "%v, which is no section of that document; it has %s",
+					s, strings.Join(lookup(doc).nearest(s.number), ", "))
+			}
+			add(c.section(s), at)
 		}
 	}
+}
+
+// none records that a place cites what does not exist.
+func (c *citations) none(at place, format string, args ...any) {
+	c.unknown = append(c.unknown, fmt.Sprintf("%s:%d: found %s", at.file, at.line, fmt.Sprintf(format, args...)))
 }
 
 // scan reads the Go files of the module, its sidecars and its errata. It leaves out generated
@@ -135,7 +161,7 @@ func scan(root string, groups []group) (*citations, error) {
 	for _, g := range groups {
 		last += len(g.rows)
 	}
-	found := &citations{duties: map[int]*cited{}, sections: map[section][]place{}}
+	found := &citations{duties: map[int]*cited{}, sections: map[section]*cited{}}
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -187,26 +213,17 @@ func (c *citations) specFile(name, rel string, last int) error {
 
 // product records what a text of product code cites.
 func (c *citations) product(t text, last int) {
-	t.cites(last, func(n int, at place) {
-		d := c.duty(n)
-		d.code = append(d.code, at)
-	}, func(s section, at place) {
-		if !s.exists() {
-			c.unknown = append(c.unknown, fmt.Sprintf("%s:%d: found %s %s, which is no section of that document",
-				at.file, at.line, s.rfc, "§"+s.number))
-		}
-		c.sections[s] = append(c.sections[s], at)
-	})
+	c.cites(t, last, func(d *cited, at place) { d.code = append(d.code, at) })
 }
 
-// test records what a text of a test cites.
-func (c *citations) test(t text, last int) {
-	t.cites(last, func(n int, _ place) {
-		d := c.duty(n)
-		if under(endpoints, path.Dir(t.file)) {
-			d.endpoint = append(d.endpoint, t.place)
+// test records what a text in the test at a place cites.
+func (c *citations) test(t text, at place, last int) {
+	endpoint := under(endpoints, path.Dir(t.file))
+	c.cites(t, last, func(d *cited, _ place) {
+		if endpoint {
+			d.endpoint = append(d.endpoint, at)
 		} else {
-			d.parts = append(d.parts, t.place)
+			d.parts = append(d.parts, at)
 		}
-	}, func(section, place) {})
+	})
 }

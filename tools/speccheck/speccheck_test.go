@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNumbers(t *testing.T) {
+func TestNumbersOfCitations(t *testing.T) {
 	for text, want := range map[string][]int{
 		"obeys R3":                  {3},
 		"R3, R5 and (R7)":           {3, 5, 7},
@@ -29,17 +29,21 @@ func TestNumbers(t *testing.T) {
 const list = `# Requirements
 Duties of encoding: R1, R4.
 ## A. One
-| # | Lv | What | RFC 8166 | V1 |
+| # | Lv | What | RFC 8166 | Linux |
 |---|---|---|---|---|
-| R1 | M | first | 3.4.6, 4.5 | 1 |
-| R2 | D | second | - | 1 |
+| R1 | M | first | 3.4.6, 4.5 | yes |
+| R2 | D | second | - | yes |
 ## B. Two
-| # | Lv | What | V1 | RFC 8166 | BIDIR |
-|---|---|---|---|---|---|
-| R3 | S | third | 1 | - | |
-| R4 | M | fourth | 1 | 4.5, RFC 5666 3.8 | |
-| R5 | M | fifth | 1 | - | |
-| R6 | M | sixth | 1 | RFC 8797 4.2 | 5.3 |
+| # | Lv | What | V1 | RFC 8166 | BIDIR | XCHAR | V2 |
+|---|---|---|---|---|---|---|---|
+| R3 | S | third | | - | | | |
+| R4 | M | fourth | 3.3 | 4.5, RFC 5666 3.8 | | | 6.4.3, C.3 |
+| R5 | M | fifth | | - | | | |
+| R6 | M | sixth | | RFC 8797 4.2 | 5.3 | 2.1 | |
+## C. Three
+| # | Lv | What | RDMATCP | Linux |
+|---|---|---|---|---|
+| R7 | M | seventh | 3.4 | - |
 `
 
 // tree makes a module with the requirements above and some citations.
@@ -66,7 +70,7 @@ func command(t *testing.T, args ...string) (code int, out string) {
 	return code, b.String()
 }
 
-func TestTable(t *testing.T) {
+func TestPagesFollowCitations(t *testing.T) {
 	files := map[string]string{
 		"a/a.go":                  "// Package a obeys R3.\npackage a\n\n// obeys R1 and R2 (RFC 8166 §4.5)\nvar x = 0\n",
 		"a/b.go":                  "package a\n\ntype T[X any] struct {\n\ty int // R4\n}\n\nfunc (t *T[X]) put() {\n\tif t == nil { // RFC 8166 §3.4.6; R1\n\t}\n} // R6\n",
@@ -75,11 +79,12 @@ func TestTable(t *testing.T) {
 		"a/a_test.go":             "package a\n\n// R3 between tests proves nothing\n\n// TestX is for R1 and R5.\nfunc TestX() {}\n",
 		"a/testdata/x.go":         "package a // R3\n",
 		"a/a_xdr.go":              "package a // R3\n",
-		"rdmaio/a_test.go":        "package a\n\nfunc TestEnd() {} // R2\n\n// R4, R6\nfunc TestPeer() {}\n",
+		"a/v2.go":                 "package a\n\n// y obeys draft-ietf-nfsv4-rpcrdma-version-two-00\n// §4.2 and §C.3, and RFC 5044 §4.\nvar y = 0\n",
+		"rdmaio/a_test.go":        "package a\n\nfunc TestEnd() {} // R2\n\n// R4, R6; draft-ietf-nfsv4-rpcrdma-version-two-00 §C.3\nfunc TestPeer() {}\n",
 		"rdmaio/header/a_test.go": "package a\n\n// R6\nfunc TestHeader() {}\n",
 	}
 	root := tree(t, files)
-	if code, out := command(t, "-root", root); code != 0 || out != "docs/conformance.md\ndocs/rfc8166.md\n" {
+	if code, out := command(t, "-root", root); code != 0 || out != "docs/conformance.md\ndocs/rfc8166.md\ndocs/version2.md\ndocs/drafts.md\n" {
 		t.Fatalf("exit %d: %s", code, out)
 	}
 	read := func(name string) string {
@@ -93,13 +98,13 @@ func TestTable(t *testing.T) {
 	const page = "docs/conformance.md"
 	table := read(page)
 	for _, row := range []string{
-		"| A. One | 2 | 1 | 0 | 1 |", "| B. Two | 4 | 2 | 1 | 0 |", "| all | 6 | 3 | 1 | 1 |",
+		"| A. One | 2 | 1 | 0 | 1 |", "| B. Two | 4 | 2 | 1 | 0 |", "| C. Three | 1 | 0 | 0 | 0 |", "| all | 7 | 3 | 1 | 1 |",
 		"| R1 | M | encoding | proved | [§3.4.6](rfc8166.md#346-write-chunks), [§4.5](rfc8166.md#45-error-handling) | [a/a.go x](../a/a.go); [a/b.go T.put](../a/b.go) | [a TestX](../a/a_test.go) |",
 		"| R2 | D | behaviour | obeyed |  | [a/a.go x](../a/a.go); [a/c.bind rename b C](../a/c.bind) |  |",
 		"| R3 | S | behaviour |  |  |  |  |",
-		"| R4 | M | encoding | proved | [§4.5](rfc8166.md#45-error-handling), [RFC 5666 §3.8](rfc8166.md#rfc-5666-38-rpc-call-and-reply) | [a/b.go T.y](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |",
+		"| R4 | M | encoding | proved | [§4.5](rfc8166.md#45-error-handling), [RFC 5666 §3.8](rfc8166.md#rfc-5666-38-rpc-call-and-reply), [V2 §6.4.3](version2.md#643-rdma2_error-report-transport-error), [V2 §C.3](version2.md#c3-credit-management-changes), [V1 §3.3](drafts.md#draft-ietf-nfsv4-rpcrdma-08-33-flow-control) | [a/b.go T.y](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |",
 		"| R5 | M | behaviour | encoded |  |  | [a TestX](../a/a_test.go) |",
-		"| R6 | M | behaviour | proved | [RFC 8797 §4.2](rfc8166.md#rfc-8797-42-send-and-receive-size-values), [RFC 8167 §5.3](rfc8166.md#rfc-8167-53-using-chunks-in-reverse-direction-operations) | [a/b.go T.put](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |",
+		"| R6 | M | behaviour | proved | [RFC 8797 §4.2](rfc8166.md#rfc-8797-42-send-and-receive-size-values), [RFC 8167 §5.3](rfc8166.md#rfc-8167-53-using-chunks-in-reverse-direction-operations), [XCHAR §2.1](drafts.md#draft-dnoveck-nfsv4-rpcrdma-xcharext-01-21-characteristics-model) | [a/b.go T.put](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |",
 	} {
 		if !strings.Contains(table, row+"\n") {
 			t.Errorf("found\n%s\nexpected a row %q", table, row)
@@ -111,7 +116,7 @@ func TestTable(t *testing.T) {
 | # | Lv | duty | code | tests |
 |---|---|---|---|---|
 | R1 | M | first | [a/a.go x](../a/a.go); [a/b.go T.put](../a/b.go) | [a TestX](../a/a_test.go) |
-| | | *cites the section* | [a/b.go T.put](../a/b.go) | |
+| | | *cites the section* | [a/b.go T.put](../a/b.go) |  |
 
 ## §4.5 Error Handling
 
@@ -119,7 +124,7 @@ func TestTable(t *testing.T) {
 |---|---|---|---|---|
 | R1 | M | first | [a/a.go x](../a/a.go); [a/b.go T.put](../a/b.go) | [a TestX](../a/a_test.go) |
 | R4 | M | fourth | [a/b.go T.y](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |
-| | | *cites the section* | [a/a.go x](../a/a.go) | |
+| | | *cites the section* | [a/a.go x](../a/a.go) |  |
 
 ## RFC 8167 §5.3 Using Chunks in Reverse-Direction Operations
 
@@ -132,7 +137,7 @@ func TestTable(t *testing.T) {
 | # | Lv | duty | code | tests |
 |---|---|---|---|---|
 | R6 | M | sixth | [a/b.go T.put](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |
-| | | *cites the section* | [a/c.bind rename b C](../a/c.bind) | |
+| | | *cites the section* | [a/c.bind rename b C](../a/c.bind) |  |
 
 ## RFC 5666 §3.8 RPC Call and Reply
 
@@ -142,27 +147,40 @@ func TestTable(t *testing.T) {
 `; !strings.HasSuffix(got, want) {
 		t.Errorf("by section: found\n%s\nexpected at its end\n%s", got, want)
 	}
+	if got, want := read("docs/version2.md"), `
+## §4.2 Message Framing
+
+| # | Lv | duty | code | tests |
+|---|---|---|---|---|
+| | | *cites the section* | [a/v2.go y](../a/v2.go) |  |
+
+## §6.4.3 RDMA2_ERROR: Report Transport Error
+
+| # | Lv | duty | code | tests |
+|---|---|---|---|---|
+| R4 | M | fourth | [a/b.go T.y](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |
+
+## §C.3 Credit Management Changes
+
+| # | Lv | duty | code | tests |
+|---|---|---|---|---|
+| R4 | M | fourth | [a/b.go T.y](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |
+| | | *cites the section* | [a/v2.go y](../a/v2.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |
+`; !strings.HasSuffix(got, want) {
+		t.Errorf("version 2: found\n%s\nexpected at its end\n%s", got, want)
+	}
+	for _, heading := range []string{"draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §2.1 ", "draft-williams-rdmatcp-00 §3.4 ", "draft-ietf-nfsv4-rpcrdma-08 §3.3 "} {
+		if got := read("docs/drafts.md"); !strings.Contains(got, "\n## "+heading) {
+			t.Errorf("the drafts: found\n%s\nexpected a heading %q", got, heading)
+		}
+	}
 	if code, out := command(t, "-root", root, "-check"); code != 0 {
 		t.Errorf("a current table: exit %d: %s", code, out)
 	}
-	for what, want := range map[string]string{
-		"R4":            "R4 fourth\n  code a/b.go:4: T.y\n  test rdmaio/a_test.go:6: TestPeer\n",
-		"3.4.6":         "R1 first\n  code a/a.go:4: x\n  code a/b.go:8: T.put\n  test a/a_test.go:6: TestX\n§3.4.6 Write Chunks\n  code a/b.go:8: T.put\n",
-		"RFC 5666 §3.8": "R4 fourth\n  code a/b.go:4: T.y\n  test rdmaio/a_test.go:6: TestPeer\n",
-		"RFC 8167 5.3":  "R6 sixth\n  code a/b.go:10: T.put\n  test rdmaio/a_test.go:6: TestPeer\n",
-		"4.6":           "§4.6 Protocol Elements No Longer Supported: no duty comes from this section, and no code cites it\n",
-	} {
-		if code, out := command(t, "-root", root, "-find", what); code != 0 || out != want {
-			t.Errorf("-find %s: exit %d: %s", what, code, out)
+	for _, bad := range []string{"R8", "six"} {
+		if code, out := command(t, "-root", root, "-lose", bad); code != 2 || !strings.Contains(out, "expected duties of docs/requirements.md, R1 to R7") {
+			t.Errorf("-lose %s of 7: exit %d: %s", bad, code, out)
 		}
-	}
-	for _, bad := range []string{"R7", "six"} {
-		if code, out := command(t, "-root", root, "-lose", bad); code != 2 || !strings.Contains(out, "expected duties of docs/requirements.md, R1 to R6") {
-			t.Errorf("-lose %s of 6: exit %d: %s", bad, code, out)
-		}
-	}
-	if code, out := command(t, "-root", root, "-find", "R7"); code != 2 || !strings.Contains(out, "neither a duty") {
-		t.Errorf("-find R7 of 6: exit %d: %s", code, out)
 	}
 	write := func(name, text string) {
 		t.Helper()
@@ -214,11 +232,15 @@ func TestLinesMayMove(t *testing.T) {
 }
 
 // A proved duty needs a citation in product code, and a section that is cited has to exist.
-func TestFindings(t *testing.T) {
+func TestMistakenCitationsAreFound(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                   "R4 is proved by a test, and no product code cites it",
-		"\nvar x = \"RFC 8166 §3.9\" // R4":  "a/a.go:3: found RFC 8166 §3.9, which is no section of that document",
-		"\nvar x = 0 // RFC 8166 §3.4.7; R4": "a/a.go:3: found RFC 8166 §3.4.7, which is no section of that document",
+		"":                                   "R4 is proved by a test, and no product code cites it: write // RFC 8166 §4.5; R4 at",
+		"\nvar x = \"RFC 8166 §3.9\" // R4":  "a/a.go:3: found RFC 8166 §3.9, which is no section of that document; it has 3, 3.1, 3.2, ",
+		"\nvar x = 0 // RFC 8166 §3.4.7; R4": "a/a.go:3: found RFC 8166 §3.4.7, which is no section of that document; it has 3.4, 3.4.1, ",
+		"\n// R4; draft-ietf-nfsv4-rpcrdma-version-two-00\n// §4.2, §4.6\nvar x = 0": "a/a.go:3: found draft-ietf-nfsv4-rpcrdma-version-two-00 §4.6, which is no section",
+		"\nvar x = 0 // R4; draft-williams-rdmatcp-00 §3.5":                          "a/a.go:3: found draft-williams-rdmatcp-00 §3.5, which is no section",
+		"\nvar x = 0 // R4, R8":   "a/a.go:3: found R8, and docs/requirements.md has R1 to R7",
+		"\nvar x = 0 // R4 to R9": "a/a.go:3: found R9, and docs/requirements.md has R1 to R7",
 	} {
 		root := tree(t, map[string]string{"a/a.go": "package a\n" + text, "rdmaio/a_test.go": "package a\n\n// R4\nfunc TestPeer() {}\n"})
 		code, out := command(t, "-root", root)
@@ -226,24 +248,16 @@ func TestFindings(t *testing.T) {
 			t.Errorf("exit %d: found %q, expected %q and no tables", code, out, want)
 		}
 	}
-}
-
-func TestContents(t *testing.T) {
-	if got, want := (section{rfc8166, "4.6.1"}).anchor(), "461-rdma_msgp"; got != want {
-		t.Errorf("anchor of §4.6.1: found %q, expected %q", got, want)
-	}
-	for i, s := range sectionOrder {
-		if s.title() == "" {
-			t.Errorf("%v has no title", s)
-		}
-		if slices.Index(sectionOrder, s) != i {
-			t.Errorf("%v is listed twice", s)
+	for _, wrong := range []string{"RFC 8166 §3.9", "R99"} { // in a test
+		root := tree(t, map[string]string{"rdmaio/a_test.go": "package a\n\n// " + wrong + "\nfunc TestPeer() {}\n"})
+		if code, out := command(t, "-root", root, "-check"); code != 3 || !strings.Contains(out, "rdmaio/a_test.go:3: found "+wrong) {
+			t.Errorf("a test that cites %s: exit %d: %s", wrong, code, out)
 		}
 	}
 }
 
 // A name that ends in a slash includes the folders below it; any other name is one folder.
-func TestEndpoints(t *testing.T) {
+func TestFoldersOfEndpoints(t *testing.T) {
 	for dir, want := range map[string]bool{
 		"rdmaio": true, "runtime/oncrpc/rpc": true, "rdmaio/providers/mem": true, "rdmaio/verbs": true, "rdmaio/verbs/verbstest": true,
 		"rdmaio/internal/header": false, "rdmaio/internal/credit": false, "gen/rpcrdma2": false, "rdmaiox": false, "runtime/oncrpc": false,
@@ -259,7 +273,7 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-func TestRefuses(t *testing.T) {
+func TestMalformedListIsRefused(t *testing.T) {
 	if code, _ := command(t, "surplus"); code != 2 {
 		t.Errorf("an argument: exit %d", code)
 	}
