@@ -24,4 +24,9 @@ var ibverbsMutants = []mutant{
 	{"memory of posted Receives keeps its bytes in the fake", fakelibFolder + "qp.go", "			fill(b, 0xa5)\n", "", fakelibTests},
 	{"the fake locks pages for good", fakelibFolder + "memory.go", "	h.locked -= pages(m.addr, m.size)\n", "", fakelibTests},
 	{"the fake's polled completions free one entry each", fakelibFolder + "qp.go", "	c.released = max(c.released, e.seq)\n", "	c.released++\n", fakelibTests},
+	{"a message is delivered before the connection is established", ibverbsFolder + "complete.go", "q.end.cleaned || q.State() < verbs.StateConnected && !q.end.begun", "q.end.cleaned", ibverbsTests},
+	{"an early message is not looked for when the connection is established", ibverbsFolder + "dial.go", "	q.poll() // messages may have come before the event\n", "", ibverbsTests},
+	{"an initiator nudges a peer that it has heard", ibverbsFolder + "complete.go", "		q.opening.stop()\n", "", ibverbsTests},
+	{"an initiator never nudges", ibverbsFolder + "opening.go", "if q.sq.tail > 0 { // else", "if false { // else", ibverbsTests},
+	{"an initiator nudges without end", ibverbsFolder + "opening.go", "q.opening.wait > lastNudge", "false", ibverbsTests},
 }

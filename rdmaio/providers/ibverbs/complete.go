@@ -9,9 +9,11 @@ import (
 )
 
 // poll moves all completions of the device to the software queues, in the order of the posts, and
-// returns their number. q.mu is held.
+// returns their number. Before the connection manager says that the connection is established, they
+// stay at the device: the peer's first message may be faster, and its receiver answers by a post,
+// which needs StateConnected. q.mu is held.
 func (q *queuePair) poll() (total int) {
-	if q.end.cleaned {
+	if q.end.cleaned || q.State() < verbs.StateConnected && !q.end.begun {
 		return 0
 	}
 	heard := false
@@ -37,6 +39,7 @@ func (q *queuePair) poll() (total int) {
 	q.completeSends()
 	if heard {
 		q.life.heard = time.Now()
+		q.opening.stop()
 	}
 	return total
 }

@@ -19,7 +19,7 @@ import (
 // pair.
 type connection struct {
 	dev    *Device
-	peer   string // the address of Dial
+	peer   string // the address of Dial; "" for a connection request
 	events chan abi.CMEvent
 
 	ended   chan struct{} // closed when the queue pair ends, or the request is refused

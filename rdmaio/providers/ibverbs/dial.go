@@ -15,11 +15,6 @@ import (
 // resolveTimeout is the longest time for the system to find an address or a route.
 const resolveTimeout = 5 * time.Second
 
-// firstDelay is the time from the reply of an iWARP peer to the first message. What reaches the
-// kernel's siw at once is left unread until more comes. It is no longer than the same delay of the
-// provider iwarp.
-const firstDelay = 5 * time.Millisecond
-
 // Dial implements verbs.Dialer. addr is "host:port". The host must be reached by this device.
 func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	c := newConnection(d, 0)
@@ -88,9 +83,6 @@ func (d *Device) connect(ctx context.Context, addr string, c *connection, q *que
 	e, err := c.await(ctx, abi.CMEstablished)
 	if err != nil {
 		return nil, err
-	}
-	if d.transport == abi.TransportIWARP {
-		time.Sleep(firstDelay)
 	}
 	return q.establish(c, &e, p, e.PrivateData)
 }
@@ -187,12 +179,17 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 	q.depth = depth
 	q.SetState(verbs.StateConnected)
 	q.life.start(q)
-	q.mu.Unlock()
-	if c.attach(q) {
-		q.mu.Lock()
-		q.begin(verbs.ErrPeerDisconnected, causePeer)
-		q.mu.Unlock()
+	if c.peer != "" && q.dev.transport == abi.TransportIWARP {
+		q.opening.start(q)
 	}
+	q.mu.Unlock()
+	lost := c.attach(q)
+	q.mu.Lock()
+	q.poll() // messages may have come before the event
+	if lost {
+		q.begin(verbs.ErrPeerDisconnected, causePeer)
+	}
+	q.mu.UnlockNotify()
 	return &verbs.ConnInfo{
 		PrivateData: bytes.Clone(private), RemoteAddr: remote, LocalAddr: local,
 		InitiatorDepth: depth, ResponderResources: resources,

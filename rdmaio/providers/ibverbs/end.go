@@ -58,6 +58,7 @@ func (q *queuePair) begin(why error, c cause) {
 		return
 	case !q.end.begun:
 		q.end.begun, q.end.why, q.end.cause = true, why, c
+		q.opening.stop()
 		q.life.stop()
 		q.prog.stop()
 		q.dev.ends.Add(1)

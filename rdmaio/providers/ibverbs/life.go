@@ -71,6 +71,11 @@ func (l *life) ping() {
 			return
 		}
 	}
+	q.ping(op, wire)
+}
+
+// ping posts a request of no bytes, unless one is outstanding. q.mu is held.
+func (q *queuePair) ping(op verbs.Opcode, wire abi.Opcode) {
 	if q.sq.barred || q.life.pinging() {
 		return
 	}

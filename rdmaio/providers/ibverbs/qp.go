@@ -39,11 +39,12 @@ type queuePair struct {
 	sq sendQueue
 	rq ring[receive]
 
-	win   windows
-	prog  progress
-	life  life
-	end   ending
-	calls reports
+	win     windows
+	prog    progress
+	opening opening
+	life    life
+	end     ending
+	calls   reports
 }
 
 // sendQueue holds the posted requests of the send queue. The queue pair's lock guards it.

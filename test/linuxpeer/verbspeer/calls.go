@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"time"
 
 	wire "github.com/rpcrdma/rpcrdma/gen/xchar"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -128,6 +129,46 @@ func callsOf(ctx context.Context, dev verbs.Device, addr string, version int) (e
 	}
 	fmt.Printf("version %d: %d messages sent, %d in parts, %d registrations\n", version, s.Sent, s.PartsSent, s.Registrations)
 	return nil
+}
+
+// dials connects again and again in one version of RPC-over-RDMA, and makes a Call through each
+// connection. Every attempt must succeed. Both ends of version 2 send as soon as they are
+// connected.
+func dials(ctx context.Context, o *options, args []string) (err error) {
+	if len(args) != 2 || args[0] != "1" && args[0] != "2" {
+		return fmt.Errorf("found arguments %q, expected a version and an address", args)
+	}
+	cfg := &rdmaio.Config{Versions: []int{int(args[0][0] - '0')}, Logger: slog.Default()}
+	server, err := rdmaio.Listen(ctx, o.dev, args[1], echo, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	failed := 0
+	for n := range o.messages {
+		if err := dialOnce(ctx, o.dev, server.Addr(), cfg); err != nil {
+			failed++
+			fmt.Printf("attempt %d: %v\n", n, err)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d connections failed", failed, o.messages)
+	}
+	fmt.Printf("version %s: %d connections\n", args[0], o.messages)
+	return nil
+}
+
+// dialOnce connects, makes a Call and closes the connection.
+func dialOnce(ctx context.Context, dev verbs.Device, addr string, cfg *rdmaio.Config) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	start := time.Now()
+	conn, err := rdmaio.Dial(ctx, dev, addr, cfg)
+	if err != nil {
+		return fmt.Errorf("dial, after %v: %w", time.Since(start).Round(time.Millisecond), err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	return ask(ctx, conn, 100)
 }
 
 // resize makes the server's Receives larger.

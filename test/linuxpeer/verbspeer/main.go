@@ -7,6 +7,7 @@
 //	verbspeer -device siw0 perftest-server send 10.0.2.15:18515
 //	verbspeer -device siw0 perftest-client send 10.0.2.15:18515
 //	verbspeer -device rxe0 calls 2 192.168.77.1:0
+//	verbspeer -device rxe0 -n 20 dials 2 192.168.77.1:0
 //	verbspeer -device rxe0 removed 192.168.77.1:0
 package main
 
@@ -42,13 +43,14 @@ var commands = map[string]func(ctx context.Context, o *options, args []string) e
 	"perftest-server": perftestServer,
 	"perftest-client": perftestClient,
 	"calls":           calls,
+	"dials":           dials,
 	"removed":         removed,
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.device, "device", "", "`name` of the device; by default the only one")
-	flag.IntVar(&o.messages, "n", 5, "`number` of messages of perftest, or of pings of rping")
+	flag.IntVar(&o.messages, "n", 5, "`number` of messages of perftest, of pings of rping, or of connections")
 	flag.IntVar(&o.size, "size", 4096, "`bytes` of a message of perftest")
 	flag.BoolVar(&o.noCredit, "no-credit", false, "perftest over RoCE or InfiniBand")
 	flag.Parse()

@@ -43,9 +43,9 @@ func ibverbsCases() []Case {
 		add("perftest", 3*time.Minute, func(t *T, d verbsDevice) { verbsPerftest(t, d, "send", "write", "read") })
 		add("to-knfsd", 2*time.Minute, verbsToKernel)
 		add("mount", 4*time.Minute, verbsFromKernel)
-		if d.ib {
-			add("calls", 2*time.Minute, verbsCalls)
-		} else {
+		add("calls", 2*time.Minute, verbsCalls)
+		add("dials", 2*time.Minute, verbsDials)
+		if !d.ib {
 			add("to-iwarp", 2*time.Minute, verbsToIWARP)
 			add("from-iwarp", 2*time.Minute, verbsIWARP)
 		}

@@ -81,6 +81,14 @@ func verbsCalls(t *T, d verbsDevice) {
 	t.Say("%s; %s", one, strings.ReplaceAll(two, "\n", "; "))
 }
 
+// verbsDials connects two ends in the guest again and again. The first message of each connection
+// is on its way while the kernel still sets it up.
+func verbsDials(t *T, d verbsDevice) {
+	const n = "20"
+	one, two := t.Run(d.verbspeer("-n", n, "dials", "1", d.at(0))...), t.Run(d.verbspeer("-n", n, "dials", "2", d.at(0))...)
+	t.Say("%s; %s", one, two)
+}
+
 // verbsIWARP connects the provider iwarp on the host with siw, which the provider ibverbs uses in
 // the guest: rping both ways, and NFS both ways.
 func verbsIWARP(t *T, d verbsDevice) {

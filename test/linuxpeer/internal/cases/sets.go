@@ -33,6 +33,8 @@ var repeats = map[string]string{
 	"perftest/send-from-guest": "perftest/send-to-guest",
 	"perftest/write-to-guest":  "perftest/write-from-guest",
 	"perftest/read-to-guest":   "perftest/read-from-guest",
+	"ibverbs/calls-siw":        "ibverbs/calls-rxe",
+	"ibverbs/dials-rxe":        "ibverbs/dials-siw",
 	"ibverbs/library-siw":      "ibverbs/library-rxe",
 	"ibverbs/rping-rxe":        "ibverbs/rping-siw",
 	"ibverbs/perftest-siw":     "ibverbs/perftest-rxe",

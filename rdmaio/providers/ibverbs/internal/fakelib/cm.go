@@ -53,6 +53,7 @@ type eventChannel struct {
 	mem    []byte
 	signal signal
 	events []*cmEvent
+	held   int // the last events, while the host holds them back
 	uses   int // IDs
 }
 
@@ -241,7 +242,11 @@ func (c *eventChannel) add(id *cmID, ev abi.CMEvent, data []byte) *cmEvent {
 	ev.PrivateData = data
 	e := &cmEvent{id: id, ev: ev}
 	c.events = append(c.events, e)
-	c.signal.add()
+	if c.host.holdEvents {
+		c.held++
+	} else {
+		c.signal.add()
+	}
 	return e
 }
 

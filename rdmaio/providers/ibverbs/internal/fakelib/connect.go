@@ -230,6 +230,7 @@ func (h *Host) Accept(handle lib.ID, p *abi.ConnParam) error {
 	id.answered()
 	id.state = idAccepted
 	id.connectQP(client)
+	id.qp.unread = id.dev.quirks.UnreadFirst && id.dev.transport == abi.TransportIWARP
 	ev := abi.CMEvent{Type: abi.CMEstablished, Responder: p.Initiator, Initiator: p.Responder}
 	if client.dev.quirks.PeersDepths {
 		ev.Responder, ev.Initiator = p.Responder, p.Initiator

@@ -30,6 +30,21 @@ func (d *Device) Stall(on bool) { d.set(func() { d.stalled = on }) }
 // HoldReads makes the device hold back its Read Responses, or ends that.
 func (d *Device) HoldReads(on bool) { d.set(func() { d.holdReads = on }) }
 
+// HoldEvents holds back the events of the connection manager, as on a machine that is busy with
+// messages, or ends that.
+func (h *Host) HoldEvents(on bool) {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	h.holdEvents = on
+	for _, o := range h.net.objects {
+		if c, ok := o.(*eventChannel); ok && c.host == h && !on {
+			for ; c.held > 0; c.held-- {
+				c.signal.add()
+			}
+		}
+	}
+}
+
 // Port sets the state of the device's port, and reports it as an asynchronous event.
 func (d *Device) Port(active bool) {
 	d.set(func() {

@@ -117,6 +117,12 @@ func (q *qp) start(r *sendReq) bool {
 		q.wait(r, abi.StatusRetryExc, q.dev.net.opts.RetryTime)
 		return false
 	}
+	if q.peer.unread {
+		if q.sq[len(q.sq)-1] == r {
+			return false
+		}
+		q.peer.unread = false
+	}
 	switch r.wr.Opcode {
 	case abi.OpSend, abi.OpSendInv:
 		return q.send(r, q.peer)

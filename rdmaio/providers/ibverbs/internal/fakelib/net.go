@@ -107,6 +107,8 @@ type Host struct {
 	failures map[string]*failure
 	param    abi.ConnParam  // of the last connect or accept
 	options  map[int][]byte // of SetOption
+
+	holdEvents bool // events of the connection manager are held back
 }
 
 var _ lib.Lib = (*Host)(nil)

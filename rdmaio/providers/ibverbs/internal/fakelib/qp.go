@@ -28,6 +28,7 @@ type qp struct {
 	dead           bool
 	failed         bool // a request has failed, and the ones behind it are flushed
 	unflushed      int  // requests left without a completion
+	unread         bool // the peer's first message lies unread until more comes
 	unacked        int  // asynchronous events
 	peer           *qp
 	id             *cmID       // that has connected it

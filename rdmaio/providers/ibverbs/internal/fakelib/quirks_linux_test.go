@@ -72,6 +72,18 @@ var quirkTests = map[string]func(t *testing.T, on bool){
 	"CauseAfterEnd": func(t *testing.T, on bool) { testLateCause(t, quirks.Quirks{LateCause: true, CauseAfterEnd: on}) },
 	"CauseDelayed":  func(t *testing.T, on bool) { testLateCause(t, quirks.Quirks{LateCause: true, CauseDelayed: on}) },
 	"CauseNever":    func(t *testing.T, on bool) { testLateCause(t, quirks.Quirks{LateCause: true, CauseNever: on}) },
+	"UnreadFirst": func(t *testing.T, on bool) {
+		e := connected(t, options{transport: abi.TransportIWARP, quirks: quirks.Quirks{UnreadFirst: on}})
+		c, s := e.client, e.server
+		s.recv(1, 0, 8)
+		c.mustSend(abi.SendWR{ID: 2, Opcode: abi.OpSend, Flags: abi.Signaled}, 0, 8)
+		if on {
+			s.none()
+			c.mustSend(abi.SendWR{ID: 3, Opcode: abi.OpWrite}, 0, 0)
+		}
+		s.want(1, abi.StatusSuccess)
+		c.want(2, abi.StatusSuccess)
+	},
 	"NoRNR": func(t *testing.T, on bool) {
 		e := connected(t, options{transport: abi.TransportIWARP, quirks: quirks.Quirks{NoRNR: on}})
 		c := e.client

@@ -22,6 +22,10 @@ type Quirks struct {
 	// connection ends.
 	NoRNR bool
 
+	// UnreadFirst: what reaches a device right after it has accepted a connection over iWARP is
+	// left unread until more comes.
+	UnreadFirst bool
+
 	// EmptySGE: a Receive without elements is refused. One element of length 0 works.
 	EmptySGE bool
 
