@@ -11,6 +11,7 @@
 // testdata and nested modules. CheckDocs reports broken links in the pages, and pages that the
 // indexes of docs and docs/adr do not list.
 //
-// CheckLanguage reports odd wordings and wide lines. TestLanguage allows a number of them for each
-// package and page, in language.txt; the numbers only fall.
+// CheckLanguage reports odd wordings, wide lines, and accents: turns that are rare in plain
+// English. TestLanguage allows a number of each for each package and page, in language.txt. The
+// numbers only fall.
 package archtest

@@ -1,7 +1,6 @@
 package archtest
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -24,8 +23,9 @@ const (
 
 // CheckLanguage reads the comments and strings of hand-written Go files and the
 // Markdown pages below root, nested modules included. It returns each match of
-// the wordings (rule "wording") and each line that is too wide (rule "width"),
-// in the order of places. The test allows a number of both per package and page.
+// the wordings (rule "wording" or "accent") and each line that is too wide (rule
+// "width"), in the order of places. The test allows a number of each per package
+// and page.
 func CheckLanguage(root string, wordings []Wording) ([]Finding, error) {
 	l := &language{checker: checker{root: root, fset: token.NewFileSet()}, wordings: wordings}
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
@@ -168,7 +168,7 @@ func (l *language) markdown(file, text string) {
 		}
 		lines[i] = inlineCode.ReplaceAllString(target.ReplaceAllString(line, "]"), "``")
 		if n := utf8.RuneCountInString(target.ReplaceAllString(line, "]")); n > maxMarkdown && !strings.HasPrefix(strings.TrimSpace(line), "|") {
-			l.report(file, i+1, "width", "%d columns, at most %d beside link targets, tables and code: break the line", n, maxMarkdown)
+			l.report(file, i+1, "width", "%d columns, at most %d except in link targets, tables and code: break the line", n, maxMarkdown)
 		}
 	}
 	l.prose(file, 1, strings.Join(lines, "\n"))
@@ -176,85 +176,18 @@ func (l *language) markdown(file, text string) {
 
 // prose reports the matches of the wordings in a text that begins at a line.
 func (l *language) prose(file string, first int, text string) {
+	lower := strings.ToLower(text)
 	for _, w := range l.wordings {
+		if !w.possible(lower) {
+			continue
+		}
 		for _, at := range w.match.FindAllStringIndex(text, -1) {
 			found := text[at[0]:at[1]]
 			if w.except != nil && w.except.MatchString(found) {
 				continue
 			}
 			line := first + strings.Count(text[:at[0]], "\n")
-			l.report(file, line, "wording", "%q: write %s", strings.Join(strings.Fields(found), " "), w.instead)
+			l.report(file, line, w.rule, "%q: write %s", strings.Join(strings.Fields(found), " "), w.instead)
 		}
 	}
-}
-
-// Allowance is the number of findings that a place may have, by rule.
-type Allowance struct{ Wording, Width int }
-
-// parseAllowances reads lines of "place wordings widths"; # begins a comment.
-func parseAllowances(text string) (map[string]Allowance, error) {
-	out := make(map[string]Allowance)
-	number := 0
-	for line := range strings.Lines(text) {
-		number++
-		line, _, _ = strings.Cut(line, "#")
-		fields := strings.Fields(line)
-		if len(fields) == 0 {
-			continue
-		}
-		var a Allowance
-		if len(fields) != 3 {
-			return nil, fmt.Errorf("line %d: %d words, want 3: a place and its numbers of wordings and of wide lines", number, len(fields))
-		}
-		if _, err := fmt.Sscan(fields[1]+" "+fields[2], &a.Wording, &a.Width); err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
-		}
-		if _, twice := out[fields[0]]; twice {
-			return nil, fmt.Errorf("line %d: %s has a line already: join them", number, fields[0])
-		}
-		out[fields[0]] = a
-	}
-	return out, nil
-}
-
-// count returns how many findings each place has.
-func count(findings []Finding) map[string]Allowance {
-	out := make(map[string]Allowance)
-	for _, f := range findings {
-		a := out[f.Place()]
-		if f.Rule == "wording" {
-			a.Wording++
-		} else {
-			a.Width++
-		}
-		out[f.Place()] = a
-	}
-	return out
-}
-
-// lower returns the allowances without what the places no longer need. It raises
-// and adds none.
-func lower(allowed, counted map[string]Allowance) map[string]Allowance {
-	out := make(map[string]Allowance)
-	for place, a := range allowed {
-		n := counted[place]
-		a = Allowance{min(a.Wording, n.Wording), min(a.Width, n.Width)}
-		if a != (Allowance{}) {
-			out[place] = a
-		}
-	}
-	return out
-}
-
-// exceeding returns the findings of places that have more of the rule than they may.
-func exceeding(findings []Finding, allowed map[string]Allowance) []Finding {
-	counted := count(findings)
-	var out []Finding
-	for _, f := range findings {
-		have, may := counted[f.Place()], allowed[f.Place()]
-		if f.Rule == "wording" && have.Wording > may.Wording || f.Rule == "width" && have.Width > may.Width {
-			out = append(out, f)
-		}
-	}
-	return out
 }

@@ -1,10 +1,16 @@
 package archtest
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // Wording is a turn of phrase that reads as a literal translation, and the
 // plain English to write in its place.
 type Wording struct {
+	rule    string   // "wording" or "accent"
+	words   []string // each match has one of these, in lower case; empty: not known
 	match   *regexp.Regexp
 	except  *regexp.Regexp // matches of it are plain after all; may be nil
 	instead string
@@ -16,7 +22,7 @@ func wording(match, except, instead string) Wording {
 	compile := func(pattern string) *regexp.Regexp {
 		return regexp.MustCompile(`(?i)` + blank.ReplaceAllString(pattern, `\s+`))
 	}
-	w := Wording{match: compile(match), instead: instead}
+	w := Wording{rule: "wording", match: compile(match), instead: instead}
 	if except != "" {
 		w.except = compile(except)
 	}
@@ -55,4 +61,9 @@ func Wordings() []Wording {
 		wording(`\beach way the lesser\b`, ``, `"each direction uses the smaller"`),
 		wording(`\b(?:is|are) for it\b`, ``, `"wants it" or "supports it"`),
 	}
+}
+
+// possible reports whether a text, in lower case, can have a match.
+func (w Wording) possible(lower string) bool {
+	return len(w.words) == 0 || slices.ContainsFunc(w.words, func(word string) bool { return strings.Contains(lower, word) })
 }
