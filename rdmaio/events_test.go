@@ -125,7 +125,7 @@ func (d *diary) count(kind string) (n uint64) {
 
 // Both sides tell of calls of all shapes what they are, and the numbers are those of Stats.
 func TestEvents(t *testing.T) {
-	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+	rdmaiotest.EachInRealTime(t, func(t *testing.T, w *rdmaiotest.World) {
 		there, here := newDiary(t), newDiary(t)
 		store, dropped := &file{t: t, data: rdmaiotest.Pattern(9000, 1)}, make(chan struct{})
 		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {

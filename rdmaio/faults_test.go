@@ -283,7 +283,7 @@ func walk(t *testing.T, provider string, k fault.Kind, side string) (occasions u
 		step = 2
 	}
 	if silent && tcp { // these take time, and not the time of a bubble
-		step = 4
+		step *= step * 4
 	}
 	for at := uint64(1); ; at += step {
 		if at > 500 {

@@ -49,7 +49,10 @@ func floodCall(xid, credits uint32, pull bool) []byte {
 // on a server thousands of times. Another client is served meanwhile. After the peer has gone, its
 // connections, goroutines and memory are released.
 func TestFloods(t *testing.T) {
-	const many = 2000
+	many := 2000
+	if testing.Short() {
+		many = 500
+	}
 	flood := func(message func(i int) []byte) func(t *testing.T, p *rdmaiotest.SocketPeer) {
 		return func(t *testing.T, p *rdmaiotest.SocketPeer) {
 			p.Connect(nil)

@@ -108,8 +108,11 @@ func TestHistories(t *testing.T) {
 		t.Run(provider, func(t *testing.T) {
 			tcp := provider != "mem"
 			var fired [32]uint64
-			lost := 0
+			lost, some := 0, tcp && testing.Short() // a third of the seeds; over memory all
 			for seed := range uint64(*storms) {
+				if some && seed%3 != 0 {
+					continue
+				}
 				inj := fault.New(swarm(seed, tcp))
 				run := func(t *testing.T) {
 					lost += storm(t, newFaultyWorld(t, provider, map[string]*fault.Injector{"client": inj, "server": inj}), seed)
@@ -126,11 +129,11 @@ func TestHistories(t *testing.T) {
 				}
 			}
 			for k := range swarmKinds(tcp) {
-				if t.Logf("%6d x %v", fired[k], k); fired[k] == 0 && *storms >= 12 {
+				if t.Logf("%6d x %v", fired[k], k); fired[k] == 0 && *storms >= 12 && !some {
 					t.Errorf("%v never happened: the run proves nothing about it", k)
 				}
 			}
-			if lost == 0 && *storms >= 12 {
+			if lost == 0 && *storms >= 12 && !some {
 				t.Error("no Call was cancelled: the run proves nothing about cancelled ones")
 			}
 		})

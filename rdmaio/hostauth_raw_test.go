@@ -178,7 +178,7 @@ func TestHostAuthHostileClients(t *testing.T) {
 		}
 		for kind, open := range fabrics {
 			for _, mode := range modes {
-				t.Run(name+"/"+kind+"/"+mode.String(), func(t *testing.T) {
+				t.Run(name+"/"+kind+"/"+mode.String(), bubbled(kind, a.hurry, func(t *testing.T) {
 					f := open(t)
 					var log logged
 					cfg := authConfig(mode, a.method)
@@ -225,7 +225,7 @@ func TestHostAuthHostileClients(t *testing.T) {
 							t.Errorf("an honest client: %v", err)
 						}
 					}
-				})
+				}))
 			}
 		}
 	}
@@ -318,6 +318,7 @@ func TestHostAuthHostileServers(t *testing.T) {
 		change func(*rdmaio.Config)
 		kind   error
 		text   string
+		hurry  bool // the client's patience is short
 		wanted bool // it is no failure with HostAuthWanted
 	}{
 		"no property 6": {run: func(p *peer2.Peer) {
@@ -327,11 +328,11 @@ func TestHostAuthHostileServers(t *testing.T) {
 		"no properties": {run: func(p *peer2.Peer) {
 			p.Next()
 			p.Send(peer2.Grant())
-		}, change: func(cfg *rdmaio.Config) { cfg.HostAuth.Timeout = 100 * time.Millisecond }, text: "Timeout", wanted: true},
+		}, hurry: true, text: "Timeout", wanted: true},
 		"silence": {run: func(p *peer2.Peer) {
 			m := p.Next()
 			p.Send(peer2.Props(m.XID, opaque()))
-		}, change: func(cfg *rdmaio.Config) { cfg.HostAuth.Timeout = 100 * time.Millisecond }, text: "Timeout"},
+		}, hurry: true, text: "Timeout"},
 		"reflection": {run: func(p *peer2.Peer) {
 			m := p.Next()
 			p.Send(peer2.Props(m.XID, opaque()))
@@ -358,10 +359,13 @@ func TestHostAuthHostileServers(t *testing.T) {
 	} {
 		for kind, open := range fabrics {
 			for _, mode := range []rdmaio.HostAuthMode{rdmaio.HostAuthRequired, rdmaio.HostAuthWanted} {
-				t.Run(name+"/"+kind+"/"+mode.String(), func(t *testing.T) {
+				t.Run(name+"/"+kind+"/"+mode.String(), bubbled(kind, c.hurry, func(t *testing.T) {
 					cfg := authConfig(mode, method(t, h.clientKey()))
 					if c.change != nil {
 						c.change(cfg)
+					}
+					if c.hurry {
+						cfg.HostAuth.Timeout = 100 * time.Millisecond
 					}
 					conn, err := open(t).rawAccept(t, cfg, c.run)
 					if c.wanted && mode == rdmaio.HostAuthWanted {
@@ -376,7 +380,7 @@ func TestHostAuthHostileServers(t *testing.T) {
 					if !errors.Is(err, rdmaio.ErrHostAuth) || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) {
 						t.Errorf("got %v, want %v with %q", err, c.kind, c.text)
 					}
-				})
+				}))
 			}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
@@ -98,6 +99,20 @@ var fabrics = map[string]func(t testing.TB) fabric{
 		}
 		return fabric{open(), open(), open(), "127.0.0.1:0"}
 	},
+}
+
+// bubbled returns a test over a fabric. Over memory it runs in a bubble of package synctest. One that
+// waits for a Timeout of host authentication takes real time over others: a short run skips it.
+func bubbled(kind string, waits bool, test func(t *testing.T)) func(t *testing.T) {
+	if kind == "mem" {
+		return func(t *testing.T) { synctest.Test(t, test) }
+	}
+	return func(t *testing.T) {
+		if waits && testing.Short() {
+			t.Skip("waits for a Timeout, as over memory, where that takes no time")
+		}
+		test(t)
+	}
 }
 
 func openTCP() (*rdmatcp.Device, error) { return rdmatcp.Open(nil) }

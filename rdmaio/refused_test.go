@@ -102,7 +102,7 @@ func TestPeerHearsWhy(t *testing.T) {
 			t.Errorf("the peer has the error %v, want %v with %v", err, verbs.ErrConnectionBroken, want)
 		}
 	}
-	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+	rdmaiotest.EachInRealTime(t, func(t *testing.T, w *rdmaiotest.World) {
 		t.Run("too many refused Calls", func(t *testing.T) {
 			s := w.Serve(&file{t: t}, &rdmaio.Config{MaxErrors: 1})
 			p := w.DialRaw(t)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -75,45 +76,47 @@ func TestHostileReverseReplies(t *testing.T) {
 		{"T110: DONE", reply(3, "", nil), "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, conn := rawCallee(t, rdmaio.Config{ReverseCredits: 2})
-			ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-			defer cancel()
-			done := make(chan error, 1)
-			go func() {
-				_, err := conn.Call(ctx, nullCall(xid, 40))
-				done <- err
-			}()
-			if got, want := p.Message(peertest.Patience), peertest.Bytes(t, "cafe0001 00000001 00000002 00000000"+none); !bytes.HasPrefix(got, want) {
-				t.Fatalf("Call %v, want %v", got, want)
-			}
-			p.Send(c.reply)
-			if c.errors {
-				if got := p.Message(peertest.Patience); len(got) != 20 || got[15] != 4 {
-					t.Errorf("answer %v", got)
+			synctest.Test(t, func(t *testing.T) {
+				p, conn := rawCallee(t, rdmaio.Config{ReverseCredits: 2})
+				ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+				defer cancel()
+				done := make(chan error, 1)
+				go func() {
+					_, err := conn.Call(ctx, nullCall(xid, 40))
+					done <- err
+				}()
+				if got, want := p.Message(peertest.Patience), peertest.Bytes(t, "cafe0001 00000001 00000002 00000000"+none); !bytes.HasPrefix(got, want) {
+					t.Fatalf("Call %v, want %v", got, want)
 				}
-			}
-			// A forward Call with the same XID, before the other has ended or after.
-			p.Send(peertest.Bytes(t, msg("")))
-			if got := p.Message(peertest.Patience); len(got) != 28+24 || got[11] != 32 {
-				t.Errorf("the forward Call was answered with %v", got)
-			}
-			err := <-done
-			switch {
-			case c.want == "ok" && err != nil:
-				t.Error(err)
-			case c.want == "" && !errors.Is(err, context.DeadlineExceeded):
-				t.Errorf("the message was not dropped: %v", err)
-			case c.want != "ok" && c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-				t.Errorf("error %v, want one about %q", err, c.want)
-			}
-			var ce *rdmaio.CallError
-			unknown := strings.Contains(c.name, "ERR_VERS") // then the peer has not run it (R114)
-			if err != nil && (!errors.As(err, &ce) || ce.MayHaveRun == unknown) {
-				t.Errorf("%v: want MayHaveRun %v", err, !unknown)
-			}
-			if conn.Err() != nil {
-				t.Errorf("the connection ended: %v", conn.Err())
-			}
+				p.Send(c.reply)
+				if c.errors {
+					if got := p.Message(peertest.Patience); len(got) != 20 || got[15] != 4 {
+						t.Errorf("answer %v", got)
+					}
+				}
+				// A forward Call with the same XID, before the other has ended or after.
+				p.Send(peertest.Bytes(t, msg("")))
+				if got := p.Message(peertest.Patience); len(got) != 28+24 || got[11] != 32 {
+					t.Errorf("the forward Call was answered with %v", got)
+				}
+				err := <-done
+				switch {
+				case c.want == "ok" && err != nil:
+					t.Error(err)
+				case c.want == "" && !errors.Is(err, context.DeadlineExceeded):
+					t.Errorf("the message was not dropped: %v", err)
+				case c.want != "ok" && c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+					t.Errorf("error %v, want one about %q", err, c.want)
+				}
+				var ce *rdmaio.CallError
+				unknown := strings.Contains(c.name, "ERR_VERS") // then the peer has not run it (R114)
+				if err != nil && (!errors.As(err, &ce) || ce.MayHaveRun == unknown) {
+					t.Errorf("%v: want MayHaveRun %v", err, !unknown)
+				}
+				if conn.Err() != nil {
+					t.Errorf("the connection ended: %v", conn.Err())
+				}
+			})
 		})
 	}
 }

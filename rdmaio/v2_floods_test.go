@@ -47,23 +47,25 @@ func TestFloods2(t *testing.T) {
 	for name, message := range floods2 {
 		for _, role := range []string{"server", "client"} {
 			t.Run(name+", "+role, func(t *testing.T) {
-				w := rdmaiotest.NewWith(t, rdmaiotest.Options{Bare: true})
-				cfg := config2(rdmaio.Config{Credits: 8, MaxErrors: -1})
-				var p *peer2.Peer
-				if role == "server" {
-					p = ourServer(t, w, new(app), peer2.Config{}, cfg)
-				} else {
-					p, _ = ourClient(t, w, peer2.Config{}, cfg)
-				}
-				flood(t, p, message, many/10) // and its buffers have their lengths
-				before, from := inUse(), allocated()
-				bytes := flood(t, p, message, many)
-				if got := allocated() - from; got > uint64(16*bytes+2000*many) {
-					t.Errorf("%d bytes were allocated for %d bytes of messages", got, bytes)
-				}
-				if grown := inUse() - before; grown > 2<<20 {
-					t.Errorf("%d KiB are kept", grown>>10)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					w := rdmaiotest.NewWith(t, rdmaiotest.Options{Bare: true})
+					cfg := config2(rdmaio.Config{Credits: 8, MaxErrors: -1})
+					var p *peer2.Peer
+					if role == "server" {
+						p = ourServer(t, w, new(app), peer2.Config{}, cfg)
+					} else {
+						p, _ = ourClient(t, w, peer2.Config{}, cfg)
+					}
+					flood(t, p, message, many/10) // and its buffers have their lengths
+					before, from := inUse(), allocated()
+					bytes := flood(t, p, message, many)
+					if got := allocated() - from; got > uint64(16*bytes+2000*many) {
+						t.Errorf("%d bytes were allocated for %d bytes of messages", got, bytes)
+					}
+					if grown := inUse() - before; grown > 2<<20 {
+						t.Errorf("%d KiB are kept", grown>>10)
+					}
+				})
 			})
 		}
 	}

@@ -98,10 +98,11 @@ func scriptedServer(w *rdmaiotest.World, most int, list ...conduct) *scripted {
 
 // talk runs one connection.
 func (s *scripted) talk(p *peertest.Peer, do conduct) {
-	for n := 0; ; {
-		m := p.Message(10 * time.Millisecond)
+	for n, wait := 0, 10*time.Millisecond; ; wait *= 2 {
+		m := p.Message(wait)
 		switch {
 		case m != nil:
+			wait = 5 * time.Millisecond
 			if n++; n == 1 {
 				s.mu.Lock()
 				s.first = append(s.first, m[7])

@@ -2,6 +2,7 @@ package rdmaiotest
 
 import (
 	"context"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -181,11 +182,42 @@ func (w *World) limitTime(remove func()) (stop func()) {
 	}
 }
 
-// Each runs a test over each provider.
+// Each runs a test over each provider, with a World for each. Over memory it runs in a bubble of
+// package synctest, where waiting takes no time and subtests are not allowed: EachInRealTime is for
+// tests that have some. Short tests run over one of the two streams, which the test's name picks:
+// what differs between them is in the tests of their packages.
 func Each(t *testing.T, test func(t *testing.T, w *World)) {
+	t.Run("mem", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { test(t, New(t)) })
+	})
+	overStreams(t, test)
+}
+
+// EachInRealTime is Each without a bubble: for tests with subtests, and those that measure time.
+func EachInRealTime(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Run("mem", func(t *testing.T) { test(t, New(t)) })
-	t.Run("rdmatcp", func(t *testing.T) { test(t, NewTCP(t)) })
-	t.Run("iwarp", func(t *testing.T) { test(t, NewIWARP(t)) })
+	overStreams(t, test)
+}
+
+// overStreams runs a test over TCP and over iWARP, a short one over either.
+func overStreams(t *testing.T, test func(t *testing.T, w *World)) {
+	if Stream(t) != "iwarp" {
+		t.Run("rdmatcp", func(t *testing.T) { test(t, NewTCP(t)) })
+	}
+	if Stream(t) != "rdmatcp" {
+		t.Run("iwarp", func(t *testing.T) { test(t, NewIWARP(t)) })
+	}
+}
+
+// Stream returns the stream provider of a short test, "rdmatcp" or "iwarp", which depends on the
+// test's name alone. It returns "" for other tests, which run over both.
+func Stream(t *testing.T) string {
+	if !testing.Short() {
+		return ""
+	}
+	h := fnv.New32a()
+	h.Write([]byte(t.Name()))
+	return []string{"rdmatcp", "iwarp"}[h.Sum32()>>16&1]
 }
 
 // EachVersion runs a test over each provider, with version 1 and with version 2.
@@ -202,9 +234,15 @@ func Each2(t *testing.T, test func(t *testing.T, w *World)) {
 		w.Versions, w.Continue = []int{2}, -1
 		test(t, w)
 	}
-	t.Run("mem, version 2", func(t *testing.T) { run(t, Options{}) })
-	t.Run("rdmatcp, version 2", func(t *testing.T) { run(t, Options{TCP: &rdmatcp.Config{}}) })
-	t.Run("iwarp, version 2", func(t *testing.T) { run(t, Options{IWARP: overIWARP()}) })
+	t.Run("mem, version 2", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { run(t, Options{}) })
+	})
+	if Stream(t) != "iwarp" {
+		t.Run("rdmatcp, version 2", func(t *testing.T) { run(t, Options{TCP: &rdmatcp.Config{}}) })
+	}
+	if Stream(t) != "rdmatcp" {
+		t.Run("iwarp, version 2", func(t *testing.T) { run(t, Options{IWARP: overIWARP()}) })
+	}
 }
 
 // EachWithHeads is Each with the first bytes of each message in the history.
@@ -218,8 +256,7 @@ func EachWithHeads(t *testing.T, test func(t *testing.T, w *World)) {
 // EachSteady is Each for tests that compare histories: over memory the test runs as Steady does.
 func EachSteady(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Run("mem", func(t *testing.T) { Steady(t, test) })
-	t.Run("rdmatcp", func(t *testing.T) { test(t, NewTCP(t)) })
-	t.Run("iwarp", func(t *testing.T) { test(t, NewIWARP(t)) })
+	overStreams(t, test)
 }
 
 // Steady runs a test over memory in a bubble of package synctest. Mark and Since then wait until
