@@ -101,8 +101,8 @@ var fabrics = map[string]func(t testing.TB) fabric{
 	},
 }
 
-// bubbled returns a test over a fabric. Over memory it runs in a bubble of package synctest. One that
-// waits for a Timeout of host authentication takes real time over others: a short run skips it.
+// bubbled returns a test over a fabric. Over memory it runs in a bubble of package synctest. A test
+// that waits for a Timeout takes real time over the others: a short run skips it.
 func bubbled(kind string, waits bool, test func(t *testing.T)) func(t *testing.T) {
 	if kind == "mem" {
 		return func(t *testing.T) { synctest.Test(t, test) }

@@ -109,7 +109,8 @@ func TestHostileReverseReplies(t *testing.T) {
 					t.Errorf("error %v, want one about %q", err, c.want)
 				}
 				var ce *rdmaio.CallError
-				unknown := strings.Contains(c.name, "ERR_VERS") // then the peer has not run it (R114)
+				// The peer has not run a Call that it answers by ERR_VERS (R114).
+				unknown := strings.Contains(c.name, "ERR_VERS")
 				if err != nil && (!errors.As(err, &ce) || ce.MayHaveRun == unknown) {
 					t.Errorf("%v: want MayHaveRun %v", err, !unknown)
 				}
