@@ -195,6 +195,15 @@ lint: ## run gofumpt and staticcheck at the versions of tools.mod
 	@out=$$($(lint) gofumpt -l .); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
 	$(lint) staticcheck ./...
 
+.PHONY: api
+api: ## list what the working tree changes in the exported Go API since BASE=REVISION (the merge base with main)
+	@set -e; base=$(or $(BASE),$$(git merge-base HEAD main)); old=$$(mktemp -d); trap 'rm -rf "$$old"' EXIT; here=$$(pwd); \
+	git archive "$$base" | tar -xf - -C "$$old"; \
+	apidiff() { $(GO) tool -modfile="$$here/tools.mod" apidiff -m "$$@" 2>&1 | sed '/^Ignoring internal package/d'; }; \
+	(cd "$$old" && apidiff -w "$$old/old.api" $(module)); apidiff -w "$$old/new.api" $(module); \
+	test -s "$$old/old.api" && test -s "$$old/new.api"; \
+	echo "exported API since $$base:"; apidiff "$$old/old.api" "$$old/new.api"
+
 ##: other
 
 bench-codec: ## compare generated codecs with hand-written ones and others

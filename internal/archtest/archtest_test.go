@@ -58,7 +58,7 @@ func TestBroken(t *testing.T) {
 			}
 		})
 	}
-	for _, rule := range []string{"row", "arrow", "alone", "outside", "deny", "unsafe", "cgo", "goroutine", "internal", "comment", "header", "link", "record"} {
+	for _, rule := range []string{"row", "arrow", "alone", "outside", "deny", "unsafe", "cgo", "goroutine", "internal", "comment", "header", "link", "record", "promise"} {
 		if !seen[rule] {
 			t.Errorf("no module in testdata breaks the rule %q", rule)
 		}

@@ -83,14 +83,8 @@ func (c *checker) visit(dir string, entry fs.DirEntry, err error) error {
 	if err != nil || !entry.IsDir() {
 		return err
 	}
-	if dir != c.root {
-		name := entry.Name()
-		if name == "testdata" || name == "vendor" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
-			return filepath.SkipDir
-		}
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.SkipDir // another module
-		}
+	if dir != c.root && elsewhere(dir, entry.Name()) {
+		return filepath.SkipDir
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil || len(files) == 0 {
@@ -101,6 +95,16 @@ func (c *checker) visit(dir string, entry fs.DirEntry, err error) error {
 		return err
 	}
 	return c.pkg(filepath.ToSlash(rel), files)
+}
+
+// elsewhere reports whether a folder has no packages of the module: the go command does not look
+// into it, or it is another module.
+func elsewhere(dir, name string) bool {
+	if skipped(name) {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }
 
 // pkg checks the package at name, a path from the module's root.

@@ -11,7 +11,8 @@ import (
 )
 
 // CheckDocs reads the pages beside the go.mod at root and below docs. It reports links to files
-// that do not exist, and pages and decision records that the index of their folder does not list.
+// that do not exist, pages and decision records that the index of their folder does not list, and
+// importable packages about which docs/versions.md says nothing.
 // It does not follow links to other hosts.
 func CheckDocs(root string) ([]Finding, error) {
 	pages, err := filepath.Glob(filepath.Join(root, "*.md"))
@@ -36,7 +37,10 @@ func CheckDocs(root string) ([]Finding, error) {
 	if err := c.index("docs", "[A-Za-z]*.md", "| [%[1]s](%[1]s) | contents |"); err != nil {
 		return nil, err
 	}
-	err = c.index("docs/adr", "[0-9]*.md", "| [%[2]s](%[1]s) | the decision |")
+	if err := c.index("docs/adr", "[0-9]*.md", "| [%[2]s](%[1]s) | the decision |"); err != nil {
+		return nil, err
+	}
+	err = c.promises("docs/versions.md")
 	return c.findings, err
 }
 
