@@ -9,11 +9,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// docs/rpcrdma.md holds the texts of the help.
+// TestHelpPage checks that docs/rpcrdma.md is up to date.
 func TestHelpPage(t *testing.T) {
 	golden.CheckString(t, "../../docs/rpcrdma.md", helpPage())
 }
@@ -21,19 +22,40 @@ func TestHelpPage(t *testing.T) {
 // helpPage returns the page docs/rpcrdma.md.
 func helpPage() string {
 	var b strings.Builder
+	block := func(text string) { fmt.Fprintf(&b, "```\n%s```\n", cli.Fold(text, cli.DefaultWidth)) }
 	b.WriteString("# rpcrdma\n\nMade by `go test ./cmd/rpcrdma -run TestHelpPage -update` from the texts of `rpcrdma help`.\n" +
-		"The module is not published yet: in a clone, `go run ./cmd/rpcrdma` runs it, and\n`go build -o bin/ ./cmd/rpcrdma` builds it.\n\n```\n" +
-		helpMain + "```\n")
+		"The module is not published yet: in a clone, `go run ./cmd/rpcrdma` runs it, and\n`go build -o bin/ ./cmd/rpcrdma` builds it.\n\n")
+	block(helpMain)
+	section := func(title, text string) {
+		fmt.Fprintf(&b, "\n## %s\n\n", title)
+		block(text)
+	}
 	for _, topic := range []string{"call", "info", "ping", "nfsping", "perf", "serve", "devices", "selftest"} {
 		text, _ := help(topic)
 		text, _, _ = strings.Cut(text, helpDevice)
 		text, _, _ = strings.Cut(text, "\nFlags of -carrier rdma:")
-		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", topic, text)
+		section(topic, text)
 	}
-	fmt.Fprintf(&b, "\n## Common flags, and exit codes\n\n```%s%s```\n", helpDevice, helpExit)
-	fmt.Fprintf(&b, "\n## Errors\n\n```\n%s```\n", helpErrors())
-	fmt.Fprintf(&b, "\n## JSON lines\n\n```\n%s```\n\n## completion\n\n```\n%s```\n", helpJSON, helpCompletion)
+	section("Common flags, and exit codes", strings.TrimPrefix(helpDevice, "\n")+helpExit)
+	section("Errors", helpErrors())
+	section("JSON lines", helpJSON)
+	section("completion", helpCompletion)
 	return b.String()
+}
+
+// TestHelpPageShowsWhatHelpPrints checks that help commands print each paragraph of the page's
+// blocks when the output is not a terminal.
+func TestHelpPageShowsWhatHelpPrints(t *testing.T) {
+	var printed strings.Builder
+	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve", "devices", "selftest", "errors", "exit-codes", "json", "completion"} {
+		_, stdout, _ := try(t.Context(), strings.Fields("help "+topic)...)
+		printed.WriteString(stdout + "\n")
+	}
+	for _, paragraph := range golden.Quoted(t, "../../docs/rpcrdma.md") {
+		if !strings.Contains(printed.String(), paragraph) {
+			t.Errorf("no help command prints this paragraph of docs/rpcrdma.md:\n%s", paragraph)
+		}
+	}
 }
 
 // The help names every field of every line that is printed as JSON.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 )
 
@@ -18,6 +19,21 @@ func TestRulesPage(t *testing.T) {
 // TestHelpPage checks that docs/xdrgen.md is up to date.
 func TestHelpPage(t *testing.T) {
 	golden.CheckString(t, "../../docs/xdrgen.md", helpPage())
+}
+
+// TestHelpPageShowsWhatHelpPrints checks that help commands print each paragraph of the page's
+// blocks when the output is not a terminal.
+func TestHelpPageShowsWhatHelpPrints(t *testing.T) {
+	all, _, _ := runCommand(t, "help")
+	for _, topic := range topics() {
+		stdout, _, _ := runCommand(t, "help", topic)
+		all += "\n" + stdout
+	}
+	for _, paragraph := range golden.Quoted(t, "../../docs/xdrgen.md") {
+		if !strings.Contains(all, paragraph) {
+			t.Errorf("no help command prints this paragraph of docs/xdrgen.md:\n%s", paragraph)
+		}
+	}
 }
 
 // rulesPage returns docs/rules.md, from the tables of rules that the commands use.
@@ -56,7 +72,9 @@ func helpPage() string {
 		"To use xdrgen in a module of your own, make it a tool of that module, as the\n[README](../README.md#use-it-from-a-clone) " +
 		"says, and run `go tool xdrgen COMMAND`; or add the line\n`//go:generate go tool xdrgen gen -o . -package NAME FILE.x` to a Go file.\n\n" +
 		"[errors.md](errors.md) explains the findings of `xdrgen check`, and [rules.md](rules.md) lists the rules of lint and\n" +
-		"compat. [schema/](schema) has JSON schemas of the JSON output.\n\n```\n" + helpMain + "```\n")
+		"compat. [schema/](schema) has JSON schemas of the JSON output.\n\n")
+	block := func(text string) { fmt.Fprintf(&b, "```\n%s```\n", cli.Fold(text, cli.DefaultWidth)) }
+	block(helpMain)
 	shared := []struct{ title, text string }{
 		{"flags for data", helpData}, {"common flags", helpUnit}, {"sidecar", helpBind}, {"exit codes", helpExit},
 	}
@@ -68,7 +86,8 @@ func helpPage() string {
 				also = append(also, fmt.Sprintf("[%s](#%s)", s.title, strings.ReplaceAll(s.title, " ", "-")))
 			}
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", title, text)
+		fmt.Fprintf(&b, "\n## %s\n\n", title)
+		block(text)
 		if len(also) > 0 {
 			fmt.Fprintf(&b, "\nSee also: %s.\n", strings.Join(also, ", "))
 		}

@@ -40,7 +40,7 @@ var item = regexp.MustCompile(`^ *(?:\S.*?\S  +(?:\S.*\S  +)?|\S  +|- |\d+\. )?`
 
 // Fold folds the lines of a help text at width columns. Where a line has a term and a text in a
 // column of its own, such as a flag, the text stays in its column, and is filled again with the
-// lines below it. A command of an example goes on after a backslash, and usage between brackets.
+// lines below it. Commands of examples are broken with a backslash, usage lines between brackets.
 func Fold(text string, width int) string {
 	width = max(width, leastWidth)
 	lines := strings.Split(text, "\n")
@@ -67,6 +67,9 @@ func Fold(text string, width int) string {
 			words = append(words, strings.Fields(more)...)
 		}
 		switch {
+		case examples && indent >= columnIndent && !strings.HasSuffix(lines[i-1], `\`):
+			// the comment on the command above
+			out = append(out, fill(line[:indent], strings.Fields(line), indent, width, "")...)
 		case examples:
 			out = append(out, foldExample(line, front, indent, width)...)
 		case usage:

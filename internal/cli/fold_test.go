@@ -35,6 +35,14 @@ func TestFoldKeepsTermsAndFillsTheirText(t *testing.T) {
 			[]string{"Examples:", "  xdrgen gen -o gen/ext -D 'a b c d' -I spec ext.x", "  xdrgen gen -names proto.x     show all names", "  xdrgen check a.x"},
 			[]string{"Examples:", "  xdrgen gen -o gen/ext -D 'a b c d' -I \\", "      spec ext.x", "  xdrgen gen -names proto.x", "      show all names", "  xdrgen check a.x"},
 		},
+		"an example with a comment below it": {
+			[]string{"Examples:", "  xdrgen check a.x \\", "          -I spec", "          check a file, and print a fix for each finding", "  xdrgen check b.x"},
+			[]string{"Examples:", "  xdrgen check a.x \\", "          -I spec", "          check a file, and print a fix", "          for each finding", "  xdrgen check b.x"},
+		},
+		"an example with a long command below its first line": {
+			[]string{"Examples:", "  xdrgen check \\", "          -I spec -format text a.x b.x c.x d.x"},
+			[]string{"Examples:", "  xdrgen check \\", "          -I spec -format text a.x b.x \\", "              c.x d.x"},
+		},
 		"a list of points": {
 			[]string{"  - a file that another compiler accepts must be accepted", "    and build;", "  1. the second", "  2. the third"},
 			[]string{"  - a file that another compiler accepts", "    must be accepted and build;", "  1. the second", "  2. the third"},

@@ -44,6 +44,8 @@ var planMutants = []mutant{
 	{"help is one column too wide", "internal/cli/fold.go", "+utf8.RuneCountInString(w) > room {", "+utf8.RuneCountInString(w) > room+1 {", cliTests},
 	{"help is filled across items", "internal/cli/fold.go", "trimmed == \"\" || len(next)-len(trimmed) != column ||", "trimmed == \"\" || len(next)-len(trimmed) < 2 ||", cliTests},
 	{"an example is folded without a backslash", "internal/cli/fold.go", "indent+4, width, ` \\`)", "indent+4, width, \"\")", cliTests},
+	{"a comment below an example is folded as a command", "internal/cli/fold.go", "case examples && indent >= columnIndent &&", "case examples && indent < 0 &&", cliTests},
+	{"the second line of a command is folded as a comment", "internal/cli/fold.go", " && !strings.HasSuffix(lines[i-1], `\\`):", ":", cliTests},
 	{"brackets of usage are divided", "internal/cli/fold.go", "return c == '[' || open && c != ']' })", "return false })", cliTests},
 	{"the width of a terminal is its height", "internal/cli/terminal_unix.go", "\treturn int(size.columns)\n", "\treturn int(size.rows)\n", cliTests},
 	{"lines before the first @@FILE are in one file", "tools/extract/marked.go", "part{m[1], slices.Clone(common), len(common), true}", "part{m[1], slices.Clone(common[:len(common)*max(0, 1-len(parts))]), len(common), true}", extractTests},

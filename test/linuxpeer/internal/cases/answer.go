@@ -18,7 +18,7 @@ const (
 // closed, goesOn and silent end an answer.
 const (
 	closed = "connection closed"
-	goesOn = "the connection goes on"
+	goesOn = "the connection stays up"
 	silent = "no answer, also to the call after it"
 )
 
