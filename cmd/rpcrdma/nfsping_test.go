@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -10,7 +12,10 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
@@ -196,6 +201,79 @@ func TestPrivateData(t *testing.T) {
 			t.Errorf("found %q, expected %q", got, tt.want)
 		}
 	}
+}
+
+// The zeros that a device adds to private data are not shown, where the data has a length of its
+// own.
+func TestNFSPingLeavesOutPaddingOfPrivateData(t *testing.T) {
+	ad := []byte{0xf6, 0xab, 0x0e, 0x18, 1, 0, 4, 4}
+	for _, tt := range []struct {
+		what       string
+		manners    fault.Manners
+		sent, want []byte
+	}{
+		{"an advertisement", fault.PaddedPrivateData, ad, ad},
+		{"nothing", fault.PaddedPrivateData, nil, []byte{}},
+		{"another form", fault.PaddedPrivateData, []byte("hi"), append([]byte("hi"), make([]byte, 194)...)},
+		{"more than an advertisement", fault.PaddedPrivateData, append(ad[:8:8], 0, 7), append(ad[:8:8], append([]byte{0, 7}, make([]byte, 186)...)...)},
+		{"zeros of the peer's own", 0, append(ad[:8:8], 0, 0), append(ad[:8:8], 0, 0)},
+	} {
+		inj := fault.New(fault.Config{Manners: tt.manners})
+		net := mem.New(nil)
+		var ends [2]verbs.Device
+		var qps [2]verbs.QueuePair
+		for i, name := range []string{"client", "server"} {
+			d, err := net.Open(name, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends[i] = inj.Device(d)
+			qps[i] = newQP(t, ends[i])
+		}
+		ln, err := ends[1].Listen(t.Context(), "here")
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := make(chan error, 1)
+		go func() {
+			req, err := ln.Accept(t.Context())
+			if err == nil {
+				_, err = req.Accept(t.Context(), qps[1], &verbs.ConnParams{PrivateData: tt.sent})
+			}
+			accepted <- err
+		}()
+		dev := &setupDevice{Device: ends[0]}
+		_, err = dev.Dial(t.Context(), "here", qps[0], nil)
+		if err := errors.Join(err, <-accepted, ln.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := dev.setup.info.PrivateData; !bytes.Equal(got, tt.want) {
+			t.Errorf("%s: found %x, expected %x", tt.what, got, tt.want)
+		}
+	}
+}
+
+// newQP returns a queue pair with objects of its own, until the end of the test.
+func newQP(t *testing.T, d verbs.Device) verbs.QueuePair {
+	t.Helper()
+	pd, err := d.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cq, err := d.CreateCQ(2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	qp, err := pd.CreateQP(verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxSendWR: 1, MaxRecvWR: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(qp.Close(), cq.Close(), pd.Close(), d.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return qp
 }
 
 // Over iWARP, the default of nfsping, the pings of both choices of -crc are answered.

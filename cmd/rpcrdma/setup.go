@@ -27,6 +27,9 @@ func (d *setupDevice) Dial(ctx context.Context, addr string, qp verbs.QueuePair,
 	if err == nil {
 		d.setup = setup{info: *info}
 		d.setup.info.PrivateData = bytes.Clone(info.PrivateData)
+		if d.Attributes().PaddedPrivateData {
+			d.setup.info.PrivateData = unpadded(d.setup.info.PrivateData)
+		}
 		if params != nil {
 			d.setup.sent = bytes.Clone(params.PrivateData)
 		}
@@ -34,14 +37,35 @@ func (d *setupDevice) Dial(ctx context.Context, addr string, qp verbs.QueuePair,
 	return info, err
 }
 
+// unpadded returns private data without the zeros that the device adds: an advertisement of RFC
+// 8797, whose length is known, or nothing. The zeros of other data may be part of it.
+func unpadded(b []byte) []byte {
+	n := 0
+	if advertises(b) {
+		n = advertisement
+	}
+	if len(bytes.Trim(b[n:], "\x00")) > 0 {
+		return b
+	}
+	return b[:n]
+}
+
+// advertisement is the length in bytes of version 1 of RFC 8797 §4.
+const advertisement = 8
+
+// advertises reports whether private data begins with an advertisement.
+func advertises(b []byte) bool {
+	const formatID = 0xf6ab0e18
+	return len(b) >= advertisement && binary.BigEndian.Uint32(b) == formatID && b[4] == 1
+}
+
 // privateData returns private data in hex, with the meaning of RFC 8797 §4 if they have it at their
 // start.
 func privateData(b []byte) string {
-	const formatID, size = 0xf6ab0e18, 8
 	switch {
 	case len(b) == 0:
 		return "none"
-	case len(b) < size || binary.BigEndian.Uint32(b) != formatID || b[4] != 1:
+	case !advertises(b):
 		return fmt.Sprintf("%x", b)
 	}
 	return fmt.Sprintf("%x (sends up to %d bytes, receives up to %d, remote invalidation: %s)",

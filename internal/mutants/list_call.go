@@ -4,6 +4,8 @@ var callTests = []string{"cmd/rpcrdma", "cmd/internal/dynamic"}
 
 // callMutants are in rpcrdma call and info, and in the values that they use.
 var callMutants = []mutant{
+	{"padding that another form may own is cut", "cmd/rpcrdma/setup.go", "if len(bytes.Trim(b[n:], \"\\x00\")) > 0 {", "if n == 0 && len(bytes.Trim(b, \"\\x00\")) > 0 {", callTests},
+	{"zeros are cut from private data that no device pads", "cmd/rpcrdma/setup.go", "if d.Attributes().PaddedPrivateData {", "if true {", callTests},
 	{"info asks the hosts that rpcbind names", "cmd/rpcrdma/info.go", "case at.Addr() == server, at.Addr().IsUnspecified()", "case true, at.Addr().IsUnspecified()", callTests},
 	{"info asks all services", "cmd/rpcrdma/info.go", "if asked++; asked > maxServices {", "if asked++; asked > 1<<20 {", callTests},
 	{"texts of rpcbind reach the terminal", "cmd/rpcrdma/infoprint.go", "	if len(s) > most || strings", "	if len(s) > 1<<20 && strings", callTests},
