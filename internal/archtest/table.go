@@ -148,6 +148,7 @@ func Table() []Row {
 		{Package: "internal/archtest", Sequential: true},
 		{Package: "internal/corpus"},
 		{Package: "internal/fsx"},
+		{Package: "internal/fsx/fsxtest", Imports: []string{"examples/nfs3/client", "internal/fsx"}},
 		{Package: "internal/cpuid"},
 		{Package: "internal/fuzzrun"},
 		{Package: "internal/cputime"},

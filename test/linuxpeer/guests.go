@@ -58,7 +58,8 @@ func (p program) build(ctx context.Context, file string) *exec.Cmd {
 var programs = []program{
 	{pkg: "test/linuxpeer/agent"},
 	{pkg: "test/linuxpeer/mounttest"},
-	{pkg: "test/linuxpeer/verbspeer"},
+	{pkg: "test/linuxpeer/verbspeer", tags: "ibverbs"},
+	{pkg: "cmd/rpcrdma", tags: "ibverbs"},
 	{pkg: "examples/nfs3", tags: "ibverbs"},
 	{pkg: "examples/nfs3/serve", tags: "ibverbs"},
 	{pkg: "rdmaio/providers/ibverbs", test: true},

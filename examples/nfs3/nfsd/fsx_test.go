@@ -7,9 +7,9 @@ import (
 	"time"
 
 	nfsclient "github.com/rpcrdma/rpcrdma/examples/nfs3/client"
-	"github.com/rpcrdma/rpcrdma/examples/nfs3/internal/fsxtest"
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
 	"github.com/rpcrdma/rpcrdma/internal/fsx"
+	"github.com/rpcrdma/rpcrdma/internal/fsx/fsxtest"
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"

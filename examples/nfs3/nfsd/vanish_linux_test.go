@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/examples/nfs3/internal/fsxtest"
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/internal/fsx"
+	"github.com/rpcrdma/rpcrdma/internal/fsx/fsxtest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/mem"
 )

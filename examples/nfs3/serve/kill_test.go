@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/client"
-	"github.com/rpcrdma/rpcrdma/examples/nfs3/internal/fsxtest"
 	"github.com/rpcrdma/rpcrdma/gen/mount3"
 	"github.com/rpcrdma/rpcrdma/gen/mount3/mount3rpc"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/internal/fsx"
+	"github.com/rpcrdma/rpcrdma/internal/fsx/fsxtest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"

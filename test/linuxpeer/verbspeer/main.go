@@ -9,6 +9,9 @@
 //	verbspeer -device rxe0 calls 2 192.168.77.1:0
 //	verbspeer -device rxe0 -n 20 dials 2 192.168.77.1:0
 //	verbspeer -device rxe0 removed 192.168.77.1:0
+//	verbspeer -device rxe0 fsx 20049 20048 192.168.77.1:/export/fsx /export/fsx
+//
+// The command fsx needs the build tag ibverbs.
 package main
 
 import (
@@ -30,7 +33,7 @@ import (
 // options are the flags, with the device that they name.
 type options struct {
 	device   string
-	messages int // of rping or perftest
+	messages int // of rping or perftest, or operations of fsx
 	size     int // of a message of perftest
 	noCredit bool
 	dev      verbs.Device
@@ -45,12 +48,13 @@ var commands = map[string]func(ctx context.Context, o *options, args []string) e
 	"calls":           calls,
 	"dials":           dials,
 	"removed":         removed,
+	"fsx":             random,
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.device, "device", "", "`name` of the device; by default the only one")
-	flag.IntVar(&o.messages, "n", 5, "`number` of messages of perftest, of pings of rping, or of connections")
+	flag.IntVar(&o.messages, "n", 5, "`number` of messages of perftest, pings of rping, connections, or operations of fsx")
 	flag.IntVar(&o.size, "size", 4096, "`bytes` of a message of perftest")
 	flag.BoolVar(&o.noCredit, "no-credit", false, "perftest over RoCE or InfiniBand")
 	flag.Parse()

@@ -18,5 +18,6 @@ func All() []Case {
 		tlsCases(),
 		perftestCases(),
 		ibverbsCases(),
+		verbsSuiteCases(),
 	)
 }

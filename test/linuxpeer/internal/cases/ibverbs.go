@@ -35,14 +35,16 @@ func ibverbsCases() []Case {
 			}})
 		}
 		// alone adds a case that changes the device or its files.
-		alone := func(name string, run func(*T, verbsDevice)) {
-			all = append(all, Case{Name: "ibverbs/" + name + "-" + d.kind, Timeout: time.Minute, Own: true, Run: func(t *T) { run(t, d); t.judge() }})
+		alone := func(name string, limit time.Duration, run func(*T, verbsDevice)) {
+			all = append(all, Case{Name: "ibverbs/" + name + "-" + d.kind, Timeout: limit, Own: true, Run: func(t *T) { run(t, d); t.judge() }})
 		}
 		add("library", time.Minute, verbsLibrary)
 		add("rping", time.Minute, verbsRping)
 		add("perftest", 3*time.Minute, func(t *T, d verbsDevice) { verbsPerftest(t, d, "send", "write", "read") })
 		add("to-knfsd", 2*time.Minute, verbsToKernel)
 		add("mount", 4*time.Minute, verbsFromKernel)
+		add("fsx-to-knfsd", 10*time.Minute, verbsFSXToKernel)
+		add("fsx-mount", 10*time.Minute, verbsFSX)
 		add("calls", 2*time.Minute, verbsCalls)
 		add("dials", 2*time.Minute, verbsDials)
 		if !d.ib {
@@ -50,11 +52,14 @@ func ibverbsCases() []Case {
 			add("from-iwarp", 2*time.Minute, verbsIWARP)
 		}
 		add("memlock", time.Minute, verbsMemlock)
-		alone("rights", verbsRights)
-		alone("removed", verbsRemoved)
+		alone("rights", time.Minute, verbsRights)
+		alone("removed", time.Minute, verbsRemoved)
+		alone("page", 3*time.Minute, verbsPage)
+		add("selftest", 15*time.Minute, verbsSelftest)
 	}
 	return append(all,
 		Case{Name: "ibverbs/two-devices", Timeout: time.Minute, Own: true, Run: verbsTwoDevices},
+		Case{Name: "ibverbs/devices", Timeout: time.Minute, Run: verbsDevicesPage},
 		Case{Name: "ibverbs/missing", Timeout: time.Minute, Own: true, Run: verbsMissing},
 	)
 }

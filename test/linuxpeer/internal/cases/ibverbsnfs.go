@@ -52,16 +52,27 @@ func (d verbsDevice) serve(t *T) {
 	server.Await("serving /tmp/share")
 }
 
-// mountOwn mounts the directory of serve by the kernel's client, until the end of the case.
-func (d verbsDevice) mountOwn(t *T) {
-	d.serve(t)
-	argv := []string{
+// mountArgs returns the arguments of mount.nfs for the directory of serve.
+func (d verbsDevice) mountArgs() []string {
+	return []string{
 		d.addr + ":/export", mountPoint, "-o",
 		fmt.Sprintf("vers=3,proto=rdma,port=%d,mountproto=tcp,mountport=%d,nolock,retry=0", verbsNFS, verbsMount),
 	}
+}
+
+// mountOwn mounts the directory of serve by the kernel's client, until the end of the case. Then
+// the server must have no memory pinned.
+func (d verbsDevice) mountOwn(t *T) {
+	d.serve(t)
 	t.Run("mkdir", "-p", mountPoint)
-	t.Run(append([]string{"timeout", "25", "mount.nfs"}, argv...)...)
-	t.Cleanup(func() { t.Run("umount", mountPoint) })
+	t.Run(append([]string{"timeout", "25", "mount.nfs"}, d.mountArgs()...)...)
+	t.Cleanup(func() {
+		t.Run("umount", mountPoint)
+		// The kernel's client disconnects some time later.
+		t.Await("end of the memory that serve has pinned", func() bool {
+			return t.Shell("grep VmPin /proc/$(pidof serve)/status | tr -s '\t ' ' '") == "VmPin: 0 kB"
+		})
+	})
 }
 
 // verbsFromKernel lets the kernel's client use a directory as programs do.
@@ -72,6 +83,37 @@ func verbsFromKernel(t *T, d verbsDevice) {
 		t.Fatalf("%s", out)
 	}
 	t.Say("%d checks", strings.Count(out, "PASS"))
+}
+
+// verbsFSX makes random operations on a directory that the kernel's client has mounted, and mounts
+// it again several times.
+func verbsFSX(t *T, d verbsDevice) {
+	d.mountOwn(t)
+	argv := append([]string{"mounttest", "fsx", "-steps", fmt.Sprint(verbsSteps), "-parts", "6", mountPoint}, d.mountArgs()...)
+	out, err := t.Background(argv...).Wait()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Say("%d operations: %s", verbsSteps, lastLine(out))
+}
+
+// verbsSteps is the number of random operations, which take a minute or two.
+const verbsSteps = 6000
+
+// verbsFSXToKernel makes random operations on an export of the kernel's server, by our client. The
+// export is a ramfs: from tmpfs the server reads files with holes wrongly (nfs/hole).
+func verbsFSXToKernel(t *T, d verbsDevice) {
+	const dir = "/export/fsx"
+	exportfs := `later=/later/run; [ -x $later ] || later=; $later exportfs `
+	t.Shell("mkdir " + dir + " && mount -t ramfs ramfs " + dir)
+	t.Cleanup(func() {
+		// The server closes files that it has cached some time after their last use.
+		t.Shell("until umount " + dir + " 2>/dev/null; do sleep 0.1; done; rmdir " + dir)
+	})
+	t.Shell(exportfs + "-o rw,insecure,no_root_squash,no_subtree_check,fsid=70 '*:" + dir + "'")
+	t.Cleanup(func() { t.Shell(exportfs + "-u '*:" + dir + "'") })
+	out := t.Run(d.verbspeer("-n", fmt.Sprint(verbsSteps), "fsx", fmt.Sprint(nfsRDMA), fmt.Sprint(mountd), d.addr+":"+dir, dir)...)
+	t.Say("%d operations: %s", verbsSteps, lastLine(out))
 }
 
 // verbsToIWARP copies a file to a server on the host, over the guest's siw and the provider iwarp.

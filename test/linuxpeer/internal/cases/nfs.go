@@ -34,7 +34,7 @@ func nfsCases() []Case {
 		add("64mib-depth32", 2*time.Minute, func(t *T, crc bool) { nfsTransfer(t, crc, 64<<20, 32) })
 		add("recovery", time.Minute, nfsRecovery)
 	}
-	return append(all, Case{Name: "nfs/version2-offer", Run: nfsVersion2})
+	return append(all, Case{Name: "nfs/version2-offer", Run: nfsVersion2}, Case{Name: "nfs/hole", Run: nfsHole})
 }
 
 // device opens a device of the provider iwarp, until the end of the case.

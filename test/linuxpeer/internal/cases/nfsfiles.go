@@ -2,6 +2,7 @@ package cases
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -137,4 +138,29 @@ func directory(t *T, c *mounted, dir nfs3.Handle) {
 		}
 	}
 	t.Shell("rm /export/case/*")
+}
+
+// nfsHole reads a file that begins with a hole, from an offset that is not page aligned.
+func nfsHole(t *T) {
+	c := mountNFS(t, true, false, t.Forward(nfsRDMA))
+	file, err := c.Create(t.Context(), c.root, "hole", nfs.Unchecked(0o600))
+	t.Must(err)
+	t.Cleanup(func() { _ = c.Remove(context.WithoutCancel(t.Context()), c.root, "hole") })
+	const hole, size, offset = 40_000, 100_000, 100
+	want := append(make([]byte, hole), random(size-hole)...)
+	_, err = c.Write(t.Context(), file, hole, want[hole:], nfs3.StableHowFileSync)
+	t.Must(err)
+	got := make([]byte, size-offset)
+	n, _, err := c.Read(t.Context(), file, offset, got)
+	t.Must(err)
+	saw := "the bytes of the file"
+	right := bytes.Equal(got[:n], want[offset:])
+	if !right {
+		saw = "other bytes"
+	}
+	t.Report(Finding{
+		What: "READ at offset 100 of a file on tmpfs with a hole of 40000 bytes at its start", Rule: "RFC 1813 §3.3.6",
+		Expected: "the bytes of the file", Saw: saw, Deviation: !right,
+	})
+	t.Say("%s", saw)
 }

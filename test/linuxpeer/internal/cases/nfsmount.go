@@ -49,7 +49,7 @@ func nfsMountd(t *T) {
 func nfsPage(t *T) {
 	root, err := page.Root()
 	t.Must(err)
-	commands, err := page.Lines(root, "console")
+	commands, err := page.Lines(root, page.File, "console")
 	t.Must(err)
 	copies, err := os.MkdirTemp("", "nfspage")
 	t.Must(err)

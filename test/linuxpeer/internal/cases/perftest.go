@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
 )
 
 // perftestCases run perftest's programs on siw, in the guest and against the provider iwarp.
@@ -21,19 +22,21 @@ func perftestCases() []Case {
 	return all
 }
 
-// perftestLoop runs its arguments, a program of perftest, as server and as client on siw0. The
-// client tries again when the server does not listen yet, which netstat does not show, and when the
-// first FPDU lies unread between two siws, a race that siw itself has (see readNudging): both ends
-// then wait without end. It can fail after its result: docs/linux-peer.md, "Pitfalls of siw".
-// A server whose client was killed can crash in librdmacm, which the kernel is made not to log.
+// perftestLoop runs a program of perftest as server and as client. Its arguments are the address,
+// the size of the messages, and the program with its own arguments. The client tries again when
+// the server does not listen yet, which netstat does not show, and when the first FPDU lies unread
+// between two siws, a race that siw itself has (see readNudging): both ends then wait without end.
+// It can fail after its result: docs/linux-peer.md, "Pitfalls of siw". A server whose client was
+// killed can crash in librdmacm, which the kernel is made not to log.
 const perftestLoop = `
 	echo 0 >/proc/sys/debug/exception-trace
-	n=0
+	addr=$1 size=$2 n=0
+	shift 2
 	"$@" >/tmp/server 2>&1 & server=$!
 	while :; do
-		timeout -s KILL 10 "$@" 10.0.2.15 >/tmp/client 2>&1
+		timeout -s KILL 10 "$@" $addr >/tmp/client 2>&1
 		code=$?
-		grep -q '^ *4096 ' /tmp/client && break
+		grep -q "^ *$size " /tmp/client && break
 		n=$((n+1)); [ $n -lt 20 ] || break
 		[ $code != 137 ] || kill -9 $server
 		sleep 0.2
@@ -47,7 +50,7 @@ const perftestLoop = `
 func perftestSiw(t *T) {
 	programs := []string{"ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat"}
 	for _, program := range programs {
-		out := t.Run("sh", "-c", perftestLoop, "sh", program, "-R", "-F", "-d", "siw0", "-s", "4096", "-n", "100")
+		out := t.Run("sh", "-c", perftestLoop, "sh", guest.GuestAddr, "4096", program, "-R", "-F", "-d", "siw0", "-s", "4096", "-n", "100")
 		client, _, _ := strings.Cut(out, "server:")
 		if !strings.Contains(client, "4096 ") {
 			t.Errorf("%s has no line for messages of 4096 bytes: %s", program, out)

@@ -43,6 +43,14 @@ var repeats = map[string]string{
 	"ibverbs/memlock-siw":      "ibverbs/memlock-rxe",
 	"ibverbs/rights-siw":       "ibverbs/rights-rxe",
 	"ibverbs/removed-siw":      "ibverbs/removed-rxe",
+	"ibverbs/fsx-to-knfsd-siw": "ibverbs/to-knfsd-rxe",
+	"ibverbs/fsx-to-knfsd-rxe": "ibverbs/to-knfsd-rxe",
+	"ibverbs/fsx-mount-siw":    "ibverbs/mount-siw",
+	"ibverbs/fsx-mount-rxe":    "ibverbs/mount-siw",
+	"ibverbs/page-siw":         "ibverbs/page-rxe",
+	"ibverbs/selftest-siw":     "verbstest/rxe",
+	"ibverbs/selftest-rxe":     "verbstest/rxe",
+	"verbstest/siw":            "verbstest/rxe",
 }
 
 // InSet reports whether a set has the case of that name.

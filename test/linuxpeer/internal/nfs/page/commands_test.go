@@ -21,7 +21,7 @@ func TestPage(t *testing.T) {
 	}
 	root, err := Root()
 	check(t, err)
-	commands, err := Lines(root, "console")
+	commands, err := Lines(root, File, "console")
 	check(t, err)
 	dev, err := iwarp.Open(nil)
 	check(t, err)

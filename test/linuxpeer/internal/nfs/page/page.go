@@ -1,5 +1,5 @@
 // Package page runs the commands of docs/nfs.md against a server, so that the page cannot differ
-// from what the programs do.
+// from what the programs do. It reads the commands of other pages, too.
 package page
 
 import (
@@ -44,10 +44,10 @@ func Root() (string, error) {
 // block is a block of the page in a language, possibly none.
 var block = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
-// Lines returns the lines of all blocks in a language: "console" has commands for a client, and ""
-// commands for the server.
-func Lines(root, language string) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(File)))
+// Lines returns the lines of a file's blocks in a language. Of File, "console" has commands for a
+// client, and "" commands for the server.
+func Lines(root, file, language string) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func Lines(root, language string) ([]string, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("page: %s has no block in the language %q", File, language)
+		return nil, fmt.Errorf("page: %s has no block in the language %q", file, language)
 	}
 	return all, nil
 }

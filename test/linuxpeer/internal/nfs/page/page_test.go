@@ -19,7 +19,7 @@ func TestServerCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := Lines(root, "")
+	lines, err := Lines(root, File, "")
 	if err != nil || len(lines) < 5 {
 		t.Fatalf("found %d commands for the server, %v", len(lines), err)
 	}
