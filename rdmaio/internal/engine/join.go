@@ -50,7 +50,7 @@ func (j *joiner) add(m *header.Message, p protocol.Purpose, into *Call) (whole b
 	switch {
 	case j.state == joinIdle: // m.More
 		j.state, j.xid, j.kind, j.answer = joinOpen, m.XID, m.Kind, m.Answer
-		if m.Kind == header.KindMsg && into != nil {
+		if into != nil {
 			j.into, j.buf = into, into.ReplyTo[:0]
 		}
 		if j.cfg.ContinueTimeout > 0 {
@@ -182,7 +182,6 @@ func (e *Engine) join(a *arrival) bool {
 		}
 		if whole, a.joined, a.fault = e.joiner.add(m, a.purpose, into); a.fault != nil {
 			e.fault(a.fault)
-			m.Props = m.Props[:0]
 			if a.purpose = protocol.Call; m.Answer {
 				a.purpose = protocol.Answer
 			}
@@ -218,7 +217,7 @@ func (e *Engine) breakOff(a *arrival) {
 
 // timer ends the connection if a continued message takes too long (T90).
 func (j *joiner) timer() {
-	if j.open && j.deadline > 0 && j.deadline <= j.now {
+	if j.deadline > 0 && j.deadline <= j.now {
 		j.end(&Error{Reason: ErrTimeout, Detail: fmt.Sprintf("the message with XID %#08x was not continued within %v", j.xid, j.cfg.ContinueTimeout)})
 	}
 }

@@ -89,6 +89,16 @@ func TestCallBreaksOff(t *testing.T) {
 	}
 }
 
+// An end that serves no Calls sends no ERROR for a continued Call that breaks off, as for any other
+// Call (R281).
+func TestCallThatIsNotServedBreaksOff(t *testing.T) {
+	s := newTalking(t, 0, 2, 0, nil)
+	s.get(peer2.Call(5, rpcCall2(5)).Split(8)[0], peer2.Reply(6, rpcReply2(6)))
+	if list := s.parsed(); len(list) != 0 || s.fail != nil || s.reserved != 0 {
+		t.Errorf("answers %+v, %d bytes are reserved, %v", list, s.reserved, s.fail)
+	}
+}
+
 // The messages that end a continued Reply: its Call ends, also the one of the Reply that came
 // between, and nothing is sent (R193; A8, T89, T95).
 func TestReplyBreaksOff(t *testing.T) {

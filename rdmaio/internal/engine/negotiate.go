@@ -152,10 +152,8 @@ func (n *negotiation) first(b []byte) bool {
 // supported returns the lowest and the highest version that this end has.
 func (n *negotiation) supported() (low, high uint32) {
 	low, high = n.version.Number(), n.version.Number()
-	if n.state != versionFixed {
-		for _, v := range n.cfg.Versions {
-			low, high = min(low, v.Number()), max(high, v.Number())
-		}
+	for _, v := range n.cfg.Versions {
+		low, high = min(low, v.Number()), max(high, v.Number())
 	}
 	return low, high
 }
@@ -231,7 +229,7 @@ func (n *negotiation) changed(b []byte, f *header.Fault) bool {
 
 // timer ends the connection if no answer has come in time.
 func (n *negotiation) timer() {
-	if n.shared.open && n.deadline > 0 && n.deadline <= n.now {
+	if n.deadline > 0 && n.deadline <= n.now {
 		n.end(&Error{Reason: ErrNoAnswer, Detail: fmt.Sprint(n.cfg.OfferTimeout)})
 	}
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/binary"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ func TestOffer(t *testing.T) {
 		alone  bool   // the client has version 2 alone
 		want   uint32 // the version; 0: none yet
 		fails  bool
+		says   string // of the failure
 	}{
 		{name: "properties", answer: answers(peer2.Props(xid)), want: 2},
 		{name: "R43: ERROR of version 2", answer: answers(peer2.Err(xid, peer2.ErrBadXDR)), want: 2},
@@ -38,8 +40,8 @@ func TestOffer(t *testing.T) {
 		{name: "A2: of version 1", answer: errVers(xid, 1, 1, 1, false), want: 1},
 		{name: "T98: the version refused is in the range", answer: errVers(xid, 2, 1, 2, false), want: 1},
 		{name: "T98: all versions", answer: errVers(xid, 2, 0, ^uint32(0), false), want: 1},
-		{name: "T98: a range without ours", answer: errVers(xid, 2, 5, 9, false), fails: true},
-		{name: "T98: below all of ours", answer: errVers(xid, 2, 0, 0, false), fails: true},
+		{name: "T98: a range without ours", answer: errVers(xid, 2, 5, 9, false), fails: true, says: "the peer supports versions 5 to 9, this side wants 2, 1"},
+		{name: "T98: below all of ours", answer: errVers(xid, 2, 0, 0, false), fails: true, says: "the peer supports version 0, this side wants 2, 1"},
 		{name: "T98: only the version refused", answer: errVers(xid, 2, 2, 2, false), fails: true},
 		{name: "T98: an empty range", answer: errVers(xid, 2, 2, 1, false), fails: true},
 		{name: "R185: no version in common", answer: errVers(xid, 2, 1, 1, false), alone: true, fails: true},
@@ -74,6 +76,9 @@ func TestOffer(t *testing.T) {
 			if c.fails {
 				if !errors.Is(s.fail, engine.ErrNoVersion) || !errors.Is(first.Err, engine.ErrNoVersion) || first.Sent {
 					t.Errorf("%v; the Call: %v, sent %v", s.fail, first.Err, first.Sent)
+				}
+				if !strings.Contains(s.fail.Error(), c.says) {
+					t.Errorf("ended with %q, want %q in it", s.fail, c.says)
 				}
 				return
 			}
@@ -182,6 +187,34 @@ func TestServerVersions(t *testing.T) {
 			if s.version != uint32(then) || !mine.Sent || len(s.posts) != len(s.cfg.Recv) {
 				t.Errorf("%s: version %v, want %d; Call sent %v, %d Receives", name, s.version, then, mine.Sent, len(s.posts))
 			}
+		}
+	}
+}
+
+// An end that accepted waits for the first message: it offers no version, also when it is told that
+// the connection is open (A1).
+func TestServerOffersNothing(t *testing.T) {
+	s := newSolo(t, 1, 1, 2, nil)
+	s.step(engine.Event{Kind: engine.EventOpen})
+	if s.settle(); len(s.sent) != 0 || s.want != 0 || s.version != 0 {
+		t.Errorf("%d messages, a deadline of %v, version %d", len(s.sent), s.want, s.version)
+	}
+	s.get(peer2.Props(1))
+	if m := s.only(); m.Type != peer2.ConnProp || s.version != 2 {
+		t.Errorf("answers %+v in version %d", m, s.version)
+	}
+}
+
+// What the device allows for RDMA Reads holds with each version.
+func TestDeviceLimitsHoldInEachVersion(t *testing.T) {
+	for _, numbers := range [][]int{{1}, {2}} {
+		s := newSolo(t, 0, 1, 0, versionsOf(numbers...))
+		s.control(engine.EventTerms, engine.Control{Terms: &header.Terms{Send: 2048, Recv: 2048, Reads: 3, NoReadChunks: true, ReadsUnknown: true}})
+		if numbers[0] == 2 {
+			s.get(peer2.Props(s.cfg.OfferXID))
+		}
+		if got := s.terms; s.version != uint32(numbers[0]) || got.Reads != 3 || !got.NoReadChunks || !got.ReadsUnknown {
+			t.Errorf("version %d has %d Reads, no read chunks %v, Reads unknown %v", s.version, got.Reads, got.NoReadChunks, got.ReadsUnknown)
 		}
 	}
 }

@@ -61,7 +61,20 @@ func TestPartsWaitForRoom(t *testing.T) {
 func TestPartsOfAnyLength(t *testing.T) {
 	for _, limit := range []int{0, 1500} {
 		for _, chunks := range []int{0, 1, 50} {
+			// The last part with and without a free byte, at the first three borders.
+			exact := []int{0, 1}
 			for n := 1000; n < 4200; n += 37 {
+				exact = append(exact, n)
+			}
+			room := 4096
+			if limit > 0 {
+				room = limit
+			}
+			for k := range 3 {
+				border := k*(room-36) + room - 36 - 8 - 16*chunks - 8
+				exact = append(exact, border-1, border, border+1)
+			}
+			for _, n := range exact {
 				p := newPair(t, [2]int{2, 0}, [2]int{0, 2}, func(_ int, c *engine.Config) { c.Limits.Segments, c.SendWRs = 64, 80 })
 				p.run()
 				p.ends[0].sent = nil
@@ -159,7 +172,17 @@ func TestContinuedCallIsInFlight(t *testing.T) {
 	p.settled()
 }
 
-// R133: a handler may reply with a piece of its Call, from any place of it. The Receive is in use
+// A part of a Call needs one entry of the send queue, so a queue of one sends all parts.
+func TestContinuedCallNeedsOneEntry(t *testing.T) {
+	s := newTalking(t, 0, 1, 0, func(_ int, c *engine.Config) { c.SendWRs = 1 })
+	c := s.call(5, pattern(9000))
+	s.settle()
+	if n := len(s.parsed()); n != 3 || !c.Sent {
+		t.Errorf("%d parts are sent, want 3; %v", n, c.Err)
+	}
+}
+
+// R133: a handler may reply with pieces of its Call, from any place of it. The Receive is in use
 // for other messages before the last part goes.
 func TestReplyIsPartOfCall(t *testing.T) {
 	for _, from := range []int{0, 1, 8, 100} {
@@ -173,7 +196,7 @@ func TestReplyIsPartOfCall(t *testing.T) {
 		s.parsed()
 		r := s.reqs[0]
 		want := bytes.Clone(r.Message[from:])
-		r.Answer.Payload = [][]byte{rpcHead(5, header.Reply), pattern(5000), r.Message[from:]}
+		r.Answer.Payload = [][]byte{rpcHead(5, header.Reply), pattern(5000), r.Message[from:], r.Message[from:]}
 		s.step(engine.Event{Kind: engine.EventReply, Request: r})
 		for range 3 * len(s.cfg.Recv) {
 			e := peer2.Err(9, peer2.ErrSystem)
@@ -184,7 +207,7 @@ func TestReplyIsPartOfCall(t *testing.T) {
 		for _, m := range s.parsed() {
 			got = append(got, m.Payload...)
 		}
-		if !bytes.Equal(got[8+5000:], want) {
+		if !bytes.Equal(got[8+5000:], append(want[:len(want):len(want)], want...)) {
 			t.Errorf("from byte %d: the Reply ends in %d other bytes", from, len(got)-5008)
 		}
 	}
