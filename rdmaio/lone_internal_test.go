@@ -9,10 +9,11 @@ import (
 type progresser struct {
 	calls  []string
 	during func()
+	done   func() bool // of Progress
 }
 
 func (p *progresser) Progress(done func() bool) {
-	p.calls = append(p.calls, "Progress")
+	p.calls, p.done = append(p.calls, "Progress"), done
 	if p.during != nil {
 		p.during()
 	}
@@ -21,7 +22,14 @@ func (p *progresser) Progress(done func() bool) {
 	}
 }
 
-func (p *progresser) Wake()   { p.calls = append(p.calls, "Wake") }
+// Wake makes a caller look at done once: the answer must be there.
+func (p *progresser) Wake() {
+	p.calls = append(p.calls, "Wake")
+	if !p.done() {
+		p.calls = append(p.calls, "too early")
+	}
+}
+
 func (p *progresser) Resume() { p.calls = append(p.calls, "Resume") }
 
 // Only the caller of a Call that is alone and has no chunks of data handles messages. All others
