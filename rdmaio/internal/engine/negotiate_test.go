@@ -191,8 +191,8 @@ func TestServerVersions(t *testing.T) {
 	}
 }
 
-// An end that accepted waits for the first message: it offers no version, also when it is told that
-// the connection is open (A1).
+// An end that accepted waits for the first message: it offers no version when the connection opens
+// (A1).
 func TestServerOffersNothing(t *testing.T) {
 	s := newSolo(t, 1, 1, 2, nil)
 	s.step(engine.Event{Kind: engine.EventOpen})

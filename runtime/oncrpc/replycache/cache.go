@@ -165,7 +165,6 @@ type callKey struct {
 	client string
 	xid    uint32
 	sum    uint64 // hash of the whole message
-	n      int
 }
 
 // cached is a Call that was executed, or is in progress.
@@ -196,7 +195,7 @@ func (c *Cache) ServeRPC(r *oncrpc.Request) {
 		return
 	}
 	xid, _, _ := oncrpc.Peek(r.Message)
-	key := callKey{xid: xid, sum: maphash.Bytes(c.seed, r.Message), n: len(r.Message)}
+	key := callKey{xid: xid, sum: maphash.Bytes(c.seed, r.Message)}
 	source := ""
 	if c.cfg.Client != nil {
 		key.client = c.cfg.Client(r)

@@ -114,6 +114,9 @@ func TestLargestSourceLosesReplies(t *testing.T) {
 			t.Fatalf("%+v", s)
 		}
 	}
+	if s := d.cache.Stats(); s.Bytes != 4*(256+28) {
+		t.Errorf("%d bytes are kept, of %d that may be", s.Bytes, 4*(256+28))
+	}
 	d.ran(modest, 1, false)
 	d.ran(greedy, 19, false)
 	d.ran(greedy, 16, true)
@@ -192,6 +195,31 @@ func TestRepliesAge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Replies are looked at eight times in Age, however many Calls come. One that has just its Age then
+// is removed.
+func TestOldRepliesAreLookedForAtTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, &replycache.Config{Age: 8 * time.Second})
+		c := d.conn("192.0.2.1")
+		kept := func(at time.Duration, xid uint32, want int) {
+			t.Helper()
+			d.ran(c, xid, true)
+			if n := d.cache.Stats().Entries; n != want {
+				t.Errorf("after %v %d replies are kept, want %d", at, n, want)
+			}
+		}
+		kept(0, 1, 1) // looks
+		time.Sleep(500 * time.Millisecond)
+		kept(500*time.Millisecond, 2, 2)
+		time.Sleep(7500 * time.Millisecond)
+		kept(8*time.Second, 3, 2) // looks, and removes the first, which has just its Age
+		time.Sleep(time.Second - 1)
+		kept(9*time.Second-1, 4, 3) // the second is old, and it is not the time to look
+		time.Sleep(1)
+		kept(9*time.Second, 5, 3)
+	})
 }
 
 // A reply of MaxReply bytes is kept, items included, and a longer one is not.

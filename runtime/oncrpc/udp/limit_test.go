@@ -85,7 +85,11 @@ func TestMaxSources(t *testing.T) {
 		t.Error("a further source was admitted, or a known one was not")
 	}
 	find(7).requests = 1
-	now = now.Add(time.Second)
+	now = now.Add(sweepInterval - 1)
+	if find(maxSources) != nil || len(s.sources) != maxSources {
+		t.Error("a flood makes the server look at all sources each time")
+	}
+	now = now.Add(1)
 	if find(maxSources) == nil || len(s.sources) != 2 {
 		t.Errorf("%d sources, want the one with a Request and the further one", len(s.sources))
 	}

@@ -91,13 +91,7 @@ func (s *Server) Stats() ServerStats {
 func (s *Server) Close() error {
 	s.stop(oncrpc.ErrClosed)
 	_ = s.sock.SetReadDeadline(time.Unix(1, 0)) // ends the reader
-	defer time.AfterFunc(closeWarning, func() {
-		s.mu.Lock()
-		n := s.requests
-		s.mu.Unlock()
-		s.set.faults.Warn("udp: Close waits for handlers to answer and to return: Request.Context has ended; a dump of all goroutines shows them",
-			"at", s.Addr(), "unanswered", n)
-	}).Stop()
+	defer time.AfterFunc(closeWarning, s.warnClose).Stop()
 	s.mu.Lock()
 	for s.requests > 0 {
 		s.answered.Wait()
@@ -112,6 +106,15 @@ func (s *Server) Close() error {
 
 // closeWarning is the time after which Close logs that it still waits.
 const closeWarning = 10 * time.Second
+
+// warnClose logs that Close still waits for handlers.
+func (s *Server) warnClose() {
+	s.mu.Lock()
+	n := s.requests
+	s.mu.Unlock()
+	s.set.faults.Warn("udp: Close waits for handlers to answer and to return: Request.Context has ended; a dump of all goroutines shows them",
+		"at", s.Addr(), "unanswered", n)
+}
 
 // readPause is the pause after a failure to read.
 const readPause = 50 * time.Millisecond
@@ -200,8 +203,7 @@ func (s *Server) release(r *request) {
 	defer s.mu.Unlock()
 	delete(r.peer.calls, r.xid)
 	if len(r.peer.calls) == 0 {
-		r.peer.end(ErrIdle)
-		s.peers[r.key].end(ErrIdle) // it is another one if a handler panicked
+		s.peers[r.key].end(ErrIdle) // r.peer, unless a handler panicked: then that has ended
 		delete(s.peers, r.key)
 	}
 	r.source.requests--

@@ -136,6 +136,56 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
+// The warning of a Close that waits has the address and the number of Requests without an answer.
+func TestCloseWarningCountsRequests(t *testing.T) {
+	var log bytes.Buffer
+	s := newServer(t, nothing, &Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for xid := range uint32(2) {
+		defer s.admit(xid, callTo(xid, 0), farPeer, s.local, nil).Drop(nil)
+	}
+	s.warnClose()
+	if got := log.String(); !strings.Contains(got, "unanswered=2") || !strings.Contains(got, "at="+s.Addr()) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A Request counts until its done function has returned, so Close waits for that.
+func TestRequestCountsUntilDoneReturns(t *testing.T) {
+	s := newServer(t, nothing, nil)
+	for i, answer := range []func(r *request, done func(error)){
+		func(r *request, done func(error)) { r.Drop(done) },
+		func(r *request, done func(error)) { r.Reply(replyOf(r.xid, 0), done) },
+	} {
+		r := s.admit(uint32(i), callTo(uint32(i), 0), farPeer, s.local, nil)
+		r.peer.to = s.local // where it arrives, and is ignored
+		count := func() int {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.requests
+		}
+		during := -1
+		answer(r, func(error) { during = count() })
+		if during != 1 || count() != 0 {
+			t.Errorf("answer %d: %d Requests during done, %d afterwards, want 1 and 0", i, during, count())
+		}
+	}
+}
+
+// A reverse Call fails with its XID, and one without a message with none.
+func TestReverseCallHasItsXID(t *testing.T) {
+	p := newPeer(t.Context(), farPeer, farPeer, nil)
+	for _, tt := range []struct {
+		call *oncrpc.Call
+		xid  uint32
+	}{{&oncrpc.Call{Message: oncrpc.Message{Inline: callTo(77, 0)}}, 77}, {&oncrpc.Call{}, 0}, {nil, 0}} {
+		_, err := p.Call(t.Context(), tt.call)
+		ce, ok := errors.AsType[*oncrpc.CallError](err)
+		if !ok || ce.XID != tt.xid || ce.MayHaveRun || !errors.Is(err, oncrpc.ErrReverse) {
+			t.Errorf("%v: %v", tt.call, err)
+		}
+	}
+}
+
 // A host is one source whatever its zone, and IPv4 in IPv6 is printed as IPv4.
 func TestZonesAndMappedAddresses(t *testing.T) {
 	s := newServer(t, nothing, nil)
