@@ -173,7 +173,8 @@ func (mr *Region) Redirect(buf []byte) error {
 	for u := mr.loadUse(); u.redirecting() && u.registration() == began.registration(); u = mr.loadUse() {
 		mr.idle.Wait()
 	}
-	if mr.loadUse().registration() == began.registration() {
+	// Another Redirect may have run since the wait: then the memory is bufs[1-to].
+	if u := mr.loadUse(); u.registration() == began.registration() && (u&useSecond != 0) == (to == 1) {
 		mr.bufs[1-to] = nil
 	}
 	return nil
