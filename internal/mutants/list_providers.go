@@ -4,6 +4,7 @@ var (
 	segmentTests = []string{"rdmaio/providers/rdmatcp/segment"}
 	rdmatcpTests = []string{"rdmaio/providers/internal/stream", "rdmaio/providers/rdmatcp"}
 	streamTests  = []string{"rdmaio/providers/internal/stream"}
+	softTests    = []string{"rdmaio/providers/internal/soft"}
 	memTests     = []string{"rdmaio/providers/internal/soft", "rdmaio/providers/mem"}
 	mrpoolTests  = []string{"rdmaio/internal/mrpool"}
 )
@@ -122,4 +123,15 @@ var providerMutants = []mutant{
 	{"Redirect misses the end of a copy", "rdmaio/providers/internal/soft/element.go", "(!u.valid() || u.redirecting()) && u.pins() == 0 {", "!u.valid() && u.pins() == 0 {", []string{"rdmaio/providers/internal/soft"}},
 	{"a redirect never ends", "rdmaio/providers/internal/soft/element.go", "mr.use.And(^uint64(useRedirecting))\n		}\n		mr.idle.Broadcast()\n		mr.mu.Unlock()\n	}\n}", "}\n mr.idle.Broadcast()\n mr.mu.Unlock()\n }\n }", []string{"rdmaio/providers/internal/soft"}},
 	{"a region keeps its old memory", "rdmaio/providers/internal/soft/mr.go", "mr.bufs[1-to] = nil", "", []string{"rdmaio/providers/internal/soft"}},
+	// Limits, closed objects, and changes of a region one by one.
+	{"a Redirect ends the memory of a later one", "rdmaio/providers/internal/soft/mr.go", "u.registration() == began.registration() && (u&useSecond != 0) == (to == 1) {", "u.registration() == began.registration() {", softTests},
+	{"a Redirect does not wait for one before it", "rdmaio/providers/internal/soft/mr.go", "\tfor mr.loadUse().redirecting() { // by another goroutine\n\t\tmr.idle.Wait()\n\t}\n", "", softTests},
+	{"a registration does not wait for copies", "rdmaio/providers/internal/soft/mr.go", "\tfor mr.loadUse().pins() > 0 && mr.state == verbs.MRInvalid { // an Invalidate waits for them too\n\t\tmr.idle.Wait()\n\t}\n", "", softTests},
+	{"an old key of a region stays known", "rdmaio/providers/internal/soft/device.go", "\tdelete(d.regions, old)\n", "", softTests},
+	{"a queue pair that came too late keeps its entries", "rdmaio/providers/internal/soft/qp.go", "\t\tq.RecvCQ.unreserve(q, q.Cfg.MaxRecvWR)\n\t\treturn err\n", "\t\treturn err\n", softTests},
+	{"one queue pair of a domain is interrupted", "rdmaio/providers/internal/soft/pd.go", "\t\to.Interrupt()\n", "\t\to.Interrupt()\n\t\tbreak\n", softTests},
+	{"memory on demand is of any origin", "rdmaio/providers/internal/soft/ondemand.go", "\t\terr = mr.pd.checkBuffer(buf, mr.Access())\n", "\t\t_ = buf\n", softTests},
+	{"a notification of a notification is lost", "rdmaio/providers/internal/soft/mutex.go", "\tfor len(m.due) > 0 {", "\tif len(m.due) > 0 {", softTests},
+	{"one more send than the queue has entries", "rdmaio/providers/internal/soft/request.go", "int(q.SendUsed.Load()) >= q.Cfg.MaxSendWR {", "int(q.SendUsed.Load()) > q.Cfg.MaxSendWR {", softTests},
+	{"a Receive needs no right", "rdmaio/providers/internal/soft/request.go", "int(q.PD.dev.attrs.MaxMessageSize), verbs.AccessLocalWrite}", "int(q.PD.dev.attrs.MaxMessageSize), 0}", softTests},
 }

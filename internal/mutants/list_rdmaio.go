@@ -140,4 +140,6 @@ var rdmaioMutants = []mutant{
 	{"memory of cancelled Calls stays", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 3 {", ioTests},
 	{"memory of cancelled Calls goes too early", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 1 {", ioTests},
 	{"memory of cancelled Calls has no limit", "rdmaio/abandon.go", "c.offered.abandoned.reserve(n) {", "c.offered.abandoned.reserve(0) {", ioTests},
+	{"a caller is woken before there is an answer", "rdmaio/lone.go", "	s.answered.Store(true)\n	if s.polling.Load() {\n		l.qp.Wake() // no effect on this goroutine's own Progress\n	}\n", "	if s.polling.Load() {\n		l.qp.Wake() // no effect on this goroutine's own Progress\n	}\n	s.answered.Store(true)\n", ioTests},
+	{"a caller that waits for a revocation stops the input", "rdmaio/lone.go", "func (l *lone) resume() {\n	if l.qp != nil {\n", "func (l *lone) resume() {\n	if l.qp != nil && l.calls.Load() < 0 {\n", ioTests},
 }

@@ -209,4 +209,8 @@ var rpcMutants = []mutant{
 	{"a server without the protocol is an error", "rdmaio/connconf/client.go", "case errors.Is(err, oncrpc.ErrProgUnavail), errors.Is(err, oncrpc.ErrProgMismatch),", "case errors.Is(err, oncrpc.ErrProgMismatch),", connconfTests},
 	{"a server without CONF_RDMA is an error", "rdmaio/connconf/client.go", ", errors.Is(err, oncrpc.ErrProcUnavail):", ":", connconfTests},
 	{"the credential is not shown", "rdmaio/connconf/client.go", "		cred, ignore = cfg.Cred, cfg.IgnoreRefusal\n", "		ignore = cfg.IgnoreRefusal\n", connconfTests},
+	{"all sources are searched for each datagram", "runtime/oncrpc/udp/limit.go", " && now.Sub(s.swept) >= sweepInterval {", " {", udpTests},
+	{"a Request no longer counts when done is called", "runtime/oncrpc/udp/request.go", "	r.done(err)\n	r.Message = nil\n	r.server.release(r)\n", "	r.Message = nil\n	r.server.release(r)\n	r.done(err)\n", udpTests},
+	{"old replies are looked for at each Call", "runtime/oncrpc/replycache/cache.go", "	if now.Sub(c.swept) < c.cfg.Age/8 {\n		return\n	}\n", "", replycacheTests},
+	{"one reply less than MaxBytes allows", "runtime/oncrpc/replycache/cache.go", "c.stats.Bytes > c.cfg.MaxBytes {", "c.stats.Bytes >= c.cfg.MaxBytes {", replycacheTests},
 }

@@ -151,4 +151,10 @@ var version2Mutants = []mutant{
 	{"a wait that is over ends the connection", "rdmaio/internal/engine/stall.go", "{\n		st.deadline = 0\n		return\n	}", "{\n return\n }", version2Tests},
 	{"no limit is a limit of nothing", "rdmaio/internal/engine/stall.go", "|| e.cfg.ChainTimeout == 0 ||", "||", version2Tests},
 	{"a restriction raises the level of reverse Calls", negotiateFile, "own.Reverse = max(own.Reverse, *r)", "own.Reverse = min(own.Reverse, *r)", version2Tests},
+	{"the end that accepted offers, too", negotiateFile, "n.state != versionOpen || n.cfg.Role != Requester {", "n.state != versionOpen {", version2Tests},
+	{"version 2 forgets that there are no read chunks", negotiateFile, "own.Reads, own.NoReadChunks, own.ReadsUnknown = t.Reads, t.NoReadChunks, t.ReadsUnknown", "own.Reads, own.ReadsUnknown = t.Reads, t.ReadsUnknown", version2Tests},
+	{"only the first piece of a Call is copied", "rdmaio/internal/engine/sequence.go", "			s.payload[i] = bytes.Clone(p)\n", "			s.payload[i] = bytes.Clone(p)\n			return\n", version2Tests},
+	{"a part waits for two entries", "rdmaio/internal/engine/sequence.go", "	if s.reply == nil {\n		return 1\n", "	if s.reply == nil {\n		return 2\n", version2Tests},
+	{"the last part has a byte less", "rdmaio/internal/engine/sequence.go", "sq.version.Overhead(&m.Lists)+s.left <= len(mem)", "sq.version.Overhead(&m.Lists)+s.left < len(mem)", version2Tests},
+	{"an end that serves nothing refuses a broken Call", "rdmaio/internal/engine/join.go", " && e.cfg.Serves > 0:", ":", version2Tests},
 }
