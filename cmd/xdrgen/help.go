@@ -232,7 +232,10 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
                                      those before it, such as those of the default
   rpc                                clients and servers of the programs, too: same as gen -rpc
   once     PROGRAM.VERSION.PROC      executing the procedure twice for one call does harm. If a version
-                                     has such lines, its other procedures are taken to be idempotent
+                                     has such lines, its other procedures are taken to be idempotent:
+                                     clients may send them again after the server has executed them,
+                                     and servers execute them again. So name every procedure that does
+                                     harm. Without such lines, no procedure is idempotent
   reply    PROGRAM.VERSION.PROC field.path
                                      the argument that bounds the results' data and lists without a bound
                                      in the XDR, such as count of a READ. It counts bytes of XDR; generated

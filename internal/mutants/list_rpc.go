@@ -25,6 +25,10 @@ var rpcMutants = []mutant{
 	{"an empty refusal is success", "runtime/oncrpc/reply.go", " && *e != (ReplyError{}) {", " {", oncrpcTests},
 	{"a boolean of 2", "runtime/oncrpc/values.go", "err == nil && w > 1 &&", "err == nil && w > 2 &&", oncrpcTests},
 	{"AUTH_SYS of another flavour is parsed", "runtime/oncrpc/auth.go", "	if a.Flavor != AuthSys {", "	if a.Flavor == AuthNone {", oncrpcTests},
+	// Procedures that may be executed twice.
+	{"a Call may be repeated as the one before", "runtime/oncrpc/rpc/client.go", "	p.call.Idempotent = its.idempotent\n", "	p.call.Idempotent = p.call.Idempotent || its.idempotent\n", rpcTests},
+	{"clients ignore what the program says of repeating", "runtime/oncrpc/rpc/client.go", "		t.idempotent = true\n", "", rpcTests},
+	{"services ignore what the program says of repeating", "runtime/oncrpc/rpc/service.go", "	s.Idempotent(p.Idempotent...)\n", "", rpcTests},
 	// States and limits of UDP.
 	{"a Call in progress is forgotten after a panic", "runtime/oncrpc/udp/server.go", "		next.calls = r.peer.calls\n", "", udpTests},
 	{"the next Conn after a panic is down", "runtime/oncrpc/udp/server.go", "		s.peers[r.key] = next\n", "		_ = next\n", udpTests},

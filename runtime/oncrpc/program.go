@@ -19,6 +19,11 @@ type Program struct {
 	// Bindings of other programs and versions are ignored. If nil, there are none.
 	Bindings []xdr.Binding
 
+	// Idempotent are the procedures that may be executed twice without harm. Clients may send a
+	// Call of such a procedure again although the server may have executed it, and servers execute
+	// it again. All other procedures, except number 0, are taken to do harm when repeated.
+	Idempotent []uint32
+
 	// Name and Procedures are the names of the version and of its procedures, such as "NFS3" and
 	// "GETATTR", for errors and logs. If they are missing, errors and logs show only numbers.
 	Name       string

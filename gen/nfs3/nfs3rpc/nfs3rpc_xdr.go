@@ -20,7 +20,20 @@ func Program() oncrpc.Program {
 		Number:   nfs3.Program,
 		Version:  nfs3.Version,
 		Bindings: nfs3.DDPBindings(),
-		Name:     "NFS_V3",
+		Idempotent: []uint32{
+			nfs3.ProcGetAttr,
+			nfs3.ProcLookup,
+			nfs3.ProcAccess,
+			nfs3.ProcReadLink,
+			nfs3.ProcRead,
+			nfs3.ProcReadDir,
+			nfs3.ProcReadDirPlus,
+			nfs3.ProcFSStat,
+			nfs3.ProcFSInfo,
+			nfs3.ProcPathConf,
+			nfs3.ProcCommit,
+		},
+		Name: "NFS_V3",
 		Procedures: map[uint32]string{
 			nfs3.ProcNull:        "NFSPROC3_NULL",
 			nfs3.ProcGetAttr:     "NFSPROC3_GETATTR",
@@ -460,6 +473,5 @@ func NewService(s Server) *rpc.Service {
 	rpc.Handle(service, nfs3.ProcFSInfo, s.FSInfo)
 	rpc.Handle(service, nfs3.ProcPathConf, s.PathConf)
 	rpc.Handle(service, nfs3.ProcCommit, s.Commit)
-	service.Idempotent(nfs3.ProcGetAttr, nfs3.ProcLookup, nfs3.ProcAccess, nfs3.ProcReadLink, nfs3.ProcRead, nfs3.ProcReadDir, nfs3.ProcReadDirPlus, nfs3.ProcFSStat, nfs3.ProcFSInfo, nfs3.ProcPathConf, nfs3.ProcCommit)
 	return service
 }

@@ -39,9 +39,10 @@ type ClientConfig struct {
 	// again. Calls whose results always fit inline, and calls with Options.Results, offer none.
 	MaxReply int
 
-	// Idempotent reports whether a procedure may be executed twice without harm. If nil, none may.
-	// For such a procedure, a connection over RDMA hardware offers memory for the largest reply so
-	// far, not for MaxReply, and sends a call again whose reply is longer.
+	// Idempotent reports whether a procedure may be executed twice without harm. If nil, those of
+	// Program.Idempotent may, which generated clients take from the sidecar's lines "once". For
+	// such a procedure, a connection over RDMA hardware offers memory for the largest reply so far,
+	// not for MaxReply, and sends a call again whose reply is longer.
 	Idempotent func(procedure uint32) bool
 
 	// Interceptors run around each call, the first outermost.
@@ -85,17 +86,21 @@ type Client struct {
 	program    oncrpc.Program
 	cfg        ClientConfig
 	maxBounded int // cfg.MaxReply of results with a bound
-	sites      map[uint32]eligible
+	traits     map[uint32]traits
 	calls      sync.Pool // of *pooledCall
 }
 
-// eligible has the places of a procedure's arguments and results that are eligible for RDMA.
-type eligible struct{ args, results []xdr.Site }
+// traits describe a procedure: the places of its arguments and results that are eligible for RDMA,
+// and whether it may be executed twice (Program.Idempotent).
+type traits struct {
+	args, results []xdr.Site
+	idempotent    bool
+}
 
 // NewClient returns a Client of a program over a carrier, which the Client does not close. cfg may
 // be nil.
 func NewClient(t oncrpc.Carrier, p oncrpc.Program, cfg *ClientConfig) *Client {
-	c := &Client{carrier: t, program: p, sites: make(map[uint32]eligible)}
+	c := &Client{carrier: t, program: p, traits: make(map[uint32]traits)}
 	if cfg != nil {
 		c.cfg = *cfg
 	}
@@ -107,7 +112,12 @@ func NewClient(t oncrpc.Carrier, p oncrpc.Program, cfg *ClientConfig) *Client {
 		c.cfg.MaxReply, c.maxBounded = defaultMaxReply, defaultMaxBounded
 	}
 	for _, b := range p.Bindings {
-		c.sites[b.Procedure] = eligible{p.Sites(b.Procedure, false), p.Sites(b.Procedure, true)}
+		c.traits[b.Procedure] = traits{args: p.Sites(b.Procedure, false), results: p.Sites(b.Procedure, true)}
+	}
+	for _, proc := range p.Idempotent {
+		t := c.traits[proc]
+		t.idempotent = true
+		c.traits[proc] = t
 	}
 	if c.cfg.Program != 0 {
 		c.program.Number = c.cfg.Program
@@ -225,13 +235,14 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 	if err := checkValues(args, results); err != nil {
 		return false, err
 	}
-	sites, cred, dec := c.sites[proc], &c.cfg.Cred, p.copying
+	its, cred, dec := c.traits[proc], &c.cfg.Cred, p.copying
 	p.call.ReplyBuf, p.call.MaxReply = p.reply, most
+	p.call.Idempotent = its.idempotent
 	if c.cfg.Idempotent != nil {
 		p.call.Idempotent = c.cfg.Idempotent(proc)
 	}
 	if opt != nil {
-		if len(opt.Results) > 0 && len(sites.results) == 0 {
+		if len(opt.Results) > 0 && len(its.results) == 0 {
 			return false, fmt.Errorf("%w: Results has memory for %d results, but Program.Bindings makes no result of this procedure eligible: use ReplyBuf, or set Bindings", ErrOptions, len(opt.Results))
 		}
 		if p.call.Results = opt.Results; len(opt.Results) > 0 {
@@ -245,7 +256,7 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 		}
 	}
 	xid := c.carrier.XID()
-	if err := p.encode(c, xid, proc, cred, args, sites.args); err != nil {
+	if err := p.encode(c, xid, proc, cred, args, its.args); err != nil {
 		return false, err
 	}
 	reply, err := c.carrier.Call(ctx, &p.call)
@@ -270,7 +281,7 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 	if err := c.cfg.CheckVerf(cred, &p.head.Body.Reply.Accepted.Verf); err != nil {
 		return true, err
 	}
-	dec.ReinsertInOrder(sites.results, reply.Items)
+	dec.ReinsertInOrder(its.results, reply.Items)
 	if results != nil {
 		err = results.DecodeXDR(dec)
 	}

@@ -87,7 +87,9 @@
 //
 // A client whose connection is lost sends its calls again on the next one, so a server may execute
 // a call twice. Where that does harm, put a reply cache before the handler, and name the procedures
-// that do not need it. The lines once in the .bind file do that for a generated service.
+// that do not need it. The lines once in the .bind file do that for a generated service. They also
+// tell a generated client which calls it may send again although they were executed
+// (ClientConfig.Idempotent).
 //
 //	svc.Idempotent(store.ProcRead)
 //	handler := replycache.New(rpc.NewHandler(nil, svc), nil)

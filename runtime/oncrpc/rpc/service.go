@@ -36,6 +36,7 @@ type procedure struct {
 // NewService returns a Service that has no procedure but number 0.
 func NewService(p oncrpc.Program) *Service {
 	s := &Service{program: p, procedures: make(map[uint32]*procedure), idempotent: map[uint32]bool{0: true}}
+	s.Idempotent(p.Idempotent...)
 	Handle(s, 0, func(*Request, *oncrpc.Void, *oncrpc.Void) error { return nil })
 	return s
 }
@@ -55,7 +56,7 @@ func (s *Service) add(proc uint32, serve func(*pooledRequest)) {
 
 // Idempotent declares that procedures may be executed twice without harm: they only read, or the
 // second execution changes nothing. replycache.New does not keep their replies; see
-// Handler.Idempotent. Procedure 0 is idempotent.
+// Handler.Idempotent. Procedure 0 is idempotent, and so are those of Program.Idempotent.
 func (s *Service) Idempotent(procs ...uint32) {
 	for _, proc := range procs {
 		s.idempotent[proc] = true

@@ -110,6 +110,9 @@ func (x *stub) program() *jen.File {
 	if slices.ContainsFunc(x.bind.DDP, x.bound) {
 		fields = append(fields, jen.Id("Bindings").Op(":").Add(x.types("DDPBindings")).Call())
 	}
+	if again := x.idempotent(); len(again) > 0 {
+		fields = append(fields, jen.Id("Idempotent").Op(":").Index().Uint32().Values(multi(again)...))
+	}
 	fields = append(fields,
 		jen.Id("Name").Op(":").Lit(x.vers.Name),
 		jen.Id("Procedures").Op(":").Map(jen.Uint32()).String().Values(multi(names)...))
@@ -117,6 +120,23 @@ func (x *stub) program() *jen.File {
 	file.Func().Id(x.called.program).Params().Qual(oncrpcPath, "Program").Block(
 		jen.Return(jen.Qual(oncrpcPath, "Program").Values(multi(fields)...)))
 	return file
+}
+
+// idempotent returns the procedures that may be executed twice: if the sidecar has a line "once"
+// for the version, all that it does not name.
+func (x *stub) idempotent() (out []jen.Code) {
+	known := false
+	for _, p := range x.vers.Procs {
+		if p.Once {
+			known = true
+		} else if p.Number != 0 {
+			out = append(out, x.types(x.names.proc[p]))
+		}
+	}
+	if !known {
+		return nil
+	}
+	return out
 }
 
 // bound reports whether a binding is of a procedure of the version.

@@ -24,9 +24,6 @@ func (x *stub) server() *jen.File {
 	file.Type().Id(x.called.server).Interface(methods...)
 	file.Commentf("// %s returns a service whose procedures are the methods of s.", x.called.newService)
 	body := append([]jen.Code{jen.Id("service").Op(":=").Qual(rpcPath, "NewService").Call(jen.Id(x.called.program).Call())}, handles...)
-	if again := x.idempotent(); len(again) > 0 {
-		body = append(body, jen.Id("service").Dot("Idempotent").Call(again...))
-	}
 	file.Func().Id(x.called.newService).Params(jen.Id("s").Id(x.called.server)).Op("*").Qual(rpcPath, "Service").Block(
 		append(body, jen.Return(jen.Id("service")))...)
 	return file
@@ -82,21 +79,4 @@ func unused(name string, v stubValue) string {
 		return "_"
 	}
 	return name
-}
-
-// idempotent returns the procedures that may be executed twice: if the sidecar has a line "once"
-// for the version, all that it does not name.
-func (x *stub) idempotent() (out []jen.Code) {
-	known := false
-	for _, p := range x.vers.Procs {
-		if p.Once {
-			known = true
-		} else if p.Number != 0 {
-			out = append(out, x.types(x.names.proc[p]))
-		}
-	}
-	if !known {
-		return nil
-	}
-	return out
 }

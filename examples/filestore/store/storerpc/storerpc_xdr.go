@@ -20,7 +20,10 @@ func Program() oncrpc.Program {
 		Number:   store.Program,
 		Version:  store.Version1,
 		Bindings: store.DDPBindings(),
-		Name:     "STORE_V1",
+		Idempotent: []uint32{
+			store.ProcRead,
+		},
+		Name: "STORE_V1",
 		Procedures: map[uint32]string{
 			store.ProcNull:  "STORE_NULL",
 			store.ProcWrite: "STORE_WRITE",
@@ -93,6 +96,5 @@ func NewService(s Server) *rpc.Service {
 	service := rpc.NewService(Program())
 	rpc.Handle(service, store.ProcWrite, s.Write)
 	rpc.Handle(service, store.ProcRead, s.Read)
-	service.Idempotent(store.ProcRead)
 	return service
 }

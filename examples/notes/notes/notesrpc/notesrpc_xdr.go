@@ -20,7 +20,11 @@ func Program() oncrpc.Program {
 		Number:   notes.Notes,
 		Version:  notes.NotesV1,
 		Bindings: notes.DDPBindings(),
-		Name:     "NOTES_V1",
+		Idempotent: []uint32{
+			notes.ProcGet,
+			notes.ProcList,
+		},
+		Name: "NOTES_V1",
 		Procedures: map[uint32]string{
 			notes.ProcNull: "NOTES_NULL",
 			notes.ProcPut:  "NOTES_PUT",
@@ -100,6 +104,5 @@ func NewService(s Server) *rpc.Service {
 	rpc.Handle(service, notes.ProcList, func(r *rpc.Request, _ *oncrpc.Void, res *notes.NoteNames) error {
 		return s.List(r, res)
 	})
-	service.Idempotent(notes.ProcGet, notes.ProcList)
 	return service
 }
