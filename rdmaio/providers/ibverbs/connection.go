@@ -66,6 +66,21 @@ func (c *connection) do(f func(id lib.ID) error) error {
 	return f(c.id)
 }
 
+// join calls f, which connects or accepts, after it has given the rdma_cm_id the queue pair. It
+// does neither if the queue pair ends: the end destroys the queue pair before the rdma_cm_id.
+func (c *connection) join(q *queuePair, f func(id lib.ID) error) error {
+	return c.do(func(id lib.ID) error {
+		select {
+		case <-c.ended:
+			return verbs.ErrDisconnected
+		default:
+		}
+		abi.SetCMQP(uintptr(id), uintptr(q.hw))
+		c.joined = true
+		return f(id)
+	})
+}
+
 // handle implements cmObject.
 func (c *connection) handle(e abi.CMEvent) {
 	if e.Type == abi.CMDisconnected {

@@ -71,9 +71,7 @@ func (d *Device) connect(ctx context.Context, addr string, c *connection, q *que
 	if err := d.resolve(ctx, c, to); err != nil {
 		return nil, err
 	}
-	err = c.do(func(id lib.ID) error {
-		abi.SetCMQP(uintptr(id), uintptr(q.hw))
-		c.joined = true
+	err = c.join(q, func(id lib.ID) error {
 		param := d.connParam(q, p)
 		return d.lib.Connect(id, &param)
 	})

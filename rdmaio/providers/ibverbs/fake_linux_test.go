@@ -5,6 +5,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/fakelib"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
 )
 
@@ -19,11 +20,17 @@ type fakeNet struct {
 // of the test: nothing is left, and the library was not misused.
 func openFake(t *testing.T, tr abi.Transport, q quirks.Quirks, cfg Config) *fakeNet {
 	t.Helper()
+	return openFakeOver(t, tr, q, cfg, func(h *fakelib.Host) lib.Lib { return h })
+}
+
+// openFakeOver is openFake with a library around the client's.
+func openFakeOver(t *testing.T, tr abi.Transport, q quirks.Quirks, cfg Config, around func(*fakelib.Host) lib.Lib) *fakeNet {
+	t.Helper()
 	f := new(fakeNet)
 	f.net = fakelib.NewNet(fakelib.Options{Misuse: func(s string) { t.Errorf("misuse of the library: %s", s) }})
-	host := func(name string) (*fakelib.Host, *Device) {
+	host := func(name string, around func(*fakelib.Host) lib.Lib) (*fakelib.Host, *Device) {
 		h := f.net.Host(fakelib.HostOptions{}, fakelib.DeviceOptions{Name: name, Transport: tr, Quirks: q})
-		d, err := open(h, &cfg, &q)
+		d, err := open(around(h), &cfg, &q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,10 +42,15 @@ func openFake(t *testing.T, tr abi.Transport, q quirks.Quirks, cfg Config) *fake
 		}
 		f.net.Close()
 	})
-	f.client, f.c = host("fake0")
-	f.server, f.s = host("fake1")
+	f.client, f.c = host("fake0", around)
+	f.server, f.s = host("fake1", func(h *fakelib.Host) lib.Lib { return h })
 	for _, d := range []*Device{f.c, f.s} {
 		t.Cleanup(func() {
+			d.mu.Lock()
+			if len(d.queues)+len(d.byQP) > 0 {
+				t.Errorf("device %s knows %d and %d queue pairs at the end of the test", d.attrs.Name, len(d.queues), len(d.byQP))
+			}
+			d.mu.Unlock()
 			if err := d.Close(); err != nil {
 				t.Error(err)
 			}

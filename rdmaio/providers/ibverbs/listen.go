@@ -213,9 +213,7 @@ func (r *connRequest) accept(ctx context.Context, q *queuePair, p *verbs.ConnPar
 		return nil, err
 	}
 	p.InitiatorDepth, p.ResponderResources = d.depths(&r.event, p)
-	err := c.do(func(id lib.ID) error {
-		abi.SetCMQP(uintptr(id), uintptr(q.hw))
-		c.joined = true
+	err := c.join(q, func(id lib.ID) error {
 		param := d.connParam(q, p)
 		return d.lib.Accept(id, &param)
 	})
