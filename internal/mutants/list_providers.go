@@ -12,7 +12,7 @@ var (
 // providerMutants are in the providers, and in the pool between them and the transport.
 var providerMutants = []mutant{
 	// Segments of rdmatcp.
-	{"half of a Read_Request is taken", "rdmaio/providers/rdmatcp/segment/header.go", "	case !h.Begin || !h.End: // §3.3", "	case !h.Begin: // §3.3", segmentTests},
+	{"half of a Read_Request is taken", "rdmaio/providers/rdmatcp/segment/header.go", "	case !h.Begin || !h.End: // R339", "	case !h.Begin: // R339", segmentTests},
 	{"Message Numbers do not wrap", "rdmaio/providers/rdmatcp/segment/stream.go", "int32(number-uint32(order)-1-earlier) >= 0", "number-uint32(order)-1 >= earlier", segmentTests},
 	{"a segment's CRC does not matter", "rdmaio/providers/rdmatcp/segment/whole.go", "sum != found {", "sum != found && found == 0 {", segmentTests},
 	{"a Write may end early", "rdmaio/providers/rdmatcp/segment/stream.go", "h.End && exact && m.sent < uint64(m.length):", "h.End && exact && m.sent == 0 && m.length > 0:", segmentTests},
@@ -20,8 +20,10 @@ var providerMutants = []mutant{
 	{"Read_Responses in any order", "rdmaio/providers/rdmatcp/segment/stream.go", "if oldest != nil && h.Number != oldest.Number {", "if false {", segmentTests},
 	{"a Write into the next 2^32", "rdmaio/providers/rdmatcp/segment/stream.go", "end > 1<<32 {", "end > 1<<33 {", segmentTests},
 	{"a Write changes its buffer", "rdmaio/providers/rdmatcp/segment/stream.go", "	case h.BufferID != m.bufferID:", "	case false:", segmentTests},
-	{"control data beyond the segment", "rdmaio/providers/rdmatcp/segment/header.go", "	case p < 0: // §3.4", "	case p < -4: // §3.4", segmentTests},
+	{"control data beyond the segment", "rdmaio/providers/rdmatcp/segment/header.go", "	case p < 0: // draft", "	case p < -4: // draft", segmentTests},
 	// The provider over TCP, and package stream below it.
+	{"the first Message Number is known", "rdmaio/providers/rdmatcp/setup.go", "number: uint32(number)}, nil", "number: uint32(number) % 4}, nil", rdmatcpTests},
+	{"a Connection ID of 32 bits", "rdmaio/providers/rdmatcp/setup.go", "	f.stream.Known = true\n	if p.raw", "	f.stream.ConnID, f.stream.Known = f.stream.ConnID&0xffffffff, true\n	if p.raw", rdmatcpTests},
 	{"a report is sent into an open message", "rdmaio/providers/rdmatcp/framer.go", "if f.raw != nil || sent == stream.SentPart {", "if f.raw != nil {", rdmatcpTests},
 	{"one Read too many is outstanding", "rdmaio/providers/internal/stream/fill.go", "q.reads.len() >= q.depth:", "q.reads.len() > q.depth:", rdmatcpTests},
 	{"one Read too many is served", "rdmaio/providers/internal/stream/check.go", "n >= q.resources {", "n > q.resources {", rdmatcpTests},

@@ -73,7 +73,8 @@ func (v *victim) recvScript() {
 	}
 }
 
-// Correct segments are accepted, however TCP splits the stream.
+// Correct segments are accepted, however TCP splits the stream (draft-williams-rdmatcp-00 §2; R333,
+// R341, R345, R352, R353).
 func TestAccepts(t *testing.T) {
 	dev := device(t, rawConfig())
 	p, _ := attack(t, dev, true)
@@ -112,8 +113,8 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-// §4: responses to our Reads come between the segments of a Write of the peer. After the last of
-// them the stream may end.
+// draft-williams-rdmatcp-00 §4: responses to our Reads come between the segments of a Write of the
+// peer (R346, R358). After the last of them the stream may end.
 func TestInterleaved(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	p.put(segment.Header{Type: segment.Write}, nil, nil)
@@ -149,7 +150,7 @@ func TestInterleaved(t *testing.T) {
 }
 
 // A server without the profile does not know the Connection ID before the client has sent a
-// segment, and sends nothing before.
+// segment, and sends nothing before (R344).
 func TestServerWaitsForClient(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	v.send(t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled}})
@@ -164,8 +165,8 @@ func TestServerWaitsForClient(t *testing.T) {
 	}
 }
 
-// §3.4 Order: a Send that must not overtake a Read waits until the response was sent. One that may
-// overtake it waits only for the Sends before.
+// draft-williams-rdmatcp-00 §3.4, Order: a Send that must not overtake a Read waits until the
+// response was sent. One that may overtake it waits only for the Sends before (R348 to R350).
 func TestOrder(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -192,7 +193,7 @@ func TestOrder(t *testing.T) {
 }
 
 // §3.4 Order: so it is behind exactly one Read, whatever other Reads were served before it: the
-// Send waits for this Read and completes after it.
+// Send waits for this Read and completes after it (R348, R350).
 func TestOrderBehindOneRead(t *testing.T) {
 	const long = 24 << 20 // more than the sockets buffer
 	for before := range 3 {
@@ -225,7 +226,7 @@ func TestOrderBehindOneRead(t *testing.T) {
 }
 
 // A Write that must not overtake a Read and overlaps its source waits: the Read returns the old
-// bytes. A Write that does not overlap does not wait.
+// bytes (R348). A Write that does not overlap does not wait.
 func TestWriteAfterRead(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	v.poison()
@@ -279,7 +280,7 @@ func TestAnswersAfterTheEnd(t *testing.T) {
 }
 
 // RawConfig.Control gets the control data of messages of all types and both groups, for whole
-// messages, and before each is delivered.
+// messages, and before each is delivered (R341, R351).
 func TestControlData(t *testing.T) {
 	cfg := rawConfig()
 	shown := make(chan rdmatcp.ControlData, 10)
@@ -338,7 +339,7 @@ func TestControlData(t *testing.T) {
 }
 
 // RawConfig.Attach adds bits and control data to a request, of any length: bits to all segments of
-// the message, control data to the first.
+// the message, control data to the first (R341, R351).
 func TestControlDataSent(t *testing.T) {
 	cfg := rawConfig()
 	long := bytes.Repeat([]byte("beside! "), segment.MaxControl/8)

@@ -10,7 +10,7 @@ import (
 )
 
 // ControlData is the data that a message of the peer carried for the client protocol:
-// bits of the header, and control data (§3.4 Res; CLEN, control data).
+// bits of the header, and control data (draft-williams-rdmatcp-00 §3.4, Res and CLEN; R341).
 type ControlData struct {
 	QPNum  uint32
 	Type   segment.Type
@@ -46,7 +46,8 @@ func (f *framer) beginControl(h *segment.Header) {
 
 // Control implements stream.Framer: it records the control data of an accepted segment. The parts
 // of a message's control data may come in any of its segments. The profile needs only its own
-// words, and none of a Read_Response. RawConfig.Control gets all.
+// words, and none of a Read_Response. RawConfig.Control gets all. None of it is payload
+// (draft-williams-rdmatcp-00 §3.4, CLEN; R351).
 func (f *framer) Control(_ *stream.Frame, control []byte) error {
 	h := &f.head
 	if f.raw == nil {

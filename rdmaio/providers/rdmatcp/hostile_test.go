@@ -24,7 +24,8 @@ func header(t segment.Type, flags int, number uint32) segment.Header {
 }
 
 // A peer breaks every rule of the format over a socket. The error names the rule, nothing of the
-// bad segment is delivered, and another connection of the device is not affected.
+// bad segment is delivered, and another connection of the device is not affected (R334, R339, R340,
+// R342 to R346, R352 to R354, R356, R357).
 func TestEveryRule(t *testing.T) {
 	dev := device(t, rawConfig())
 	neighbour, nv := attack(t, dev, true)
@@ -121,7 +122,7 @@ func TestEveryRule(t *testing.T) {
 	}
 }
 
-// Responses to our Reads that break a rule.
+// Responses to our Reads that break a rule (R346, R354, R357).
 func TestResponseRules(t *testing.T) {
 	dev := device(t, rawConfig())
 	for _, tc := range []struct {

@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
-// Wire implements stream.Framer.
+// Wire implements stream.Framer: the length field alone says where the next segment begins, and TCP
+// segments say nothing (draft-williams-rdmatcp-00 §2, §5; R333).
 func (f *framer) Wire(prefix []byte) int {
 	h := segment.Header{Length: binary.BigEndian.Uint16(prefix[2:])}
 	return h.Wire()
@@ -66,7 +67,7 @@ func (f *framer) Accept(to *stream.Frame, oldest *stream.Request) error {
 	return nil
 }
 
-// BadSum implements stream.Framer.
+// BadSum implements stream.Framer (draft-williams-rdmatcp-00 §3.4, CRC-32; R356).
 func (f *framer) BadSum(_ *stream.Frame, got, want uint32) error {
 	return &segment.Error{Rule: segment.BadCRC, Type: f.head.Type, Got: uint64(got), Want: uint64(want)}
 }
@@ -91,7 +92,8 @@ func (f *framer) Deliver(*stream.Frame) (d stream.Delivery, err error) {
 	return d, nil
 }
 
-// Waits implements stream.Framer (§3.4 Order). Writes of this package do not ask for that order.
+// Waits implements stream.Framer (draft-williams-rdmatcp-00 §3.4, Order; R348). Writes of this
+// package do not ask for that order.
 func (f *framer) Waits(_ *stream.Frame, r *stream.Response) bool {
 	return segment.Waits(f.head.Number, f.head.Order, r.Number)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Ready implements stream.Framer. Without a profile, a server learns the Connection ID from its
-// client and sends nothing before (§3.4 Connection ID).
+// client and sends nothing before (draft-williams-rdmatcp-00 §3.4, Connection ID; R344).
 func (f *framer) Ready() bool { return f.stream.Known }
 
 // Begin implements stream.Framer: it numbers the message and divides its payload.
@@ -19,7 +19,7 @@ func (f *framer) Begin(r *stream.Request) (impossible string) {
 	if what := outOfRange(r); what != "" {
 		return what
 	}
-	r.Number = f.number
+	r.Number = f.number // draft-williams-rdmatcp-00 §3.4, Message Number; R345
 	f.number++
 	control := 4 * controlWords
 	if r.Extra != nil {
@@ -29,7 +29,7 @@ func (f *framer) Begin(r *stream.Request) (impossible string) {
 	return ""
 }
 
-// outOfRange returns why no peer could carry a request out, or "": offsets have 32 bits.
+// outOfRange returns why no peer could carry a request out, or "": offsets have 32 bits (R334).
 func outOfRange(r *stream.Request) string {
 	if r.Opcode != verbs.RDMAWrite && r.Opcode != verbs.RDMARead || r.Total == 0 {
 		return ""
@@ -52,7 +52,8 @@ func typeOf(op verbs.Opcode) segment.Type {
 }
 
 // perSegment splits a message of total bytes evenly into segments of at most most bytes.
-// It returns the size of each but the last.
+// It returns the size of each but the last. draft-williams-rdmatcp-00 §2 recommends a segment in
+// each TCP segment, but a socket does not show those (R335).
 func perSegment(total, most int) int {
 	if total <= most {
 		return total
@@ -83,7 +84,8 @@ func (f *framer) PutRequest(b []byte, r *stream.Request, n int, last bool) []byt
 	case verbs.RDMARead:
 		h.BufferID, h.Offset, h.RDMALength = r.RKey, uint32(r.Addr), uint32(r.Total)
 	case verbs.RDMAWrite:
-		// Order: R5, Writes do not wait for each other; ours may also overtake our Reads.
+		// draft-williams-rdmatcp-00 §3.4, Order: Writes do not wait for each other (R5, R349), and
+		// ours may also overtake our Reads. A Send has Order 0: it comes after them (R350).
 		h.BufferID, h.Offset, h.RDMALength, h.Order = r.RKey, uint32(r.Addr)+uint32(r.Sent), uint32(r.Total), segment.NoOrder
 	default:
 		h.Offset = uint32(r.Sent)
@@ -96,7 +98,7 @@ func (f *framer) PutRequest(b []byte, r *stream.Request, n int, last bool) []byt
 			control = binary.BigEndian.AppendUint32(control, r.Invalidate)
 		}
 	}
-	if !h.Begin {
+	if !h.Begin { // draft-williams-rdmatcp-00 §3.4, CLEN; R351
 		control = nil
 	}
 	return putHeader(b, &h, control, n)
@@ -110,7 +112,7 @@ func (f *framer) NextResponse(r *stream.Response) (n int, last bool) {
 
 // PutResponse implements stream.Framer.
 func (f *framer) PutResponse(b []byte, r *stream.Response, n int, last bool) []byte {
-	h := f.header(segment.ReadResponse, r.Number)
+	h := f.header(segment.ReadResponse, r.Number) // draft-williams-rdmatcp-00 §3.4; R346
 	h.Order, h.Offset = segment.NoOrder, uint32(r.Sent)
 	h.Begin, h.End = r.Sent == 0, last
 	return putHeader(b, &h, nil, n)

@@ -19,7 +19,7 @@ type profile struct {
 
 // newFramer returns the state of a new connection.
 func (p *profile) newFramer(c *stream.Conn) (*framer, error) {
-	number, err := c.Random()
+	number, err := c.Random() // draft-williams-rdmatcp-00 §3.4, Message Number; R347
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,8 @@ func (p *profile) Connect(c *stream.Conn, params *verbs.ConnParams) (*stream.Ses
 	if err != nil {
 		return nil, err
 	}
-	if f.stream.ConnID, err = c.Random(); err != nil { // §3.4 Connection ID: the client's choice
+	// draft-williams-rdmatcp-00 §3.4, Connection ID: the client's choice (R344)
+	if f.stream.ConnID, err = c.Random(); err != nil {
 		return nil, err
 	}
 	f.stream.Known = true

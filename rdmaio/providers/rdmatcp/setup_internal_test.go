@@ -267,8 +267,8 @@ func TestMessagesAreDividedEvenly(t *testing.T) {
 	}
 }
 
-// Offsets have 32 bits: a range may end at 2^32, and not beyond. A Send and an empty range have no
-// offset.
+// Offsets have 32 bits: a range may end at 2^32, and not beyond (R334). A Send and an empty range
+// have no offset.
 func TestOutOfRange(t *testing.T) {
 	for _, tt := range []struct {
 		op    verbs.Opcode

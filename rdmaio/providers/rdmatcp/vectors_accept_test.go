@@ -10,7 +10,8 @@ var recv = func(n uint32) wc { return wc{verbs.WCRecv, n} }
 
 var read = func(n uint32) wc { return wc{verbs.WCRDMARead, n} }
 
-// Segments that a receiver must accept. Sections are those of draft-williams-rdmatcp-00.
+// Segments that a receiver must accept. Sections are those of draft-williams-rdmatcp-00. R336 to
+// R338, R341, R352, R353, R355.
 func TestVectorsAccepted(t *testing.T) { runVectors(t, accepted) }
 
 var accepted = []vector{

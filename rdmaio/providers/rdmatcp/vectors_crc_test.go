@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
-// §3.4 CRC-32: one reading of "exactly that used for the ethernet CRC" is accepted, and all others
-// are refused. The segments are
+// draft-williams-rdmatcp-00 §3.4, CRC-32: one reading of "exactly that used for the ethernet CRC"
+// is accepted, and all others are refused (R356). The segments are
 //
 //	01 0c 001d | CID | 00000010 | 0000 00 00 | 00000000 | 'crc32' | 000000
 //

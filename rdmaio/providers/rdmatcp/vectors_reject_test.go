@@ -9,7 +9,7 @@ import (
 )
 
 // Segments that a receiver must refuse. The error names the rule, the connection ends, and nothing
-// of the bad segment is placed, delivered or answered.
+// of the bad segment is placed, delivered or answered (R339, R340, R342, R343, R351).
 func TestVectorsRefused(t *testing.T) { runVectors(t, refused) }
 
 // manyReads reads the whole target so often that the sockets cannot buffer the responses, of which

@@ -12,7 +12,7 @@ import (
 
 // The bytes that a device sends, compared by a peer that shares no code with it. The first message
 // number is random; everything else follows from the draft and the posted requests. Long messages
-// are split evenly, and their payload is 0xa5.
+// are split evenly, and their payload is 0xa5. R335 to R339, R345, R349, R350, R352 to R355.
 func TestVectorsSent(t *testing.T) {
 	p, v := newVector(t, device(t, rawConfig()), &vector{})
 	p.write([][]byte{p.assemble("01 0d 0020 | CID | 000000ff | ffff 00 00 | 00000000 | 00000000 | 00000000 | CRC")}, false)

@@ -6,8 +6,8 @@ const (
 	// Size is the number of octets of a CRC.
 	Size = 4
 
-	// Poly is the generator as draft-williams-rdmatcp-00 §3 writes it: the coefficient
-	// of x^31 first, without x^32.
+	// Poly is the generator as draft-williams-rdmatcp-00 §3.4 writes it: the coefficient
+	// of x^31 first, without x^32 (R356).
 	Poly = 0xdb710641
 
 	// Residue is the checksum of any octets followed by their CRC as Put writes it. A

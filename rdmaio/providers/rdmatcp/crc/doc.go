@@ -1,5 +1,5 @@
 // Package crc computes the CRC-32 that ends every segment of
-// draft-williams-rdmatcp-00 §3, "CRC-32".
+// draft-williams-rdmatcp-00 §3.4, "CRC-32".
 //
 // The algorithm is Ethernet's (IEEE 802.3 §3.2.9) with another generator. In
 // the words of the CRC catalogues:

@@ -32,7 +32,7 @@ type constants struct {
 	barrett [2]uint64 // x^64 / G, and G; 33 bits each, reversed
 }
 
-// folding holds the constants for the generator of draft-williams-rdmatcp-00 §3. It is
+// folding holds the constants for the generator of draft-williams-rdmatcp-00 §3.4. It is
 // read-only.
 var folding = constants{
 	by128:   [2]uint64{0x1608131ea, 0x06ff458b6},

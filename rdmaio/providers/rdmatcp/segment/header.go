@@ -27,7 +27,7 @@ const NoOrder = 0xffff
 // Type is the type of a message.
 type Type uint8
 
-// The types (§3.4 Type). Send, Write and ReadRequest are group 1 of §4,
+// The types (draft-williams-rdmatcp-00 §3.4, Type). Send, Write and ReadRequest are group 1 of §4,
 // ReadResponse is group 2.
 const (
 	Send Type = iota
@@ -63,10 +63,10 @@ func (t Type) HeaderSize() int {
 // neither control data nor padding.
 func (t Type) MaxPayload() int { return MaxLength&^3 - t.HeaderSize() }
 
-// Header is the header of a segment (§3).
+// Header is the header of a segment (draft-williams-rdmatcp-00 §3).
 type Header struct {
 	Type       Type
-	Res        uint8  // the 4 bits of the client protocol
+	Res        uint8  // the 4 bits of the client protocol, of any value (R341)
 	Begin, End bool   // B and E: first and last segment of the message
 	CLEN       uint8  // number of 32-bit words of control data
 	Order      uint16 // earlier messages that it need not wait for, or NoOrder
@@ -100,17 +100,18 @@ func (h *Header) Control() int { return int(h.CLEN) * 4 }
 // Decode would refuse.
 func (h *Header) Payload() int { return int(h.Length) - h.Type.HeaderSize() - h.Control() }
 
-// Padding returns the number of bytes of padding between payload and CRC.
+// Padding returns the number of bytes of padding between payload and CRC
+// (draft-williams-rdmatcp-00 §3.4, Padding; R355).
 func (h *Header) Padding() int { return -int(h.Length) & 3 }
 
 // Wire returns the size of the whole segment in bytes, CRC included. The next segment
-// starts right after it (§5).
+// starts right after it (draft-williams-rdmatcp-00 §5; R359).
 func (h *Header) Wire() int { return int(h.Length) + h.Padding() + TrailerSize }
 
 // Put writes the header to b and returns its size. It panics if b has fewer than
 // HeaderSize bytes. It does not check the fields.
 func (h *Header) Put(b []byte) int {
-	b = b[:h.Type.HeaderSize()]
+	b = b[:h.Type.HeaderSize()] // draft-williams-rdmatcp-00 §3.1, §3.2 and §3.3; R336 to R338
 	b[0], b[1] = version, h.flags()
 	binary.BigEndian.PutUint16(b[2:], h.Length)
 	binary.BigEndian.PutUint64(b[4:], h.ConnID)
@@ -146,11 +147,11 @@ func Prefix(b []byte) (headerSize int, err error) {
 		return 0, &Error{Rule: Truncated, Got: uint64(len(b)), Want: PrefixSize}
 	}
 	t := Type(b[1] & maskType)
-	if b[0] != version { // §3.4 Version
+	if b[0] != version { // draft-williams-rdmatcp-00 §3.4, Version; R340
 		return 0, &Error{Rule: BadVersion, Type: t, Got: uint64(b[0]), Want: version}
 	}
 	size := t.HeaderSize()
-	if l := binary.BigEndian.Uint16(b[2:]); int(l) < size { // §3.4 Segment Length
+	if l := binary.BigEndian.Uint16(b[2:]); int(l) < size { // Segment Length; R343
 		return 0, &Error{Rule: LengthBelowHeader, Type: t, Got: uint64(l), Want: uint64(size)}
 	}
 	return size, nil
@@ -186,9 +187,9 @@ func (h *Header) read(b []byte) error {
 		ConnID: binary.BigEndian.Uint64(b[4:]),
 		Number: binary.BigEndian.Uint32(b[12:]),
 	}
-	if size == ShortHeader {
+	if size == ShortHeader { // draft-williams-rdmatcp-00 §3.1; R336, R337
 		h.Offset = binary.BigEndian.Uint32(b[20:])
-	} else {
+	} else { // draft-williams-rdmatcp-00 §3.2, §3.3; R338
 		h.BufferID = binary.BigEndian.Uint32(b[20:])
 		h.Offset = binary.BigEndian.Uint32(b[24:])
 		h.RDMALength = binary.BigEndian.Uint32(b[28:])
@@ -199,12 +200,12 @@ func (h *Header) read(b []byte) error {
 // check checks a header by itself.
 func (h *Header) check() error {
 	switch p := h.Payload(); {
-	case p < 0: // §3.4 CLEN, control data
+	case p < 0: // draft-williams-rdmatcp-00 §3.4, CLEN; R343, R351
 		return h.refuse(ControlTooLong, uint64(h.Control()), uint64(int(h.Length)-h.Type.HeaderSize()))
 	case h.Type != ReadRequest:
-	case p > 0: // §3.3
+	case p > 0: // draft-williams-rdmatcp-00 §3.3; R339
 		return h.refuse(RequestWithPayload, uint64(p), 0)
-	case !h.Begin || !h.End: // §3.3
+	case !h.Begin || !h.End: // R339
 		return h.refuse(RequestNotWhole, uint64(h.flags()&(bitBegin|bitEnd)), bitBegin|bitEnd)
 	}
 	return nil

@@ -59,7 +59,7 @@ var vectors = []vector{
 	},
 }
 
-func TestVectors(t *testing.T) {
+func TestVectors(t *testing.T) { // R336 to R338, R359
 	for _, v := range vectors {
 		t.Run(v.name, func(t *testing.T) {
 			wire := unhex(t, v.wire)
@@ -82,7 +82,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// Every field is read as it was written, at its largest, with control data and each padding.
+// Every field is read as it was written, at its largest, with control data and each padding (R343,
+// R355, R359).
 func TestRoundTrip(t *testing.T) {
 	for _, typ := range []Type{Send, Write, ReadResponse} {
 		for _, words := range []int{0, 1, 255} {

@@ -3,9 +3,9 @@ package segment
 import "math"
 
 // Stream holds the receiver's state of one direction of a connection, against which it
-// checks a segment: at most two open messages, one of each group of §4. The zero value
-// learns the Connection ID and the first message number from the first segment, as a
-// server does.
+// checks a segment: at most two open messages, one of each group of
+// draft-williams-rdmatcp-00 §4 (R358). The zero value learns the Connection ID and the first
+// message number from the first segment, as a server does.
 type Stream struct {
 	// ConnID is the Connection ID, if Known is set. A client sets both.
 	ConnID uint64
@@ -60,7 +60,7 @@ func (s *Stream) Decode(h *Header, b []byte) error {
 	if err := h.read(b); err != nil {
 		return err
 	}
-	if s.Known && h.ConnID != s.ConnID { // §3.4 Connection ID; §5
+	if s.Known && h.ConnID != s.ConnID { // draft-williams-rdmatcp-00 §3.4, Connection ID; R344
 		return h.refuse(WrongConnectionID, h.ConnID, s.ConnID)
 	}
 	return h.check()
@@ -93,7 +93,8 @@ func (s *Stream) request(h *Header) error {
 		return err
 	}
 	if h.Begin {
-		// §3.4 Message Number: the first one is the sender's choice.
+		// draft-williams-rdmatcp-00 §3.4, Message Number: the first one is the sender's
+		// choice (R345).
 		if s.started && h.Number != s.next {
 			return h.refuse(NumberNotNext, uint64(h.Number), uint64(s.next))
 		}
@@ -106,6 +107,7 @@ func (s *Stream) request(h *Header) error {
 	if err := m.follows(h); err != nil {
 		return err
 	}
+	// draft-williams-rdmatcp-00 §3.4, RDMA Buffer Offset; R334
 	if end := uint64(m.base) + uint64(m.length); h.Begin && h.Type != Send && end > 1<<32 {
 		return h.refuse(OffsetWraps, end, 1<<32)
 	}
@@ -113,9 +115,9 @@ func (s *Stream) request(h *Header) error {
 	case h.Type == ReadRequest: // it is one segment without payload
 		return nil
 	case h.Type == Send:
-	case h.BufferID != m.bufferID:
+	case h.BufferID != m.bufferID: // draft-williams-rdmatcp-00 §3.4, RDMA Buffer ID; R353
 		return h.refuse(BufferIDChanged, uint64(h.BufferID), uint64(m.bufferID))
-	case h.RDMALength != m.length:
+	case h.RDMALength != m.length: // R354
 		return h.refuse(RDMALengthChanged, uint64(h.RDMALength), uint64(m.length))
 	}
 	return m.add(h, h.Type == Write)
@@ -128,7 +130,8 @@ func (s *Stream) response(h *Header, oldest *Read) error {
 		return err
 	}
 	if h.Begin {
-		if oldest != nil && h.Number != oldest.Number { // §4, read as: in the order of the requests
+		// draft-williams-rdmatcp-00 §4, read as: in the order of the requests (R346, R357)
+		if oldest != nil && h.Number != oldest.Number {
 			return h.refuse(WrongReadNumber, uint64(h.Number), uint64(oldest.Number))
 		}
 		*m = message{typ: h.Type, number: h.Number}
@@ -148,9 +151,9 @@ func (s *Stream) response(h *Header, oldest *Read) error {
 // start checks that a segment has B if and only if it starts a message.
 func (m *message) start(h *Header) error {
 	switch {
-	case h.Begin && m.open:
+	case h.Begin && m.open: // draft-williams-rdmatcp-00 §4: all of one message first; R342, R357
 		return h.refuse(UnexpectedBegin, 1, 0)
-	case !h.Begin && !m.open:
+	case !h.Begin && !m.open: // R342
 		return h.refuse(MissingBegin, 0, 1)
 	}
 	return nil
@@ -169,9 +172,9 @@ func (m *message) follows(h *Header) error {
 		return h.refuse(TypeChanged, uint64(h.Type), uint64(m.typ))
 	case h.Offset == want:
 		return nil
-	case h.Begin:
+	case h.Begin: // draft-williams-rdmatcp-00 §3.4, Data Offset; R352
 		return h.refuse(DataOffsetNotZero, uint64(h.Offset), 0)
-	}
+	} // R352; for a Write R353
 	return h.refuse(OffsetNotNext, uint64(h.Offset), uint64(want))
 }
 
@@ -180,7 +183,7 @@ func (m *message) follows(h *Header) error {
 func (m *message) add(h *Header, exact bool) error {
 	m.sent += uint64(h.Payload())
 	switch {
-	case m.sent > uint64(m.length):
+	case m.sent > uint64(m.length): // draft-williams-rdmatcp-00 §3.4, RDMA Length; R354
 		return h.refuse(PayloadTooLong, m.sent, uint64(m.length))
 	case h.End && exact && m.sent < uint64(m.length):
 		return h.refuse(PayloadTooShort, m.sent, uint64(m.length))
@@ -190,7 +193,8 @@ func (m *message) add(h *Header, exact bool) error {
 }
 
 // Waits reports whether a message with this number and Order must wait for an earlier
-// message of its direction that has not been processed (§3.4 Order).
+// message of its direction that has not been processed (draft-williams-rdmatcp-00 §3.4, Order;
+// R348, R349).
 func Waits(number uint32, order uint16, earlier uint32) bool {
 	if order == NoOrder {
 		return false

@@ -36,6 +36,7 @@ func Open(b []byte, h *Header) (control, payload []byte, wire int, err error) {
 		return nil, nil, 0, h.refuse(Truncated, uint64(len(b)), uint64(wire))
 	}
 	end := wire - TrailerSize
+	// draft-williams-rdmatcp-00 §3.4, CRC-32; R356
 	if sum, found := crc.Checksum(b[:end]), crc.Get(b[end:]); sum != found {
 		return nil, nil, 0, h.refuse(BadCRC, uint64(found), uint64(sum))
 	}
