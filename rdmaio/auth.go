@@ -62,7 +62,8 @@ func (c *Conn) prepareAuth(cfg *engine.Config) {
 		a.timer.Stop() // until the connection is made
 	}
 	cfg.Announce = []header.Property{v2.HostAuth(nil)}
-	// R312: nothing is dispatched before; T107. A peer that calls first does not take part.
+	// draft-ietf-nfsv4-rpcrdma-version-two-00 §10.4; R312: nothing is dispatched before; T107. A
+	// peer that calls first does not take part.
 	cfg.Guard = func() bool {
 		s := a.state.Load()
 		return s == authOpen || s == authWaiting && h.Mode == HostAuthWanted

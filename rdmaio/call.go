@@ -173,7 +173,8 @@ func (c *Conn) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) e
 	if e.Abandoned {
 		c.redirect(s)
 	}
-	// R90, R289, R303: the keys are invalidated before this side reads the memory.
+	// draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1.3; R90, R289, R303: the keys are invalidated
+	// before this side reads the memory.
 	if err := c.conclude(s); err != nil {
 		return err
 	}

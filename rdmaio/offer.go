@@ -15,9 +15,10 @@ import (
 // prepare chooses the shape of a Call's message and registers the memory that it offers.
 //
 // The whole message goes inline if it fits. Otherwise the items are read chunks and the rest goes
-// inline. If that does not fit either, the rest is a chunk at position zero (RFC 8166 §3.5; R35,
-// R75, R91). In version 2 a message, or its rest, of at most Config.Continue bytes goes inline in
-// several Sends instead (R163).
+// inline. If that does not fit either, the rest is a chunk at position zero (RFC 8166 §3.5,
+// draft-ietf-nfsv4-rpcrdma-version-two-00 §4.5.1, §4.5.4; R35, R75, R91). In version 2 a message,
+// or its rest, of at most Config.Continue bytes goes inline in several Sends instead
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.5.2; R163).
 func (c *Conn) prepare(ctx context.Context, s *slot, call *Call) error {
 	e := &s.call
 	e.Lists.Reset()
@@ -90,7 +91,9 @@ func (c *Conn) prepareMessage(s *slot, call *Call, terms *agreed, chunks bool) e
 	} else {
 		e.Payload = call.Gather(e.Payload, none)
 	}
-	for i := range call.Items { // RFC 8166 §6.1: only what the upper layer made eligible; R45
+	// RFC 8166 §6.1, draft-ietf-nfsv4-rpcrdma-version-two-00 §4.4.2 and §A.1: only what the
+	// upper layer made eligible; R45
+	for i := range call.Items {
 		it := &call.Items[i]
 		if len(it.Data) == 0 {
 			continue
@@ -119,7 +122,8 @@ func (c *Conn) offerWhole(s *slot, call *Call, size int) error {
 // tooLong returns the error for a Call that cannot have chunks.
 func (c *Conn) tooLong(terms *agreed, limit, need int) error {
 	e := &SizeError{What: "Call", Need: need, Limit: max(limit, terms.Send)}
-	e.Hint = "the peer makes no RDMA Reads (Terms.NoReadChunks), so a Call has to fit inline" // R297
+	// R297
+	e.Hint = "the peer makes no RDMA Reads (Terms.NoReadChunks), so a Call has to fit inline"
 	if c.role == engine.Responder && !terms.NoReadChunks || c.role == engine.Responder && !c.set.ReverseChunks {
 		// R276
 		e.What, e.Hint = "reverse Call", "set Config.ReverseChunks at both ends, so that it can have chunks"
@@ -136,7 +140,8 @@ func (c *Conn) continued(terms *agreed) int {
 	return c.set.Continue
 }
 
-// checkSegments returns an error for more segments than the peer takes in a header (R217).
+// checkSegments returns an error for more segments than the peer takes in a header
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.4; R217).
 func (c *Conn) checkSegments(l *header.Lists, terms *agreed) error {
 	n := len(l.Reads) + len(l.Reply)
 	for _, w := range l.Writes {
@@ -241,7 +246,7 @@ func segments(n, longest int) int { return (n + longest - 1) / longest }
 // segmentSize returns the size in bytes of the longest segment that this side offers.
 func (c *Conn) segmentSize(terms *agreed, sh *shape) int {
 	n := max(c.set.SegmentSize, sh.segment)
-	if terms.SegmentSize > 0 { // R216
+	if terms.SegmentSize > 0 { // draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.3; R216
 		n = min(n, terms.SegmentSize)
 	}
 	return n
@@ -259,7 +264,7 @@ func (c *Conn) access(s *slot, a verbs.Access) verbs.Access {
 }
 
 // region registers memory of a Call with the given rights for the peer, until the Call ends (RFC
-// 8166 §8.1.3; R302).
+// 8166 §8.1.3, draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1.2; R302).
 func (c *Conn) region(s *slot, buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
 	mr, err := c.pool.Register(buf, c.access(s, access))
 	if err != nil {

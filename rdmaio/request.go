@@ -150,12 +150,15 @@ func (r *request) plan(m *Message) (refuse header.Error, err error) {
 		}
 		a.Data = append(a.Data, sge)
 	}
-	n := m.Size(back) // RFC 8166 §3.5.3: without the results in chunks; R100
+	// RFC 8166 §3.5.3, draft-ietf-nfsv4-rpcrdma-version-two-00 §4.5.3 and §6.5: the results in
+	// chunks first, then the rest; R100
+	n := m.Size(back)
 	if n <= r.conn.agreed.Load().sendRoom(&r.req.Lists) {
 		a.Payload = m.Gather(a.Payload, back) // RFC 8166 §4.3.3: even with a reply chunk; R99
 		return refuse, nil
 	}
-	// R97, R98: the reply needs the reply chunk, whose contents include all XDR padding (R95).
+	// draft-ietf-nfsv4-rpcrdma-version-two-00 §4.5.4, §6.5; R97, R98: the reply needs the reply
+	// chunk, whose contents include all XDR padding (R95).
 	if room := header.Total(r.req.Lists.Reply); uint64(n) > room {
 		switch {
 		case n <= r.continued(): // R166
@@ -190,7 +193,7 @@ func (r *request) continued() int {
 }
 
 // register registers a handler's memory for this side's device to read. The peer gets no key to it
-// (R10).
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.1; R10).
 func (r *request) register(data []byte) (verbs.SGE, error) {
 	if len(data) == 0 {
 		return verbs.SGE{}, nil

@@ -1,8 +1,8 @@
 package verbs
 
 // ProtectionDomain groups regions and queue pairs: a key works only on queue pairs of the
-// region's own domain (RFC 5042 §6.1.1; R8). A transport whose keys must work on one
-// connection only creates a domain for each connection.
+// region's own domain (RFC 5042 §6.1.1, draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1.1; R8). A
+// transport whose keys must work on one connection only creates a domain for each connection.
 type ProtectionDomain interface {
 	// Alloc returns size bytes of zeroed memory that RegisterMemory accepts, aligned to at
 	// least 64 bytes. The caller returns it with Free. Some providers return mapped memory,

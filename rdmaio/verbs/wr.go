@@ -47,8 +47,9 @@ type Opcode uint8
 
 // The opcodes.
 const (
-	// Send delivers the SGL's bytes as one message to one Receive (R2, R11). A
-	// peer with no Receive posted, or too small a one, breaks the connection (R3).
+	// Send delivers the SGL's bytes as one message to one Receive
+	// (draft-ietf-nfsv4-rpcrdma-version-two-00 §3.2.2; R2, R11). A peer with no Receive posted, or
+	// too small a one, breaks the connection (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3; R3).
 	Send Opcode = iota
 
 	// SendWithInvalidate does the same, and invalidates the peer's region InvalidateRKey

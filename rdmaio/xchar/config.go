@@ -64,7 +64,8 @@ func (cfg *Config) Extension() (xdr.Extension, error) {
 	if err := cfg.check(); err != nil {
 		return xdr.Extension{}, err
 	}
-	// Section 6.2: the default header type is one of the numbers for experiments (R257).
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §6.2: the default header type is one of the numbers
+	// for experiments (R257).
 	ext, carrier := wire.Extension(), xcharcarrier.Extension()
 	if cfg.HeaderType != 0 {
 		carrier.Find(xdr.HeaderTypes, xcharcarrier.HeaderType).Value = cfg.HeaderType

@@ -116,7 +116,8 @@ func (c *Conn) request(w *waiter) error {
 		return err
 	}
 	c.waiting[xid] = w
-	c.limit() // R238, T113: before the request is sent
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §3.1; R238, T113: before the request is sent
+	c.limit()
 	c.send(m)
 	c.notify()
 	return nil

@@ -65,7 +65,8 @@ func New(cfg *Config) (*Endpoint, error) {
 
 // Init returns the message that describes this endpoint to its peer. The connection sends it as its
 // first message of version 2, once (section 4.1). It fits the smallest Receive of any peer.
-func (e *Endpoint) Init(xid uint32) Message { // R243, R254
+func (e *Endpoint) Init(xid uint32) Message {
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4.1; R243, R254
 	e.initXID, e.initSent = xid, true
 	var op wire.Init
 	for s := range e.own {
@@ -89,7 +90,8 @@ func (e *Endpoint) Receive(xid uint32, h *xcharcarrier.Optional) Effects {
 		out.Fault = e.receiveResp(xid, h, &out)
 	case wire.OpUpd:
 		out.Fault = e.receiveUpd(h, &out)
-	default: // R252: INVAL_OPTION of the older version 2 has the number of INVAL_HTYPE.
+	default: // draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4; R252
+		// INVAL_OPTION of the older version 2 has the number of INVAL_HTYPE.
 		out.Fault = fault(rpcrdma2.ErrInvalHtype, "header", fmt.Errorf("operation is %d, expected 1 to 4 (section 4, table 2)", h.Op))
 	}
 	if out.Fault != nil {
@@ -135,7 +137,7 @@ func open(h *xcharcarrier.Optional, dir xcharcarrier.Direction, name string, op 
 	if h.Direction != dir {
 		return fault(rpcrdma2.ErrBadXDR, name, fmt.Errorf("direction is %v, expected %v", h.Direction, dir))
 	}
-	if err := check(op, h.Info); err != nil { // R232
+	if err := check(op, h.Info); err != nil { // draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §2.1; R232
 		return fault(rpcrdma2.ErrBadXDR, name, err)
 	}
 	return nil

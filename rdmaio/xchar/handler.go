@@ -37,7 +37,7 @@ func (c *Conn) envelope(m *rdmaio.ExtensionMessage, body *xcharcarrier.Optional)
 	switch {
 	case m.Response != (body.Direction == xcharcarrier.XIDOfReceiver): // R145
 		f = fault(rpcrdma2.ErrInvalFlag, "header", fmt.Errorf("direction is %v and the RESPONSE flag %t, expected the same", body.Direction, m.Response))
-	case len(m.Payload) > 0: // R242
+	case len(m.Payload) > 0: // draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4; R242
 		f = fault(rpcrdma2.ErrBadXDR, "header", fmt.Errorf("%d bytes follow the operation, expected none (section 4)", len(m.Payload)))
 	}
 	if f != nil {

@@ -41,7 +41,8 @@ var (
 )
 
 // receiveReq decides about the changes that the peer requests, and answers.
-func (e *Endpoint) receiveReq(xid uint32, h *xcharcarrier.Optional, out *Effects) *Fault { // R244
+func (e *Endpoint) receiveReq(xid uint32, h *xcharcarrier.Optional, out *Effects) *Fault {
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4.2; R244
 	if f := open(h, xcharcarrier.XIDOfSender, "REQ", (*wire.Req)(nil)); f != nil {
 		return f
 	}
@@ -70,7 +71,8 @@ func (e *Endpoint) receiveReq(xid uint32, h *xcharcarrier.Optional, out *Effects
 			resp.Pending = add(resp.Pending, n)
 		}
 	}
-	// R245, R246: the RESP has the xid of the REQ, and each element in one subset.
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4.3; R245, R246: the RESP has the xid of the REQ,
+	// and each element in one subset.
 	out.Send = append(out.Send, message(xid, xcharcarrier.XIDOfReceiver, wire.OpResp, &resp))
 	return nil
 }
@@ -121,7 +123,9 @@ func (e *Endpoint) change(s slot, word uint32, out *Effects) Result {
 	o := &e.own[s]
 	if s == receiveSize {
 		out.Post = word
-		if word > o.word { // R237: announced when no smaller Receive is left.
+		// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §3.1; R237: announced when no
+		// smaller Receive is left.
+		if word > o.word {
 			o.ask(word)
 			e.raise = raise{word, true}
 			return Pending
@@ -134,7 +138,8 @@ func (e *Endpoint) change(s slot, word uint32, out *Effects) Result {
 }
 
 // update sends a UPD with the present value. With clear it ends the peer's pending request.
-func (e *Endpoint) update(s slot, clear bool, out *Effects) { // R250
+func (e *Endpoint) update(s slot, clear bool, out *Effects) {
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4.4; R250
 	o := &e.own[s]
 	if clear {
 		o.asked = false

@@ -16,7 +16,8 @@ type peer struct {
 }
 
 // receiveInit takes the description of the peer.
-func (e *Endpoint) receiveInit(h *xcharcarrier.Optional, out *Effects) *Fault { // R243
+func (e *Endpoint) receiveInit(h *xcharcarrier.Optional, out *Effects) *Fault {
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4.1; R243
 	if f := open(h, xcharcarrier.XIDOfSender, "INIT", (*wire.Init)(nil)); f != nil {
 		return f
 	}
@@ -40,7 +41,8 @@ func (e *Endpoint) receiveInit(h *xcharcarrier.Optional, out *Effects) *Fault { 
 }
 
 // receiveUpd takes a changed characteristic of the peer.
-func (e *Endpoint) receiveUpd(h *xcharcarrier.Optional, out *Effects) *Fault { // R250, R251
+func (e *Endpoint) receiveUpd(h *xcharcarrier.Optional, out *Effects) *Fault {
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4.4; R250, R251
 	if f := open(h, xcharcarrier.XIDOfSender, "UPD", (*wire.Upd)(nil)); f != nil {
 		return f
 	}
@@ -82,7 +84,8 @@ func (e *Endpoint) learn(s slot, word uint32, out *Effects) bool {
 // limit of version 2, from CONNPROP or its default, holds until the peer announces a receive size
 // here. While a smaller size that this endpoint requests is unanswered or pending, it is the limit
 // (section 3.1). The peer may announce any size, 0 included.
-func (e *Endpoint) SendLimit(version2 uint32) uint32 { // R238
+func (e *Endpoint) SendLimit(version2 uint32) uint32 {
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §3.1; R238
 	limit := version2
 	if p := &e.peer[receiveSize]; p.stated {
 		limit = p.word
@@ -99,14 +102,15 @@ func (e *Endpoint) SendLimit(version2 uint32) uint32 { // R238
 
 // MayInvalidate reports whether a Reply to the peer may be a Send With Invalidate. If not, it must
 // be a plain Send (section 3.2), whatever handle the header of the Call offers (A25).
-func (e *Endpoint) MayInvalidate() bool { // R240
+func (e *Endpoint) MayInvalidate() bool { // draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §3.2; R240
 	return e.peer[invalidation].word != 0
 }
 
 // PeerBackward returns the peer's support of backward requests. A server that does not know it
 // counts as one without; probe then says that the upper layer may find out with a request, such as
 // CB_NULL of NFSv4.1 (section 3.3).
-func (e *Endpoint) PeerBackward() (level wire.BackwardSupport, probe bool) { // R236, R241
+func (e *Endpoint) PeerBackward() (level wire.BackwardSupport, probe bool) {
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §3.3; R236, R241
 	level = wire.BackwardSupport(e.peer[backward].word)
 	if level == wire.BackwardUnknown && !e.cfg.Server {
 		return wire.BackwardNone, true

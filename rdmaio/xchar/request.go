@@ -42,7 +42,8 @@ var (
 // once. The xid must not belong to another message that waits for an answer. SendLimit follows a
 // smaller receive size as of now: messages larger than it must be sent before this message, or not
 // at all.
-func (e *Endpoint) Request(xid uint32, changes ...Value) (Message, error) { // R244, R253
+func (e *Endpoint) Request(xid uint32, changes ...Value) (Message, error) {
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4.2; R244, R253
 	req, err := e.newRequest(xid, changes)
 	if err != nil {
 		return Message{}, err
@@ -93,7 +94,8 @@ func (e *Endpoint) unanswered(xid uint32) int {
 }
 
 // receiveResp takes the answer to a request.
-func (e *Endpoint) receiveResp(xid uint32, h *xcharcarrier.Optional, out *Effects) *Fault { // R245
+func (e *Endpoint) receiveResp(xid uint32, h *xcharcarrier.Optional, out *Effects) *Fault {
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4.3; R245
 	i := -1
 	if h.Direction == xcharcarrier.XIDOfReceiver {
 		i = e.unanswered(xid)

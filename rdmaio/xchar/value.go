@@ -23,7 +23,7 @@ type Characteristics struct {
 const DefaultReceiveSize = 4096
 
 // Defaults returns the characteristics of an endpoint that has not described itself: table 1.
-func Defaults() Characteristics { // R234, R235, R236
+func Defaults() Characteristics { // draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §3; R234, R235, R236
 	return Characteristics{ReceiveSize: DefaultReceiveSize, Backward: wire.BackwardSizeLimited}
 }
 
@@ -115,7 +115,8 @@ func characteristics(words [slots]uint32) Characteristics {
 
 // decode returns the value of a known characteristic. The data must be one value of its type, no
 // byte less and no byte more.
-func (s slot) decode(data []byte) (uint32, error) { // R232
+func (s slot) decode(data []byte) (uint32, error) {
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §2.1; R232
 	switch s {
 	case receiveSize:
 		var v wire.ReceiveBufferSize

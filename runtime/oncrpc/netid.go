@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// The network identifiers of the transports over IP (RFC 5665 §5.2; for RDMA RFC 8166 §9, R315).
-// They determine the form of the universal address.
+// The network identifiers of the transports over IP (RFC 5665 §5.2; for RDMA RFC 8166 §9, and
+// draft-ietf-nfsv4-rpcrdma-version-two-00 §8 and §11 for IPv6; R315). They determine the form of
+// the universal address.
 const (
 	NetIDTCP   = "tcp" // over IPv4, like the others without a 6
 	NetIDTCP6  = "tcp6"
@@ -18,7 +19,8 @@ const (
 	NetIDRDMA6 = "rdma6"
 )
 
-// PortNFSRDMA is the default port of NFS over RDMA (RFC 8166 §5; R316).
+// PortNFSRDMA is the default port of NFS over RDMA (RFC 8166 §5,
+// draft-ietf-nfsv4-rpcrdma-version-two-00 §8; R316).
 const PortNFSRDMA = 20049
 
 // NetID returns the network identifier of a transport, "tcp", "udp" or "rdma", for an address: the

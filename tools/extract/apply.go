@@ -16,8 +16,8 @@ type edit struct {
 }
 
 // apply returns the extracted lines of a file with its errata in place, without which some
-// documents do not compile (R320). Errors name the erratum and the lines of the document it
-// searched.
+// documents do not compile (draft-ietf-nfsv4-rpcrdma-version-two-00 §7.3 and §7.4 among them;
+// R320). Errors name the erratum and the lines of the document it searched.
 func apply(lines []line, errata []*erratum) ([]line, error) {
 	ed := edit{lines: lines, removed: make([]string, len(lines)), added: map[int][]line{}}
 	for _, e := range errata {

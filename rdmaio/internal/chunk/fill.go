@@ -9,9 +9,10 @@ type Transfer struct {
 }
 
 // Fill plans the RDMA Writes that put n bytes into the chunk c, and appends them to to. They fill
-// the segments in order and without gaps (R78), and none has more than longest bytes. Fill sets the
-// length of each segment to the number of bytes written there, as the Reply returns it (R79, R80).
-// n must not exceed Total(c). If n is 0, the chunk is unused (R85).
+// the segments in order and without gaps (RFC 8166 §3.4.6, draft-ietf-nfsv4-rpcrdma-version-two-00
+// §4.4.6; R78), and none has more than longest bytes. Fill sets the length of each segment to the
+// number of bytes written there, as the Reply returns it (R79, R80). n must not exceed Total(c). If
+// n is 0, the chunk is unused (R85).
 func Fill(to []Transfer, c []header.Segment, n int, longest uint32) []Transfer {
 	from := 0
 	for i := range c {
@@ -30,9 +31,9 @@ func Fill(to []Transfer, c []header.Segment, n int, longest uint32) []Transfer {
 }
 
 // Returned checks the write list and reply chunk of a Reply against those that its Call offered
-// (R79 to R81, R87; T65 to T68). It appends the number of bytes in each write chunk to to, and
-// returns that in the reply chunk. A chunk may be returned without segments: then its result is
-// inline or has no data (R86, R330).
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.4.6; R79 to R81, R87; T65 to T68). It appends the
+// number of bytes in each write chunk to to, and returns that in the reply chunk. A chunk may be
+// returned without segments: then its result is inline or has no data (R86, R330).
 func Returned(to []uint64, offered, got *header.Lists) (used []uint64, reply uint64, f *header.Fault) {
 	if len(got.Writes) != len(offered.Writes) {
 		return to, 0, &header.Fault{Code: header.FaultReturnCount, Where: "write list", Found: uint64(len(got.Writes)), Want: uint64(len(offered.Writes))}

@@ -8,7 +8,9 @@ import (
 
 // Limits bound the work that one header can cause at a responder. All but Address must be positive.
 type Limits struct {
-	Bytes    uint64 // read by RDMA Reads for one RPC (R56, R309)
+	// Bytes is the most that RDMA Reads take from the peer for one RPC (RFC 8166 §8.1.4,
+	// draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1.4; R56, R309).
+	Bytes    uint64
 	Segments int    // in one chunk
 	Chunks   int    // read chunks, and write chunks, in one header
 	Requests int    // RDMA Reads, or Writes and the Send after them, for one RPC

@@ -142,7 +142,7 @@ func (p *Plan) check(reads []header.ReadSegment, long bool, lim *Limits) (rest [
 }
 
 // run returns the number of leading segments that have the same position and so form one chunk
-// (R61, R63).
+// (RFC 8166 §3.4.5, draft-ietf-nfsv4-rpcrdma-version-two-00 §4.4.5; R61, R63).
 func run(reads []header.ReadSegment) int {
 	n := 1
 	for n < len(reads) && reads[n].Position == reads[0].Position {
@@ -154,7 +154,8 @@ func run(reads []header.ReadSegment) int {
 // insert adds a chunk and its roundup at the end of the plan.
 func (p *Plan) insert(segments []header.ReadSegment, longest uint32) {
 	start := p.Size
-	for i := range segments { // RFC 8166 §3.4.4: cut at any byte; R54
+	// RFC 8166 §3.4.4, draft-ietf-nfsv4-rpcrdma-version-two-00 §4.4.4: cut at any byte; R54
+	for i := range segments {
 		p.pull(segments[i].Segment, longest)
 	}
 	n := p.Size - start
@@ -166,7 +167,7 @@ func (p *Plan) insert(segments []header.ReadSegment, longest uint32) {
 }
 
 // pull adds a segment of the peer's memory at the end of the plan, in RDMA Reads of at most longest
-// bytes. An empty segment adds nothing (R55).
+// bytes. An empty segment adds nothing (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.4.3; R55).
 func (p *Plan) pull(s header.Segment, longest uint32) {
 	for s.Length > 0 {
 		n := min(s.Length, longest)

@@ -230,7 +230,7 @@ func (a *V2) low() uint32 {
 // Due reports whether a Grant should be sent if no other message can go now: the peer sent a
 // message that left it at most half of the ceiling, and there are credits to grant. An end that
 // keeps no credit waits until the peer has none. So a message that gets no answer gives its credit
-// back, too (R181).
+// back, too (draft-ietf-nfsv4-rpcrdma-version-two-00 §C.3; R181).
 func (a *V2) Due() bool {
 	return a.due && a.out <= a.ceiling/2 && a.low() > 0 && a.Free(Grant)
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // joiner puts a continued message of the peer together: one at a time, whose parts come one after
-// the other (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2; R153 to R158, R165). The parts of a
-// set of properties it only checks: control has their bytes. Its states:
+// the other (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.5.2, §6.3.2; R153 to R158, R165). The parts
+// of a set of properties it only checks: control has their bytes. Its states:
 //
 //	                a part with MORE                  over Config.MaxContinued, or no memory
 //	joinIdle ──────────────────────────> joinOpen ───────────────────────> joinSkipping

@@ -172,7 +172,7 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 	if !known && m.Kind == header.KindError && f == nil {
 		rq.otherError(m)
 	}
-	if !known { // R122, R291; T62, T63, T73
+	if !known { // draft-ietf-nfsv4-rpcrdma-version-two-00 §C.3; R122, R291; T62, T63, T73
 		rq.stats.DroppedMessages++
 		return nil
 	}

@@ -95,7 +95,7 @@ func (sq *sendQueue) post(buf *Buffer, n int) {
 func (sq *sendQueue) message(m *header.Message, payload [][]byte) (buf *Buffer, n int, err error) {
 	buf = sq.buffers.last()
 	mem := buf.Bytes
-	// RFC 8166 §3.3.2: header and payload; R37, R44
+	// RFC 8166 §3.3.2, draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.2: header and payload; R37, R44
 	mem = mem[:min(len(mem), sq.terms.Send)]
 	// RFC 8166 §3.2: every Send has a header; R13
 	b, err := sq.version.Append(mem[:0:len(mem)], m)

@@ -80,7 +80,7 @@ func (s *sequence) need() int {
 }
 
 // part encodes the next part into a send buffer. last reports whether it is the last one, which has
-// the chunk lists (R158, R164).
+// the chunk lists (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.5.2, §4.5.3; R158, R164).
 func (sq *sendQueue) part(s *sequence) (buf *Buffer, n int, last bool, err error) {
 	buf = sq.buffers.last()
 	mem := buf.Bytes[:min(len(buf.Bytes), sq.terms.Send)]

@@ -82,7 +82,8 @@ func (s *shared) fault(f *header.Fault) {
 }
 
 // mayRefuse counts an ERROR to be sent. If there are too many it ends the connection and returns
-// false: only a flood of errors ends a connection, which others may share (RFC 8166 §8.1.4; R310).
+// false: only a flood of errors ends a connection, which others may share (RFC 8166 §8.1.4,
+// draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1.4; R310).
 func (s *shared) mayRefuse() bool {
 	if s.now-s.refusals.since >= time.Second {
 		s.refusals.since, s.refusals.n = s.now, 0

@@ -5,8 +5,8 @@ package header
 const LeastInline = 1024
 
 // Terms are the negotiated limits of a connection, as seen from one end. Send of one end is Recv of
-// the other, whichever end makes the Call, so reverse Calls need no thresholds of their own (R38,
-// R39).
+// the other, whichever end makes the Call, so reverse Calls need no thresholds of their own
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.2; R38, R39).
 type Terms struct {
 	Send, Recv int // inline thresholds, bytes, header included (RFC 8166 §3.3.2)
 

@@ -5,7 +5,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// fromWire copies decoded chunk lists to l (R152).
+// fromWire copies decoded chunk lists to l: they have the wire format of version 1
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §C.1; R152).
 func fromWire(l *header.Lists, w *rpcrdma2.ChunkLists) {
 	for i := range w.Reads {
 		l.Reads = append(l.Reads, header.ReadSegment{Position: w.Reads[i].Position, Segment: header.Segment(w.Reads[i].Target)})
@@ -53,7 +54,8 @@ func segments(to []rpcrdma2.Segment, from []header.Segment) []rpcrdma2.Segment {
 	return to
 }
 
-// fromError returns the body of a decoded ERROR. Unknown codes have no fields (R211).
+// fromError returns the body of a decoded ERROR. Unknown codes have no fields
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3, §B.4; R211).
 func fromError(w *rpcrdma2.Error) header.Error {
 	e := header.Error{Code: header.ErrorCode(w.Err)}
 	switch w.Err {

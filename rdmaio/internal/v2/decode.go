@@ -31,7 +31,8 @@ const baseFlags = rpcrdma2.FlagResponse | rpcrdma2.FlagMore
 // Time and memory are linear in len(b).
 func (v *Version) Decode(b []byte, m *header.Message) *header.Fault {
 	m.Reset()
-	p, ok := header.DecodePrefix(b) // the same in all versions (§6.3.1; R321)
+	// the same in all versions (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.1, §6.3.1, §C.1; R321)
+	p, ok := header.DecodePrefix(b)
 	if !ok {
 		return &header.Fault{Code: header.FaultShort, Found: uint64(len(b)), Want: prefixSize}
 	}
@@ -68,7 +69,7 @@ func (v *Version) Decode(b []byte, m *header.Message) *header.Fault {
 func (v *Version) prefix(m *header.Message, htype, flags uint32) *header.Fault {
 	m.Answer = flags&rpcrdma2.FlagResponse != 0
 	allowed := uint32(baseFlags)
-	switch htype { // §6.2: all four are decoded; R140
+	switch htype { // draft-ietf-nfsv4-rpcrdma-version-two-00 §6.2: all four; R140
 	case rpcrdma2.HeaderMsg:
 		m.Kind = header.KindMsg
 	case rpcrdma2.HeaderNomsg:
@@ -122,14 +123,14 @@ func (v *Version) body(b []byte, m *header.Message, first bool) *header.Fault {
 	v.dec.Reset(b)
 	_, _ = v.dec.Next(prefixSize) // Decode has checked that there are as many bytes
 	switch m.Kind {
-	case header.KindMsg: // §6.4.1; R148
+	case header.KindMsg: // draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.1; R148
 		if f := v.chunkLists(b, m); f != nil {
 			return f
 		}
 		// R149: the draft counts the first word of the RPC message as a part of the header. It
 		// stays in the payload, and there may be less than a word (A26, R161).
 		m.Payload = v.dec.Rest()
-	case header.KindNomsg: // §6.4.2; R150
+	case header.KindNomsg: // draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.2; R150
 		if f := v.chunkLists(b, m); f != nil {
 			return f
 		}
@@ -143,7 +144,7 @@ func (v *Version) body(b []byte, m *header.Message, first bool) *header.Fault {
 		if m.Err = v.error(b, first); m.Err.Code > header.ErrSystem {
 			m.Payload = v.dec.Rest()
 		}
-	case header.KindProps: // §6.4.4; R213
+	case header.KindProps: // draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.4; R213
 		if err := v.props.DecodeXDR(v.dec); err != nil {
 			return notXDR(b, err)
 		}

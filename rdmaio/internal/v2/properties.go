@@ -20,7 +20,8 @@ const (
 )
 
 const (
-	// LeastInline is the least inline threshold of version 2 in bytes (§4.3.2; R41).
+	// LeastInline is the least inline threshold of version 2 in bytes
+	// (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.2, §5.2; R41).
 	LeastInline = 4096
 	// firstInline is the size in bytes of the longest message that the end that dialed may send
 	// before it has received one, as the peer may support only version 1 (§4.3.3; A6).
@@ -34,7 +35,7 @@ type Properties struct {
 	MaxSend uint32
 	// ReceiveSize is the size of the longest message that the end receives, in bytes. If zero, the
 	// default is 4096. If less than that, it is 4096. Receives of this size must be posted before
-	// the property is sent (R215).
+	// the property is sent (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.2; R215).
 	ReceiveSize uint32
 	// SegmentSize is the size of the longest segment that the end takes, in bytes. If zero, the
 	// default is 1048576.
@@ -57,7 +58,7 @@ func DefaultProperties() Properties {
 }
 
 // bounded returns p with values that can be used: none is below the minimum of the protocol, and
-// all fit an int (R229, T104).
+// all fit an int (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2, §10.3; R229, T104).
 func (p Properties) bounded() Properties {
 	def := DefaultProperties()
 	p.MaxSend = min(max(p.MaxSend, LeastInline), math.MaxInt32)
@@ -116,7 +117,8 @@ func (v *Version) Properties() []header.Property {
 func (v *Version) Terms(heard bool) header.Terms {
 	own, peer := &v.cfg.Own, &v.peer
 	t := header.Terms{
-		Send:             int(min(own.MaxSend, peer.ReceiveSize)), // R214, R215
+		// draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.1, §5.2.2; R214, R215
+		Send:             int(min(own.MaxSend, peer.ReceiveSize)),
 		Recv:             int(min(own.ReceiveSize, peer.MaxSend)),
 		RemoteInvalidate: v.cfg.Invalidate, CallNamesKey: true,
 		SegmentSize: int(peer.SegmentSize), // R216
@@ -147,8 +149,9 @@ func reverse(level uint32) header.Reverse {
 // T103).
 //
 // A property that is not in the set has its default value. The first set decides: values in later
-// sets are judged but not applied, whether or not they differ (§6.4.4; R224, T105). Only host
-// authentication is taken from every set, as it may need several rounds (A13, R219).
+// sets are judged but not applied, whether or not they differ
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.4; R224, T105). Only host authentication is taken
+// from every set, as it may need several rounds (A13, R219).
 //
 // It returns FaultTwice if the set has a known property twice (A14, R228), and FaultProperty
 // if a value is not of the type of its property, or is a level of reverse support that the draft
@@ -225,8 +228,8 @@ func (v *Version) hostAuth(p *header.Property) ([]byte, *header.Fault) {
 	return value, nil
 }
 
-// HostAuth returns the property that carries a message of host authentication (§5.2.6; R219). The
-// message may be empty.
+// HostAuth returns the property that carries a message of host authentication
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6, §10.4; R219). The message may be empty.
 func HostAuth(message []byte) header.Property {
 	data := binary.BigEndian.AppendUint32(make([]byte, 0, 4+xdr.Padded(len(message))), uint32(len(message)))
 	data = append(data, message...)

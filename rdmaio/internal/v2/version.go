@@ -87,18 +87,21 @@ func New(cfg Config) *Version {
 // Number implements protocol.Version.
 func (*Version) Number() uint32 { return Number }
 
-// Overhead implements protocol.Version: the prefix, rdma_inv_handle, and the lists (§6.4.1; R148).
+// Overhead implements protocol.Version: the prefix, rdma_inv_handle, and the lists
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.1; R148).
 func (*Version) Overhead(l *header.Lists) int { return prefixSize + 4 + l.Size() }
 
-// Refusal implements protocol.Version (§6.4.3). BAD_XDR says that a header is invalid. A header
-// that is valid but asks for too much has another code, or SYSTEM.
+// Refusal implements protocol.Version (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3). BAD_XDR
+// says that a header is invalid. A header that is valid but asks for too much has another code, or
+// SYSTEM.
 func (*Version) Refusal(f *header.Fault) header.Error {
 	limit := uint32(min(f.Want, math.MaxUint32))
 	switch f.Code {
 	case header.FaultVersion:
 		return header.Error{Code: header.ErrVers, Low: Number, High: Number}
 	case header.FaultProcedure:
-		return header.Error{Code: header.ErrHeaderType} // R141, R198
+		// draft-ietf-nfsv4-rpcrdma-version-two-00 §6.2; R141, R198
+		return header.Error{Code: header.ErrHeaderType}
 	case header.FaultFlags, header.FaultMore, header.FaultSequence, header.FaultType:
 		// A9, R143, R145, R199. FaultType: the RESPONSE flag has said which type to expect (T29).
 		return header.Error{Code: header.ErrFlag}

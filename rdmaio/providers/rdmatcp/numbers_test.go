@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// drawn records what is drawn from a source.
+// drawn records the numbers that a device draws from a source.
 type drawn struct {
 	io.Reader
 	words map[uint64]bool

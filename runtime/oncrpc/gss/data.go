@@ -109,7 +109,8 @@ func (h *Handler) answerer(in *incoming, s *session) *answerer {
 // to the end of the old one.
 func (a *answerer) open(in *incoming) error {
 	if a.service != None && (len(in.Placed) > 0 || in.Padding.Align != 0) {
-		// RFC 8166 §8.2.2.3: the sender must not reduce (R306, T61).
+		// RFC 8166 §8.2.2.3, draft-ietf-nfsv4-rpcrdma-version-two-00 §10.2.2: the sender must not
+		// reduce (R306, T61).
 		return fmt.Errorf("%w: %d items apart from the message under %v (RFC 8166 §8.2.2.3)", ErrBody, len(in.Placed), a.service)
 	}
 	for i := range in.Placed {

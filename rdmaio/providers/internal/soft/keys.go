@@ -8,8 +8,8 @@ import (
 
 // keyGen generates keys: the numbers 1, 2, 3, ... enciphered by a secret permutation of the
 // 32-bit numbers, a Feistel network with AES as its round function. A key is used again
-// only after all others, and earlier keys do not help to guess the next (R301; RFC 5042
-// §6.1.1).
+// only after all others, and earlier keys do not help to guess the next (R301;
+// draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1.2; RFC 5042 §6.1.1).
 type keyGen struct {
 	block   cipher.Block
 	counter uint64

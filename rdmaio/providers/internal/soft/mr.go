@@ -283,7 +283,8 @@ const (
 )
 
 // Remote checks the range that a peer names and returns it as an element, not pinned. If
-// the check fails, reason says why (RFC 5042 §6.2.1, §6.3; R9).
+// the check fails, reason says why (RFC 5042 §6.2.1, §6.3; RFC 8166 §8.1,
+// draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1; R9).
 func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e Element, reason Denial) {
 	mr := pd.dev.Region(key)
 	if mr == nil {
