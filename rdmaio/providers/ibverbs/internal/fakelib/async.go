@@ -41,7 +41,7 @@ func (a *asyncFile) drop(qp uintptr) {
 }
 
 // AsyncEvent implements lib.Lib.
-func (h *Host) AsyncEvent(ctx lib.Context) (abi.AsyncEvent, error) {
+func (h *libibverbs) AsyncEvent(ctx lib.Context) (abi.AsyncEvent, error) {
 	h.net.mu.Lock()
 	d, err := find[*Device](h.net, "ibv_get_async_event", uintptr(ctx))
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *Host) AsyncEvent(ctx lib.Context) (abi.AsyncEvent, error) {
 }
 
 // AckAsyncEvent implements lib.Lib.
-func (h *Host) AckAsyncEvent(e abi.AsyncEvent) {
+func (h *libibverbs) AckAsyncEvent(e abi.AsyncEvent) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	switch e.Type {

@@ -32,7 +32,7 @@ const (
 
 // A cmID is an rdma_cm_id.
 type cmID struct {
-	host     *Host
+	host     *librdmacm
 	mem      []byte
 	ch       *eventChannel
 	state    idState
@@ -49,7 +49,7 @@ type cmID struct {
 }
 
 type eventChannel struct {
-	host   *Host
+	host   *librdmacm
 	mem    []byte
 	signal signal
 	events []*cmEvent
@@ -67,7 +67,7 @@ type cmEvent struct {
 func (id *cmID) handle() uintptr { return abi.Addr(id.mem) }
 
 // CreateEventChannel implements lib.Lib.
-func (h *Host) CreateEventChannel() (lib.EventChannel, error) {
+func (h *librdmacm) CreateEventChannel() (lib.EventChannel, error) {
 	const fn = "rdma_create_event_channel"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -85,7 +85,7 @@ func (h *Host) CreateEventChannel() (lib.EventChannel, error) {
 }
 
 // DestroyEventChannel implements lib.Lib.
-func (h *Host) DestroyEventChannel(handle lib.EventChannel) {
+func (h *librdmacm) DestroyEventChannel(handle lib.EventChannel) {
 	const fn = "rdma_destroy_event_channel"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -101,7 +101,7 @@ func (h *Host) DestroyEventChannel(handle lib.EventChannel) {
 }
 
 // CreateID implements lib.Lib.
-func (h *Host) CreateID(ch lib.EventChannel, user uintptr) (lib.ID, error) {
+func (h *librdmacm) CreateID(ch lib.EventChannel, user uintptr) (lib.ID, error) {
 	const fn = "rdma_create_id"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -115,7 +115,7 @@ func (h *Host) CreateID(ch lib.EventChannel, user uintptr) (lib.ID, error) {
 	return lib.ID(h.newID(c, user).handle()), nil
 }
 
-func (h *Host) newID(c *eventChannel, user uintptr) *cmID {
+func (h *librdmacm) newID(c *eventChannel, user uintptr) *cmID {
 	id := &cmID{host: h, ch: c}
 	id.mem = h.net.add(id)
 	f := abi.CMID{Context: user}
@@ -125,7 +125,7 @@ func (h *Host) newID(c *eventChannel, user uintptr) *cmID {
 }
 
 // find returns the ID of a handle for a call of fn.
-func (h *Host) find(fn string, handle lib.ID) (*cmID, error) {
+func (h *librdmacm) find(fn string, handle lib.ID) (*cmID, error) {
 	if err := h.refuse(fn); err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (id *cmID) show() {
 }
 
 // DestroyID implements lib.Lib.
-func (h *Host) DestroyID(handle lib.ID) error {
+func (h *librdmacm) DestroyID(handle lib.ID) error {
 	const fn = "rdma_destroy_id"
 	n := h.net
 	n.mu.Lock()
@@ -216,7 +216,7 @@ func (id *cmID) leave() {
 }
 
 // SetOption implements lib.Lib.
-func (h *Host) SetOption(handle lib.ID, level, name int, value []byte) error {
+func (h *librdmacm) SetOption(handle lib.ID, level, name int, value []byte) error {
 	const fn = "rdma_set_option"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -251,7 +251,7 @@ func (c *eventChannel) add(id *cmID, ev abi.CMEvent, data []byte) *cmEvent {
 }
 
 // GetCMEvent implements lib.Lib.
-func (h *Host) GetCMEvent(handle lib.EventChannel) (lib.CMEvent, error) {
+func (h *librdmacm) GetCMEvent(handle lib.EventChannel) (lib.CMEvent, error) {
 	n := h.net
 	n.mu.Lock()
 	c, err := find[*eventChannel](n, "rdma_get_cm_event", uintptr(handle))
@@ -288,7 +288,7 @@ func (h *Host) GetCMEvent(handle lib.EventChannel) (lib.CMEvent, error) {
 }
 
 // AckCMEvent implements lib.Lib.
-func (h *Host) AckCMEvent(handle lib.CMEvent) error {
+func (h *librdmacm) AckCMEvent(handle lib.CMEvent) error {
 	const fn = "rdma_ack_cm_event"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -305,7 +305,7 @@ func (h *Host) AckCMEvent(handle lib.CMEvent) error {
 }
 
 // BindAddr implements lib.Lib.
-func (h *Host) BindAddr(handle lib.ID, addr []byte) error {
+func (h *librdmacm) BindAddr(handle lib.ID, addr []byte) error {
 	const fn = "rdma_bind_addr"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -349,7 +349,7 @@ func (id *cmID) overlaps(a netip.AddrPort) bool {
 }
 
 // owner returns the Host's device with an address.
-func (h *Host) owner(a netip.Addr) *Device {
+func (h *process) owner(a netip.Addr) *Device {
 	for _, d := range h.devices {
 		if d.addr == a && !d.removed {
 			return d
@@ -360,7 +360,7 @@ func (h *Host) owner(a netip.Addr) *Device {
 
 // ResolveAddr implements lib.Lib. It takes the device with the source address, or with the
 // destination if that is the Host's own, or the first one.
-func (h *Host) ResolveAddr(handle lib.ID, src, dst []byte, timeout time.Duration) error {
+func (h *librdmacm) ResolveAddr(handle lib.ID, src, dst []byte, timeout time.Duration) error {
 	const fn = "rdma_resolve_addr"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -416,7 +416,7 @@ func (n *Net) owner(a netip.Addr) *Device {
 }
 
 // ResolveRoute implements lib.Lib.
-func (h *Host) ResolveRoute(handle lib.ID, timeout time.Duration) error {
+func (h *librdmacm) ResolveRoute(handle lib.ID, timeout time.Duration) error {
 	const fn = "rdma_resolve_route"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()

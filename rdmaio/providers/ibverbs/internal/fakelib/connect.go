@@ -25,7 +25,7 @@ const (
 )
 
 // Listen implements lib.Lib.
-func (h *Host) Listen(handle lib.ID, backlog int) error {
+func (h *librdmacm) Listen(handle lib.ID, backlog int) error {
 	const fn = "rdma_listen"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -44,7 +44,7 @@ func (h *Host) Listen(handle lib.ID, backlog int) error {
 func (d *Device) listener(at netip.AddrPort) *cmID {
 	for _, o := range d.net.objects {
 		id, ok := o.(*cmID)
-		if ok && id.host == d.host && id.state == idListening && id.src.Port() == at.Port() &&
+		if ok && id.host == &d.host.librdmacm && id.state == idListening && id.src.Port() == at.Port() &&
 			(id.dev == d || id.dev == nil && id.src.Addr().Is4() == at.Addr().Is4()) {
 			return id
 		}
@@ -81,7 +81,7 @@ func (id *cmID) take(fn string, p *abi.ConnParam, limit int) error {
 }
 
 // Connect implements lib.Lib.
-func (h *Host) Connect(handle lib.ID, p *abi.ConnParam) error {
+func (h *librdmacm) Connect(handle lib.ID, p *abi.ConnParam) error {
 	const fn = "rdma_connect"
 	n := h.net
 	n.mu.Lock()
@@ -183,7 +183,7 @@ func (id *cmID) answered() {
 }
 
 // Reject implements lib.Lib.
-func (h *Host) Reject(handle lib.ID, data []byte) error {
+func (h *librdmacm) Reject(handle lib.ID, data []byte) error {
 	const fn = "rdma_reject"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -206,7 +206,7 @@ func (h *Host) Reject(handle lib.ID, data []byte) error {
 }
 
 // Accept implements lib.Lib. The client's queue pair is connected when the client takes the event.
-func (h *Host) Accept(handle lib.ID, p *abi.ConnParam) error {
+func (h *librdmacm) Accept(handle lib.ID, p *abi.ConnParam) error {
 	const fn = "rdma_accept"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -281,7 +281,7 @@ func (id *cmID) connectQP(peer *cmID) {
 }
 
 // Disconnect implements lib.Lib.
-func (h *Host) Disconnect(handle lib.ID) error {
+func (h *librdmacm) Disconnect(handle lib.ID) error {
 	const fn = "rdma_disconnect"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()

@@ -32,7 +32,7 @@ func (d *Device) HoldReads(on bool) { d.set(func() { d.holdReads = on }) }
 
 // HoldEvents holds back the events of the connection manager, as on a machine that is busy with
 // messages, or ends that.
-func (h *Host) HoldEvents(on bool) {
+func (h *librdmacm) HoldEvents(on bool) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	h.holdEvents = on
@@ -61,14 +61,14 @@ func (d *Device) Port(active bool) {
 func (d *Device) Event(e abi.AsyncEvent) { d.set(func() { d.async.add(e) }) }
 
 // Param returns the parameters of the last connect or accept that the Host has called.
-func (h *Host) Param() abi.ConnParam {
+func (h *librdmacm) Param() abi.ConnParam {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	return h.param
 }
 
 // Option returns the last value of an option that the Host has set with SetOption, or nil.
-func (h *Host) Option(name int) []byte {
+func (h *librdmacm) Option(name int) []byte {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	return h.options[name]

@@ -48,7 +48,7 @@ type entry struct {
 }
 
 // CreateCompChannel implements lib.Lib.
-func (h *Host) CreateCompChannel(ctx lib.Context) (lib.CompChannel, error) {
+func (h *libibverbs) CreateCompChannel(ctx lib.Context) (lib.CompChannel, error) {
 	const fn = "ibv_create_comp_channel"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -66,7 +66,7 @@ func (h *Host) CreateCompChannel(ctx lib.Context) (lib.CompChannel, error) {
 }
 
 // DestroyCompChannel implements lib.Lib.
-func (h *Host) DestroyCompChannel(handle lib.CompChannel) error {
+func (h *libibverbs) DestroyCompChannel(handle lib.CompChannel) error {
 	const fn = "ibv_destroy_comp_channel"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -83,7 +83,7 @@ func (h *Host) DestroyCompChannel(handle lib.CompChannel) error {
 }
 
 // CreateCQ implements lib.Lib.
-func (h *Host) CreateCQ(ctx lib.Context, entries int, user uintptr, ch lib.CompChannel, vector int) (lib.CQ, error) {
+func (h *libibverbs) CreateCQ(ctx lib.Context, entries int, user uintptr, ch lib.CompChannel, vector int) (lib.CQ, error) {
 	const fn = "ibv_create_cq"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -112,7 +112,7 @@ func (h *Host) CreateCQ(ctx lib.Context, entries int, user uintptr, ch lib.CompC
 }
 
 // DestroyCQ implements lib.Lib.
-func (h *Host) DestroyCQ(handle lib.CQ) error {
+func (h *libibverbs) DestroyCQ(handle lib.CQ) error {
 	const fn = "ibv_destroy_cq"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -150,7 +150,7 @@ func (ch *compChannel) drop(c *cq) {
 }
 
 // ReqNotify implements lib.Lib.
-func (h *Host) ReqNotify(handle lib.CQ, solicitedOnly bool) error {
+func (h *libibverbs) ReqNotify(handle lib.CQ, solicitedOnly bool) error {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	c, err := find[*cq](h.net, "ibv_req_notify_cq", uintptr(handle))
@@ -166,7 +166,7 @@ func (h *Host) ReqNotify(handle lib.CQ, solicitedOnly bool) error {
 }
 
 // Poll implements lib.Lib.
-func (h *Host) Poll(handle lib.CQ, wcs []byte) (int, error) {
+func (h *libibverbs) Poll(handle lib.CQ, wcs []byte) (int, error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	c, err := find[*cq](h.net, "ibv_poll_cq", uintptr(handle))
@@ -200,7 +200,7 @@ func (c *cq) push(e entry, solicited bool) {
 }
 
 // CQEvent implements lib.Lib.
-func (h *Host) CQEvent(handle lib.CompChannel) (lib.CQ, uintptr, error) {
+func (h *libibverbs) CQEvent(handle lib.CompChannel) (lib.CQ, uintptr, error) {
 	h.net.mu.Lock()
 	ch, err := find[*compChannel](h.net, "ibv_get_cq_event", uintptr(handle))
 	if err != nil {
@@ -225,7 +225,7 @@ func (h *Host) CQEvent(handle lib.CompChannel) (lib.CQ, uintptr, error) {
 }
 
 // AckCQEvents implements lib.Lib.
-func (h *Host) AckCQEvents(handle lib.CQ, n int) {
+func (h *libibverbs) AckCQEvents(handle lib.CQ, n int) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	c, err := find[*cq](h.net, "ibv_ack_cq_events", uintptr(handle))

@@ -70,7 +70,7 @@ func (n *Net) newDevice(h *Host, o DeviceOptions) *Device {
 }
 
 // Device returns the device with a name, or nil.
-func (h *Host) Device(name string) *Device {
+func (h *process) Device(name string) *Device {
 	for _, d := range h.devices {
 		if d.name == name {
 			return d
@@ -89,7 +89,7 @@ func (d *Device) Addr() netip.Addr { return d.addr }
 func (d *Device) Quirks() quirks.Quirks { return d.quirks }
 
 // Devices implements lib.Lib.
-func (h *Host) Devices() ([]lib.Context, error) {
+func (h *libibverbs) Devices() ([]lib.Context, error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	if err := h.refuse("rdma_get_devices"); err != nil {
@@ -103,7 +103,7 @@ func (h *Host) Devices() ([]lib.Context, error) {
 }
 
 // device returns the device of a context for a call of fn. The Net is locked.
-func (h *Host) device(fn string, ctx lib.Context) (*Device, error) {
+func (h *libibverbs) device(fn string, ctx lib.Context) (*Device, error) {
 	if err := h.refuse(fn); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (h *Host) device(fn string, ctx lib.Context) (*Device, error) {
 }
 
 // QueryDevice implements lib.Lib.
-func (h *Host) QueryDevice(ctx lib.Context) (abi.DeviceAttr, error) {
+func (h *libibverbs) QueryDevice(ctx lib.Context) (abi.DeviceAttr, error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	d, err := h.device("ibv_query_device", ctx)
@@ -126,7 +126,7 @@ func (h *Host) QueryDevice(ctx lib.Context) (abi.DeviceAttr, error) {
 }
 
 // QueryPort implements lib.Lib.
-func (h *Host) QueryPort(ctx lib.Context, port int) (abi.PortAttr, error) {
+func (h *libibverbs) QueryPort(ctx lib.Context, port int) (abi.PortAttr, error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	d, err := h.device("ibv_query_port", ctx)
@@ -140,7 +140,7 @@ func (h *Host) QueryPort(ctx lib.Context, port int) (abi.PortAttr, error) {
 }
 
 // QueryGID implements lib.Lib. A GID is the device's address, as with RoCE.
-func (h *Host) QueryGID(ctx lib.Context, port, index int) ([16]byte, error) {
+func (h *libibverbs) QueryGID(ctx lib.Context, port, index int) ([16]byte, error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	d, err := h.device("ibv_query_gid", ctx)

@@ -50,7 +50,7 @@ func (w *mw) free() {
 }
 
 // AllocPD implements lib.Lib.
-func (h *Host) AllocPD(ctx lib.Context) (lib.PD, error) {
+func (h *libibverbs) AllocPD(ctx lib.Context) (lib.PD, error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	d, err := h.device("ibv_alloc_pd", ctx)
@@ -63,7 +63,7 @@ func (h *Host) AllocPD(ctx lib.Context) (lib.PD, error) {
 }
 
 // DeallocPD implements lib.Lib.
-func (h *Host) DeallocPD(handle lib.PD) error {
+func (h *libibverbs) DeallocPD(handle lib.PD) error {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	if err := h.refuse("ibv_dealloc_pd"); err != nil {
@@ -81,7 +81,7 @@ func (h *Host) DeallocPD(handle lib.PD) error {
 }
 
 // domain returns the domain of a handle for a call of fn.
-func (h *Host) domain(fn string, handle lib.PD) (*pd, error) {
+func (h *libibverbs) domain(fn string, handle lib.PD) (*pd, error) {
 	if err := h.refuse(fn); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func pages(addr uintptr, size int) int {
 }
 
 // lock counts n bytes of locked memory.
-func (h *Host) lock(fn string, n int) error {
+func (h *libibverbs) lock(fn string, n int) error {
 	if h.memLimit > 0 && h.locked+n > h.memLimit {
 		return fail(fn, syscall.ENOMEM)
 	}
@@ -126,7 +126,7 @@ func (h *Host) lock(fn string, n int) error {
 }
 
 // RegMR implements lib.Lib.
-func (h *Host) RegMR(handle lib.PD, addr uintptr, size int, access abi.Access) (lib.MR, error) {
+func (h *libibverbs) RegMR(handle lib.PD, addr uintptr, size int, access abi.Access) (lib.MR, error) {
 	const fn = "ibv_reg_mr"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -152,7 +152,7 @@ func (h *Host) RegMR(handle lib.PD, addr uintptr, size int, access abi.Access) (
 }
 
 // DeregMR implements lib.Lib. It waits for Read Responses that are being sent.
-func (h *Host) DeregMR(handle lib.MR) error {
+func (h *libibverbs) DeregMR(handle lib.MR) error {
 	const fn = "ibv_dereg_mr"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -192,7 +192,7 @@ func (n *Net) reading(m *mr) bool {
 }
 
 // AllocMW implements lib.Lib.
-func (h *Host) AllocMW(handle lib.PD) (lib.MW, error) {
+func (h *libibverbs) AllocMW(handle lib.PD) (lib.MW, error) {
 	const fn = "ibv_alloc_mw"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -212,7 +212,7 @@ func (h *Host) AllocMW(handle lib.PD) (lib.MW, error) {
 }
 
 // DeallocMW implements lib.Lib.
-func (h *Host) DeallocMW(handle lib.MW) error {
+func (h *libibverbs) DeallocMW(handle lib.MW) error {
 	const fn = "ibv_dealloc_mw"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()

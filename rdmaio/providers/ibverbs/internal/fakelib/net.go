@@ -100,13 +100,31 @@ type DeviceOptions struct {
 
 // Host is a process with its devices. It implements lib.Lib.
 type Host struct {
+	process
+	libibverbs
+	librdmacm
+}
+
+// process has the devices of a Host, and the failures that a test has set. Both libraries use it.
+type process struct {
 	net      *Net
 	devices  []*Device
+	failures map[string]*failure
+}
+
+// libibverbs has the functions of devices and their objects. Memory that is registered is locked:
+// locked never exceeds memLimit, unless that is 0.
+type libibverbs struct {
+	*process
 	memLimit int
 	locked   int // bytes
-	failures map[string]*failure
-	param    abi.ConnParam  // of the last connect or accept
-	options  map[int][]byte // of SetOption
+}
+
+// librdmacm has the functions of the connection manager.
+type librdmacm struct {
+	*process
+	param   abi.ConnParam  // of the last connect or accept
+	options map[int][]byte // of SetOption
 
 	holdEvents bool // events of the connection manager are held back
 }
@@ -117,7 +135,9 @@ var _ lib.Lib = (*Host)(nil)
 func (n *Net) Host(opts HostOptions, devices ...DeviceOptions) *Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	h := &Host{net: n, memLimit: opts.MemLock, failures: map[string]*failure{}, options: map[int][]byte{}}
+	h := &Host{process: process{net: n, failures: map[string]*failure{}}}
+	h.libibverbs = libibverbs{process: &h.process, memLimit: opts.MemLock}
+	h.librdmacm = librdmacm{process: &h.process, options: map[int][]byte{}}
 	n.hosts = append(n.hosts, h)
 	for _, o := range devices {
 		h.devices = append(h.devices, n.newDevice(h, o))
@@ -253,14 +273,14 @@ type failure struct {
 
 // Fail makes calls of a function fail with errno: after the next skip calls, n of them. If n is
 // negative, all further calls fail. Functions have the names of libibverbs and librdmacm.
-func (h *Host) Fail(fn string, errno syscall.Errno, skip, n int) {
+func (h *process) Fail(fn string, errno syscall.Errno, skip, n int) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	h.failures[fn] = &failure{errno, skip, n}
 }
 
 // refuse returns the error that Fail wants of a call of fn.
-func (h *Host) refuse(fn string) error {
+func (h *process) refuse(fn string) error {
 	f := h.failures[fn]
 	switch {
 	case f == nil || f.left == 0:

@@ -91,7 +91,7 @@ func (q *qp) restore(r *recvReq, n int) {
 }
 
 // CreateQP implements lib.Lib.
-func (h *Host) CreateQP(handle lib.PD, attr *abi.QPInitAttr) (lib.QP, error) {
+func (h *libibverbs) CreateQP(handle lib.PD, attr *abi.QPInitAttr) (lib.QP, error) {
 	const fn = "ibv_create_qp"
 	n := h.net
 	n.mu.Lock()
@@ -131,7 +131,7 @@ func (h *Host) CreateQP(handle lib.PD, attr *abi.QPInitAttr) (lib.QP, error) {
 }
 
 // ModifyQP implements lib.Lib. The connection manager sets the states QPRTR and QPRTS.
-func (h *Host) ModifyQP(handle lib.QP, attr abi.QPAttr, mask abi.QPMask) error {
+func (h *libibverbs) ModifyQP(handle lib.QP, attr abi.QPAttr, mask abi.QPMask) error {
 	const fn = "ibv_modify_qp"
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -161,7 +161,7 @@ func (h *Host) ModifyQP(handle lib.QP, attr abi.QPAttr, mask abi.QPMask) error {
 }
 
 // DestroyQP implements lib.Lib. Completions that were not polled are lost.
-func (h *Host) DestroyQP(handle lib.QP) error {
+func (h *libibverbs) DestroyQP(handle lib.QP) error {
 	const fn = "ibv_destroy_qp"
 	n := h.net
 	n.mu.Lock()
@@ -233,7 +233,7 @@ func sgl(addr uintptr, n uint32) []abi.SGE {
 }
 
 // PostSend implements lib.Lib.
-func (h *Host) PostSend(handle lib.QP, first uintptr) (uintptr, error) {
+func (h *libibverbs) PostSend(handle lib.QP, first uintptr) (uintptr, error) {
 	n := h.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -313,7 +313,7 @@ func (q *qp) sum(sges []abi.SGE) uint32 {
 }
 
 // PostRecv implements lib.Lib. It overwrites the memory until the Receive completes.
-func (h *Host) PostRecv(handle lib.QP, first uintptr) (uintptr, error) {
+func (h *libibverbs) PostRecv(handle lib.QP, first uintptr) (uintptr, error) {
 	n := h.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
