@@ -13,7 +13,7 @@ import (
 func TestLaterDraftStaysApart(t *testing.T) {
 	const module, draft = "github.com/rpcrdma/rpcrdma", "gen/rpcrdma2draft07"
 	root := filepath.Join("..", "..")
-	c := &checker{root: root, module: module, table: Table()}
+	c := newChecker(root, module, Table())
 	seen := make(map[string]bool)
 	err := filepath.WalkDir(filepath.Join(root, "rdmaio"), func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".go" {

@@ -39,7 +39,7 @@ func Check(root string, table []Row) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{root: root, module: module, table: table, fset: token.NewFileSet()}
+	c := newChecker(root, module, table)
 	if err := filepath.WalkDir(root, c.visit); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,12 @@ type checker struct {
 	root, module string
 	table        []Row
 	fset         *token.FileSet
+	large, over  map[string]Size // types over the limits, by package and name: allowed, and found
 	findings     []Finding
+}
+
+func newChecker(root, module string, table []Row) *checker {
+	return &checker{root: root, module: module, table: table, fset: token.NewFileSet(), large: Large(), over: make(map[string]Size)}
 }
 
 func (c *checker) report(path string, line int, rule, format string, args ...any) {
@@ -113,7 +118,7 @@ func (c *checker) pkg(name string, files []string) error {
 	if row == nil {
 		c.report(name, 0, "row", "no row of internal/archtest/table.go matches this package: add one with the imports that it may have")
 	}
-	documented, onlyTests := false, true
+	documented, onlyTests, types := false, true, make(sizes)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -122,8 +127,9 @@ func (c *checker) pkg(name string, files []string) error {
 		rel := path.Join(name, filepath.Base(file))
 		isTest := strings.HasSuffix(file, "_test.go")
 		public := isPublic(name) && !isTest
+		measured := !isTest && !generated.Match(beforePackage(text))
 		mode := parser.ImportsOnly
-		if public || row != nil && row.Sequential {
+		if public || measured || row != nil && row.Sequential {
 			mode = parser.SkipObjectResolution
 		}
 		syntax, err := parser.ParseFile(c.fset, rel, text, mode|parser.ParseComments)
@@ -142,7 +148,11 @@ func (c *checker) pkg(name string, files []string) error {
 		if public {
 			c.exported(rel, syntax)
 		}
+		if measured {
+			types.measure(c.fset, rel, syntax)
+		}
 	}
+	c.size(name, types)
 	if !documented && !onlyTests {
 		c.report(name, 0, "comment", "no package comment: describe the package in doc.go (\"Package %s ...\")", path.Base(name))
 	}

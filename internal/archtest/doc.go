@@ -6,8 +6,9 @@
 // files that users link. Test files may import any package of the module and go-cmp.
 //
 // Check also reports missing package comments, hand-written files that are too long, faulty headers
-// of generated files, imports of unsafe and C, and exported declarations of public packages that
-// name internal ones. It reads source text only (every build tag, no type checking), and skips
+// of generated files, imports of unsafe and C, exported declarations of public packages that name
+// internal ones, and types with too many methods or fields (size.go; size_table.go lists the types
+// from before that limit). It reads source text only (every build tag, no type checking), and skips
 // testdata and nested modules. CheckDocs reports broken links in the pages, and pages that the
 // indexes of docs and docs/adr do not list.
 //
