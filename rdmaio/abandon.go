@@ -3,7 +3,6 @@ package rdmaio
 import (
 	"sync/atomic"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 )
 
@@ -21,7 +20,7 @@ type leftover struct {
 
 // redirect moves the regions of a cancelled Call to its leftover. Regions that cannot be redirected
 // remain: their keys are invalidated now, and a late access ends the connection (R290).
-func (c *Conn) redirect(s *slot) {
+func (c *caller) redirect(s *slot) {
 	l := s.left
 	kept := s.regions[:0]
 	for _, mr := range s.regions {
@@ -49,13 +48,13 @@ func (c *Conn) redirect(s *slot) {
 
 // dropLeftover invalidates the keys of a leftover at its second call, of which the caller and the
 // engine make one each.
-func (c *Conn) dropLeftover(l *leftover) {
+func (c *caller) dropLeftover(l *leftover) {
 	if l.halves.Add(1) < 2 {
 		return
 	}
 	for i := range l.regions {
 		if err := c.pool.Drop(&l.regions[i]); err != nil {
-			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
+			c.fail(err)
 		}
 	}
 	c.offered.abandoned.release(l.bytes)

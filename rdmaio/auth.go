@@ -10,7 +10,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -49,16 +48,14 @@ const (
 // isOpen reports whether RPC messages may pass.
 func (a *authentication) isOpen() bool { return a.state.Load() == authOpen }
 
-// prepareAuth sets the initial state, and the settings of the engine.
-func (c *Conn) prepareAuth(cfg *engine.Config) {
-	h, a := &c.set.HostAuth, &c.auth
-	if h.Mode == HostAuthOff {
-		return
-	}
+// prepare makes the state authWaiting, and sets the engine's part in it. timeout is called when
+// HostAuth.Timeout is over.
+func (a *authentication) prepare(h *HostAuth, timeout func(), cfg *engine.Config) {
+	mode := h.Mode
 	a.state.Store(authWaiting)
 	a.known = make(chan struct{})
 	if h.Timeout > 0 {
-		a.timer = time.AfterFunc(h.Timeout, c.authTimeout)
+		a.timer = time.AfterFunc(h.Timeout, timeout)
 		a.timer.Stop() // until the connection is made
 	}
 	cfg.Announce = []header.Property{v2.HostAuth(nil)}
@@ -66,15 +63,145 @@ func (c *Conn) prepareAuth(cfg *engine.Config) {
 	// peer that calls first does not take part.
 	cfg.Guard = func() bool {
 		s := a.state.Load()
-		return s == authOpen || s == authWaiting && h.Mode == HostAuthWanted
+		return s == authOpen || s == authWaiting && mode == HostAuthWanted
 	}
 }
 
-// startAuthTimer begins to count Config.HostAuth.Timeout.
-func (c *Conn) startAuthTimer() {
-	if c.auth.timer != nil {
-		c.auth.timer.Reset(c.set.HostAuth.Timeout)
+// start begins to count Config.HostAuth.Timeout.
+func (a *authentication) start(timeout time.Duration) {
+	if a.timer != nil {
+		a.timer.Reset(timeout)
 	}
+}
+
+// stop ends the timer.
+func (a *authentication) stop() {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}
+
+// open lets RPC messages pass. It returns false if the state is not from. The caller then makes the
+// handlers of extensions, and closes known.
+func (a *authentication) open(from int32) bool {
+	if !a.state.CompareAndSwap(from, authOpen) {
+		return false
+	}
+	a.stop()
+	return true
+}
+
+// fail returns the error that closes the connection, and keeps the first.
+func (a *authentication) fail(why error) error {
+	why = fmt.Errorf("%w: %w", ErrHostAuth, why)
+	a.failed.CompareAndSwap(nil, &why)
+	return why
+}
+
+// cause returns why the connection ended: the failure of host authentication, if there was one.
+// What the peer sent after that may end the connection before EventClose does.
+//
+// A peer that requires host authentication closes a connection without it in order, and says
+// nothing. So the error names it, unless the peer has answered: then it does not require it.
+func (a *authentication) cause(end error) error {
+	if first := a.failed.Load(); first != nil {
+		return *first
+	}
+	if a.hint != "" && errors.Is(end, verbs.ErrPeerDisconnected) {
+		return fmt.Errorf("%w before it answered a Call: %s", end, a.hint)
+	}
+	return end
+}
+
+// suspect sets the hint, from the first properties of the peer.
+func (a *authentication) suspect(mode HostAuthMode, theirs []header.Property) {
+	switch _, found, _ := v2.SplitHostAuth(theirs); {
+	case found && mode == HostAuthOff:
+		a.hint = hintOff
+	case !found && mode == HostAuthWanted:
+		a.hint = hintAbsent
+	}
+}
+
+// The hints of authentication.
+const (
+	hintOff    = "it takes part in host authentication and may require it: set Config.HostAuth here (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6)"
+	hintAbsent = "it did not take part in host authentication, which this side wants; if it has it, an attacker on the path may have removed property 6 " +
+		"(draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6)"
+)
+
+// await waits until RPC messages may be sent, or one of the contexts ends: the caller's, or conn,
+// that of the connection.
+func (a *authentication) await(ctx, conn context.Context) error {
+	if a.isOpen() {
+		return nil
+	}
+	select {
+	case <-a.known:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("rdmaio: host authentication is not complete: %w", ctx.Err())
+	case <-conn.Done():
+	}
+	err := context.Cause(conn)
+	if errors.Is(err, ErrHostAuth) || errors.Is(err, ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: the connection ended before it was complete; the peer may have refused this side, and only its log has the reason: %w", ErrHostAuth, err)
+}
+
+// begin begins the exchange, if the peer takes part in it (R220), and returns the first message of
+// this side. absent reports that the peer does not take part, and may stay.
+func (a *authentication) begin(h *HostAuth, theirs, own []header.Property, role engine.Role, qp verbs.QueuePair) (step hostauth.Step, absent bool, _ error) {
+	value, found, received := v2.SplitHostAuth(theirs)
+	_, _, sent := v2.SplitHostAuth(own)
+	switch {
+	case !found && h.Mode == HostAuthRequired:
+		return step, false, errors.New("the peer does not take part: its first properties have no number 6 (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6); set Config.HostAuth there")
+	case !found:
+		return step, true, nil
+	case !a.state.CompareAndSwap(authWaiting, authRunning):
+		// It has called before, or not begun in time, and stays without an identity.
+		return step, false, nil
+	case len(value) > 0:
+		return step, false, fmt.Errorf("the value of property 6 has %d bytes in the first set, must have none (package hostauth)", len(value))
+	}
+	info := hostauth.Info{Role: hostauth.Client, Sent: sent, Received: received}
+	if role == engine.Responder {
+		info.Role = hostauth.Server
+	}
+	binding, err := verbs.BindingOf(qp)
+	if err != nil && !errors.Is(err, verbs.ErrNotSupported) {
+		return step, false, err
+	}
+	info.Binding = hostauth.Binding(binding)
+	if a.session, err = hostauth.NewSession(h.Method, info, h.Limits); err != nil {
+		return step, false, err
+	}
+	step, err = a.session.Begin()
+	return step, false, err
+}
+
+// receive takes a value of property 6 that comes after the first set, and returns the message that
+// answers it. done reports that both ends are done.
+func (a *authentication) receive(value []byte) (step hostauth.Step, done bool, err error) {
+	switch {
+	case a.over:
+		return step, false, fmt.Errorf("a value of property 6 with %d bytes came after both ends were done", len(value))
+	case a.session == nil:
+		return step, false, nil // the peer stays without an identity
+	}
+	if step, err = a.session.ReceiveValue(value); err != nil {
+		return hostauth.Step{}, false, err
+	}
+	if !a.session.Complete() {
+		return step, false, nil
+	}
+	if peer, ok := a.session.Peer(); ok {
+		a.peer.Store(&peer)
+	}
+	a.over, a.session = true, nil
+	return step, true, nil
 }
 
 // authTimeout ends the wait for the peer: with HostAuthWanted for one that has sent nothing, and
@@ -88,15 +215,11 @@ func (c *Conn) authTimeout() {
 
 // openAuth lets RPC messages pass. It returns false if the state is not from.
 func (c *Conn) openAuth(from int32) bool {
-	a := &c.auth
-	if !a.state.CompareAndSwap(from, authOpen) {
+	if !c.auth.open(from) {
 		return false
 	}
-	if a.timer != nil {
-		a.timer.Stop()
-	}
-	c.attach()
-	close(a.known)
+	c.extensions.attach()
+	close(c.auth.known)
 	if c.role == engine.Responder { // now: the connection may end before its Server knows
 		c.emitUp()
 	}
@@ -104,145 +227,39 @@ func (c *Conn) openAuth(from int32) bool {
 }
 
 // failAuth closes the connection. The peer does not get the reason.
-func (c *Conn) failAuth(why error) {
-	why = fmt.Errorf("%w: %w", ErrHostAuth, why)
-	c.auth.failed.CompareAndSwap(nil, &why)
-	c.driver.Post(engine.Event{Kind: engine.EventClose, Err: why})
-}
-
-// cause returns why the connection ended: the failure of host authentication, if there was one.
-// What the peer sent after that may end the connection before EventClose does.
-//
-// A peer that requires host authentication closes a connection without it in order, and says
-// nothing. So the error names it, unless the peer has answered: then it does not require it.
-func (c *Conn) cause(end error) error {
-	a := &c.auth
-	if first := a.failed.Load(); first != nil {
-		return *first
-	}
-	if a.hint != "" && errors.Is(end, verbs.ErrPeerDisconnected) {
-		return fmt.Errorf("%w before it answered a Call: %s", end, a.hint)
-	}
-	return end
-}
-
-// suspect sets the hint, from the first properties of the peer.
-func (c *Conn) suspect(theirs []header.Property) {
-	switch _, found, _ := v2.SplitHostAuth(theirs); {
-	case found && c.set.HostAuth.Mode == HostAuthOff:
-		c.auth.hint = hintOff
-	case !found && c.set.HostAuth.Mode == HostAuthWanted:
-		c.auth.hint = hintAbsent
-	}
-}
-
-// The hints of authentication.
-const (
-	hintOff    = "it takes part in host authentication and may require it: set Config.HostAuth here (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6)"
-	hintAbsent = "it did not take part in host authentication, which this side wants; if it has it, an attacker on the path may have removed property 6 " +
-		"(draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6)"
-)
-
-// awaitAuth waits until RPC messages may be sent.
-func (c *Conn) awaitAuth(ctx context.Context) error {
-	if c.auth.isOpen() {
-		return nil
-	}
-	select {
-	case <-c.auth.known:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("rdmaio: host authentication is not complete: %w", ctx.Err())
-	case <-c.ctx.Done():
-	}
-	if err := c.Err(); errors.Is(err, ErrHostAuth) || errors.Is(err, ErrClosed) {
-		return err
-	}
-	return fmt.Errorf("%w: the connection ended before it was complete; the peer may have refused this side, and only its log has the reason: %w", ErrHostAuth, c.Err())
-}
-
-// authVersion takes the version of the connection.
-func (c *Conn) authVersion(v protocol.Version) {
-	if v != nil && v.Properties() == nil && c.set.HostAuth.Mode == HostAuthWanted {
-		c.openAuth(authWaiting)
-	}
-}
+func (c *Conn) failAuth(why error) { c.fail(c.auth.fail(why)) }
 
 // authenticate takes the properties and the host authentication messages of the peer.
 func (c *Conn) authenticate(f *engine.Effects) {
-	if c.set.HostAuth.Mode == HostAuthOff {
+	h := &c.set.HostAuth
+	if h.Mode == HostAuthOff {
 		return
 	}
 	var err error
 	if f.Props != nil {
-		err = c.beginAuth(f.Props)
+		var step hostauth.Step
+		var absent bool
+		step, absent, err = c.auth.begin(h, f.Props, c.agreed.Load().version.Properties(), c.role, c.qp)
+		c.sendAuth(step)
+		if absent {
+			c.openAuth(authWaiting)
+		}
 	}
 	for _, value := range f.Auth {
-		if err == nil {
-			err = c.continueAuth(value)
+		if err != nil {
+			break
+		}
+		var step hostauth.Step
+		var done bool
+		step, done, err = c.auth.receive(value)
+		c.sendAuth(step)
+		if done {
+			c.openAuth(authRunning)
 		}
 	}
 	if err != nil {
 		c.failAuth(err)
 	}
-}
-
-// beginAuth begins the exchange, if the peer takes part in it (R220).
-func (c *Conn) beginAuth(theirs []header.Property) error {
-	value, found, received := v2.SplitHostAuth(theirs)
-	own := c.agreed.Load().version.Properties()
-	_, _, sent := v2.SplitHostAuth(own)
-	switch {
-	case !found && c.set.HostAuth.Mode == HostAuthRequired:
-		return errors.New("the peer does not take part: its first properties have no number 6 (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6); set Config.HostAuth there")
-	case !found:
-		c.openAuth(authWaiting)
-		return nil
-	case !c.auth.state.CompareAndSwap(authWaiting, authRunning):
-		return nil // it has called before, or not begun in time, and stays without an identity
-	case len(value) > 0:
-		return fmt.Errorf("the value of property 6 has %d bytes in the first set, must have none (package hostauth)", len(value))
-	}
-	info := hostauth.Info{Role: hostauth.Client, Sent: sent, Received: received}
-	if c.role == engine.Responder {
-		info.Role = hostauth.Server
-	}
-	binding, err := verbs.BindingOf(c.qp)
-	if err != nil && !errors.Is(err, verbs.ErrNotSupported) {
-		return err
-	}
-	info.Binding = hostauth.Binding(binding)
-	if c.auth.session, err = hostauth.NewSession(c.set.HostAuth.Method, info, c.set.HostAuth.Limits); err != nil {
-		return err
-	}
-	step, err := c.auth.session.Begin()
-	c.sendAuth(step)
-	return err
-}
-
-// continueAuth takes a value of property 6 that comes after the first set.
-func (c *Conn) continueAuth(value []byte) error {
-	a := &c.auth
-	switch {
-	case a.over:
-		return fmt.Errorf("a value of property 6 with %d bytes came after both ends were done", len(value))
-	case a.session == nil:
-		return nil // the peer stays without an identity
-	}
-	step, err := a.session.ReceiveValue(value)
-	if err != nil {
-		return err
-	}
-	c.sendAuth(step)
-	if !a.session.Complete() {
-		return nil
-	}
-	if peer, ok := a.session.Peer(); ok {
-		a.peer.Store(&peer)
-	}
-	a.over, a.session = true, nil
-	c.openAuth(authRunning)
-	return nil
 }
 
 // sendAuth sends the message of a Step, in as many sets of properties as it needs (R219).

@@ -4,101 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
-)
-
-// slot holds the state of one Call in progress. A connection uses as many at a time as it has
-// credits (Conn.slots).
-type slot struct {
-	call    engine.Call
-	done    chan struct{} // has room for one
-	regions []callRegion
-	left    *leftover // if the Call was cancelled
-	ownsBuf bool      // the reply chunk is memory of the connection (Call.MaxReply)
-	long    []byte    // a copy of the reply that came there
-	shape   shape
-	segment int // length of the longest segment offered, bytes
-	keys    revocation
-
-	replyMemory int // bytes of replyMemory that the Call has
-
-	// For lone.
-	answered   atomic.Bool // the wait for done is over
-	polling    atomic.Bool // the caller is in Progress
-	isAnswered func() bool // answered.Load
-}
-
-func newSlot() *slot {
-	s := &slot{done: make(chan struct{}, 1)}
-	s.isAnswered = s.answered.Load
-	return s
-}
-
-// slots are the slots of a connection. Calls hold as many as there are credits at most.
-type slots struct {
-	free chan struct{} // has a token for each Call that can be made now
-
-	mu     sync.Mutex
-	unused []*slot // last used at the end
-}
-
-// allow makes n slots, none of which exists yet.
-func (l *slots) allow(n int) {
-	l.free = make(chan struct{}, n)
-	for range n {
-		l.free <- struct{}{}
-	}
-}
-
-// take returns a slot to a Call that has taken a token.
-func (l *slots) take() *slot {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := len(l.unused); n > 0 {
-		s := l.unused[n-1]
-		l.unused = l.unused[:n-1]
-		return s
-	}
-	return newSlot()
-}
-
-// put takes a slot back, and gives the token of its Call to another one.
-func (l *slots) put(s *slot) {
-	s.call.Forget()
-	s.left, s.long = nil, nil // long is the caller's
-	l.mu.Lock()
-	l.unused = append(l.unused, s)
-	l.mu.Unlock()
-	l.free <- struct{}{}
-}
-
-// trim forgets the unused slots.
-func (l *slots) trim() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.unused = nil
-}
-
-// callRegion is a memory region of a Call. chunk is the index in Results, or one of the constants
-// below.
-type callRegion struct {
-	mrpool.Region
-	chunk int
-}
-
-const (
-	replyChunk    = -1
-	readChunk     = -2
-	ownReplyChunk = -3 // a reply chunk of the connection's memory
 )
 
 // Call makes an RPC and waits for the reply or until ctx ends. The error is a *CallError. When Call
@@ -124,13 +36,53 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 		return nil, &CallError{Err: err}
 	}
 	if c.set.Events != nil {
-		return c.observedExchange(ctx, call)
+		return c.caller.observedExchange(ctx, call)
 	}
-	return c.exchange(ctx, call, nil)
+	return c.caller.exchange(ctx, call, nil)
+}
+
+// caller makes the Calls of this side on a connection:
+//
+//	Call ──> slot ──────> prepare ──> post ──> wait ──> conclude ──> Reply, or the error
+//	          └ none is      ▲      memory is          keys    │
+//	            free: wait   │      offered            end     │ the peer has refused the shape
+//	                         └───────────── change ────────────┘ and named another one
+//
+// A Call has a slot from its beginning to its return, and no key gives access to the caller's
+// memory without one. What a cancelled Call leaves (leftover) is memory of the connection.
+type caller struct {
+	*host
+	ready   atomic.Bool // this side may make Calls
+	xids    oncrpc.XIDs
+	waits   atomic.Uint64 // Calls that waited for a slot or for memory
+	slots   slots
+	lone    lone
+	offered callMemory
+}
+
+// usableCredits returns the number of Calls that the peer lets this side have in progress now. It
+// does not count credits that cancelled Calls hold.
+func (c *caller) usableCredits() int { return min(c.set.calls, c.driver.Credits()) }
+
+// observedExchange makes a Call between CallStart and CallEnd.
+func (c *caller) observedExchange(ctx context.Context, call *Call) (*Reply, error) {
+	start := time.Now()
+	e := &CallEnd{RPC: c.rpcOf(call.Inline), Sent: call.Size(nil)}
+	c.set.Events(&CallStart{RPC: e.RPC, Message: &call.Message})
+	reply, err := c.exchange(ctx, call, e)
+	e.Took = time.Since(start)
+	if e.Reply, e.Err = reply, err; err == nil {
+		e.Received = len(reply.Message)
+		for i := range reply.Items {
+			e.Received += len(reply.Items[i].Data)
+		}
+	}
+	c.set.Events(e)
+	return reply, err
 }
 
 // exchange makes a Call without emitting events. end is nil without Config.Events.
-func (c *Conn) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply, error) {
+func (c *caller) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply, error) {
 	sent := false // in any shape
 	fail := func(err error) error { return &CallError{XID: call.XID(), MayHaveRun: sent, Err: err} }
 	s, err := c.slot(ctx, end)
@@ -145,7 +97,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply, 
 			return &call.Reply, nil
 		}
 		sent = sent || s.call.Sent && !notProcessed(cause)
-		if !c.change(s, call, cause) {
+		if !s.change(&c.set, c.agreed.Load(), call, cause) {
 			return nil, fail(cause)
 		}
 		if err := call.Again(ctx); err != nil {
@@ -155,12 +107,13 @@ func (c *Conn) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply, 
 }
 
 // attempt sends a Call in the shape of its slot, and waits for the answer.
-func (c *Conn) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) error {
+func (c *caller) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) error {
 	e := &s.call
 	s.ownsBuf = false
 	s.answered.Store(false)
 	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = call.XID(), s, nil, false, nil, 0, 0, false
-	if err := c.prepare(ctx, s, call); err != nil {
+	o := offering{caller: c, slot: s, call: call, terms: c.agreed.Load()}
+	if err := o.prepare(ctx); err != nil {
 		return errors.Join(err, c.conclude(s))
 	}
 	c.postCall(e)
@@ -179,7 +132,7 @@ func (c *Conn) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) e
 		return err
 	}
 	if cause == nil {
-		cause = c.refusal(s, c.lossOf(translate(e.Err)))
+		cause = s.refusal(c.agreed.Load(), c.lossOf(translate(e.Err)))
 	}
 	if cause == nil {
 		cause = s.setReply(call)
@@ -191,11 +144,11 @@ func (c *Conn) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) e
 }
 
 // lossOf returns err, or the connection's reason if that says more about a peer that disconnected.
-func (c *Conn) lossOf(err error) error {
+func (c *caller) lossOf(err error) error {
 	if err == nil || !errors.Is(err, verbs.ErrPeerDisconnected) {
 		return err
 	}
-	if why := c.Err(); errors.Is(why, verbs.ErrPeerDisconnected) {
+	if why := context.Cause(c.ctx); errors.Is(why, verbs.ErrPeerDisconnected) {
 		return why
 	}
 	return err
@@ -203,7 +156,7 @@ func (c *Conn) lossOf(err error) error {
 
 // postCall posts a Call. While others are in progress, their callers are likely to bring more, and
 // PostTogether waits for them.
-func (c *Conn) postCall(e *engine.Call) {
+func (c *caller) postCall(e *engine.Call) {
 	ev := engine.Event{Kind: engine.EventCall, Call: e}
 	if cap(c.slots.free)-len(c.slots.free) == 1 {
 		c.driver.Post(ev)
@@ -214,7 +167,7 @@ func (c *Conn) postCall(e *engine.Call) {
 
 // wait waits for the end of a Call. If ctx ends first and no reply has come, it returns the error
 // of ctx.
-func (c *Conn) wait(ctx context.Context, s *slot) error {
+func (c *caller) wait(ctx context.Context, s *slot) error {
 	e, canceled := &s.call, ctx.Done()
 	if canceled == nil { // the cheaper wait
 		<-s.done
@@ -241,8 +194,8 @@ func (c *Conn) wait(ctx context.Context, s *slot) error {
 
 // interrupted returns the error of a Call whose context has ended. It says if the Call waited for a
 // credit that a cancelled Call holds.
-func (c *Conn) interrupted(why error, sent bool) error {
-	if st := c.Stats(); !sent && st.Abandoned > 0 {
+func (c *caller) interrupted(why error, sent bool) error {
+	if st := c.driver.Stats(); !sent && st.Abandoned > 0 {
 		return fmt.Errorf("%w: it waited for a credit, and cancelled Calls without a reply hold %d of %d (a Client replaces such a connection after ClientConfig.StuckTimeout)",
 			why, st.Abandoned, st.Granted)
 	}
@@ -250,7 +203,7 @@ func (c *Conn) interrupted(why error, sent bool) error {
 }
 
 // slot returns a free slot, and waits for one if there is none.
-func (c *Conn) slot(ctx context.Context, end *CallEnd) (*slot, error) {
+func (c *caller) slot(ctx context.Context, end *CallEnd) (*slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -276,7 +229,7 @@ func (c *Conn) slot(ctx context.Context, end *CallEnd) (*slot, error) {
 
 // conclude invalidates the keys of a Call that the peer has not invalidated. If that fails it
 // closes the connection, which invalidates them too (RFC 8166 §4.5.4; R329).
-func (c *Conn) conclude(s *slot) error {
+func (c *caller) conclude(s *slot) error {
 	if len(s.regions) == 0 {
 		return nil
 	}
@@ -289,7 +242,7 @@ func (c *Conn) conclude(s *slot) error {
 		mr := &s.regions[i]
 		if err := s.endKey(c.pool, mr, together, unrevoked); err != nil {
 			failed = fmt.Errorf("rdmaio: memory could not be invalidated, the connection was closed: %w", err)
-			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: failed})
+			c.fail(failed)
 			<-c.ctx.Done()
 			failed = errors.Join(failed, c.pool.Abandon(&mr.Region))
 		}
@@ -302,7 +255,7 @@ func (c *Conn) conclude(s *slot) error {
 
 // returnMemory gives back the memory of an invalidated key. It copies the data that the peer wrote
 // to memory of the connection to the caller's.
-func (c *Conn) returnMemory(s *slot, mr *callRegion) (err error) {
+func (c *caller) returnMemory(s *slot, mr *callRegion) (err error) {
 	n := s.filled(mr.chunk)
 	if mr.chunk != ownReplyChunk {
 		return c.pool.Unstage(&mr.Region, n)
@@ -312,51 +265,8 @@ func (c *Conn) returnMemory(s *slot, mr *callRegion) (err error) {
 	return err
 }
 
-// filled returns the number of bytes of a chunk that the peer has written. It is 0 if the Call
-// failed.
-func (s *slot) filled(chunk int) int {
-	e := &s.call
-	switch {
-	case e.Err != nil || e.Reply == nil && e.LongReply == 0:
-	case chunk == replyChunk, chunk == ownReplyChunk:
-		return e.LongReply
-	case chunk >= 0 && chunk < len(e.Used):
-		return int(e.Used[chunk])
-	}
-	return 0
-}
-
-// setReply sets the Reply from the results of the engine. The keys must be invalid.
-func (s *slot) setReply(call *Call) error {
-	r, e := &call.Reply, &s.call
-	r.Message = e.Reply
-	r.Padding = Padding(e.Padding)
-	if e.LongReply > 0 {
-		if r.Message = s.long; !s.ownsBuf {
-			r.Message = call.ReplyBuf[:e.LongReply]
-		}
-		xid, typ, _ := header.RPC(r.Message)
-		switch {
-		case xid != e.XID:
-			return &Fault{Code: FaultXID, Where: "reply chunk", Found: uint64(xid), Want: uint64(e.XID)}
-		case typ != header.Reply:
-			return &Fault{Code: FaultType, Where: "reply chunk", Found: uint64(typ), Want: uint64(header.Reply)}
-		}
-	}
-	clear(r.Items)
-	r.Items = r.Items[:0]
-	for i, buf := range call.Results {
-		var it xdr.Item
-		if i < len(e.Used) && e.Used[i] > 0 {
-			it.Data = buf[:e.Used[i]]
-		}
-		r.Items = append(r.Items, it)
-	}
-	return nil
-}
-
 // waitSlot waits for a slot when none is free.
-func (c *Conn) waitSlot(ctx context.Context, end *CallEnd) (*slot, error) {
+func (c *caller) waitSlot(ctx context.Context, end *CallEnd) (*slot, error) {
 	c.waits.Add(1)
 	c.limitReached(LimitCredits)
 	if end != nil {
@@ -368,6 +278,6 @@ func (c *Conn) waitSlot(ctx context.Context, end *CallEnd) (*slot, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-c.ctx.Done():
-		return nil, c.Err()
+		return nil, context.Cause(c.ctx)
 	}
 }

@@ -88,7 +88,7 @@ func (m *replyMemory) serve() {
 
 // takeReplyMemory takes memory for a reply of n bytes, and waits until the connection may offer so
 // much.
-func (s *slot) takeReplyMemory(ctx context.Context, c *Conn, n int) error {
+func (s *slot) takeReplyMemory(ctx context.Context, c *caller, n int) error {
 	n = mrpool.Size(n)
 	if w := c.offered.replies.begin(n); w != nil {
 		c.waits.Add(1)
@@ -99,7 +99,7 @@ func (s *slot) takeReplyMemory(ctx context.Context, c *Conn, n int) error {
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-c.ctx.Done():
-			err = c.Err()
+			err = context.Cause(c.ctx)
 		}
 		if err != nil {
 			c.offered.replies.leave(w)
@@ -111,7 +111,7 @@ func (s *slot) takeReplyMemory(ctx context.Context, c *Conn, n int) error {
 }
 
 // returnReplyMemory ends what takeReplyMemory took, if it did.
-func (s *slot) returnReplyMemory(c *Conn) {
+func (s *slot) returnReplyMemory(c *caller) {
 	c.offered.replies.release(s.replyMemory)
 	s.replyMemory = 0
 }
@@ -158,22 +158,6 @@ func (r *replySizes) guess(call *Call) int {
 		return 0
 	}
 	return mrpool.Size(n)
-}
-
-// guessReply returns how many bytes to offer at first for a reply of n bytes at most: as many as
-// the largest reply of the procedure had, if the Call can be repeated when that is too little. It
-// is for memory in place, which is taken from other Calls.
-func (s *slot) guessReply(c *Conn, call *Call, n int) int {
-	sh := &s.shape
-	sh.guessed = false
-	if sh.whole || !call.Idempotent && !c.agreed.Load().defines(PeerErrReplyResource) {
-		return n
-	}
-	guess := c.offered.sizes.guess(call)
-	if sh.guessed = guess > 0 && guess < n; sh.guessed {
-		return guess
-	}
-	return n
 }
 
 // guessedTooLittle changes the shape of a Call whose reply did not fit the size that guessReply

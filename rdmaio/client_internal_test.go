@@ -102,7 +102,7 @@ func TestClientCloseReturnsErrors(t *testing.T) {
 	c := clientOf(t, ClientConfig{Connections: 2, DialFailures: -1, StuckTimeout: -1, IdleTimeout: -1})
 	for _, err := range errs {
 		conn, _ := scriptedConn(t, 1, nil)
-		conn.slots.allow(0)
+		conn.caller.slots.allow(0)
 		conn.closing.Do(func() { conn.closeErr = err }) // as when its memory could not be freed
 		c.add(conn)
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/places"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
@@ -44,47 +42,27 @@ import (
 // returns. A Server frees its connections; the caller of Dial must call Close, also for a
 // connection that is down.
 type Conn struct {
-	set     settings
-	pd      verbs.ProtectionDomain // its own: keys work on no other connection (R8)
-	driver  *driver.Driver
-	qp      verbs.QueuePair // the driver's
-	pool    *mrpool.Pool
-	memory  []*mrpool.Buffer // of Receives, and of the send buffer that the connection always has
-	role    engine.Role
-	handler Handler // serves the Calls received
-	shared  *shared
-	chunks  chunkMemory
-	offered callMemory
-	log     *slog.Logger // shared.log with the peer's address
-	ends    *slog.Logger // shared.ends with the peer's address
-	agreed  agreement
-	begun   sync.Once     // ConnUp was emitted, or never will be
-	wasUp   bool          // ConnUp was emitted; set by begun
-	waits   atomic.Uint64 // Calls that waited for a slot
-	start   time.Time
+	host
+	pd     verbs.ProtectionDomain // its own: keys work on no other connection (R8)
+	memory []*mrpool.Buffer       // of Receives, and of the first send buffer, which always exists
 
-	xids  oncrpc.XIDs
-	ready atomic.Bool // this side may make Calls
-
-	auth       authentication
+	caller     caller
+	answerer   answerer
 	extensions extensions
-
-	slots slots
-	lone  lone
 
 	onCredits atomic.Pointer[func()] // of the Client, called when there may be more usable credits
 
 	remote atomic.Pointer[string]          // the peer's address, or while Dial runs the one dialled
 	tls    atomic.Pointer[oncrpc.TLSState] // nil: not known yet
-	ctx    context.Context                 // ends with the connection
-	cancel context.CancelCauseFunc
-
-	requests places.Queue[request] // delivered and not answered, without Config.NonBlocking
-
-	kept keptReplies
 
 	closing  sync.Once
 	closeErr error
+}
+
+// join connects the parts of a connection with what they share.
+func (c *Conn) join() {
+	c.conn = c
+	c.caller.host, c.answerer.host, c.answerer.kept.host, c.extensions.host = &c.host, &c.host, &c.host, &c.host
 }
 
 // largestMessage is the size in bytes of the largest message that the defaults of this package and
@@ -105,18 +83,20 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if set.Legacy && role == engine.Responder {
 		recvs += set.serves // for RDMA_DONE
 	}
-	c := &Conn{set: set, role: role, handler: h, shared: with, log: with.log, ends: with.ends, start: time.Now()}
-	c.slots.allow(set.calls)
+	c := &Conn{host: host{set: set, role: role, shared: with, log: with.log, ends: with.ends, start: time.Now()}}
+	c.join()
+	c.answerer.handler = h
+	c.caller.slots.allow(set.calls)
 	announce, err := set.extensions.announce()
 	if err != nil {
 		return nil, err
 	}
 	versions := set.protocols(role, announce)
 	c.agreed.offer(versions, set.firstRecv)
-	c.offered.abandoned.most, c.offered.replies.most = largestMessage, set.MaxReplyMemory
-	c.ready.Store(role == engine.Requester)
+	c.caller.offered.abandoned.most, c.caller.offered.replies.most = largestMessage, set.MaxReplyMemory
+	c.caller.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	c.xids.Seed()
+	c.caller.xids.Seed()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.free())
@@ -136,17 +116,19 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	c.pool.UseQueuePair(c.qp)
 	if !(set.NonBlocking && h != nil) && len(set.extensions.list) == 0 {
 		// Otherwise code of the upper layer would run on the goroutines of callers.
-		c.lone.qp, _ = c.qp.(verbs.Progresser)
+		c.caller.lone.qp, _ = c.qp.(verbs.Progresser)
 	}
 	cfg := engine.Config{
 		Role: role, Versions: versions, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
 		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
-		OfferTimeout: set.OfferTimeout, OfferXID: c.xids.Next(),
+		OfferTimeout: set.OfferTimeout, OfferXID: c.caller.xids.Next(),
 		ReceiveSize:  set.firstRecv,
 		MaxContinued: set.MaxContinued, ContinueTimeout: set.WorkTimeout, Reserve: c.reserve, Memory: &with.joined,
 	}
-	c.prepareAuth(&cfg)
+	if set.HostAuth.Mode != HostAuthOff {
+		c.auth.prepare(&set.HostAuth, c.authTimeout, &cfg)
+	}
 	if cfg.DoneTimeout == 0 {
 		cfg.DoneTimeout = defaultTimeout // a client must not keep access without a limit (R109)
 	}
@@ -214,7 +196,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *C
 		set.emitFailed(addr, false, err)
 		return nil, !errors.Is(err, ErrNoVersion), errors.Join(err, c.Close())
 	}
-	if err := c.awaitAuth(ctx); err != nil {
+	if err := c.auth.await(ctx, c.ctx); err != nil {
 		set.emitFailed(addr, false, err)
 		return nil, false, errors.Join(err, c.Close())
 	}
@@ -228,12 +210,12 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *C
 // CREATE_SESSION or BIND_CONN_TO_SESSION on the connection. The permission lasts until the
 // connection ends. It has no effect without Config.ReverseCredits, and none on a connection of
 // Dial, which needs no permission.
-func (c *Conn) AllowReverse() { c.ready.Store(true) }
+func (c *Conn) AllowReverse() { c.caller.ready.Store(true) }
 
 // XID returns the next transaction ID. It is unique if all Calls on the connection use it. Calls
 // made in ClientConfig.Connected must use it: a server's reply cache takes the same Call with the
 // same XID for a retransmission.
-func (c *Conn) XID() uint32 { return c.xids.Next() }
+func (c *Conn) XID() uint32 { return c.caller.xids.Next() }
 
 // RemoteAddr returns the address of the peer in the provider's form.
 func (c *Conn) RemoteAddr() string { return *c.remote.Load() }
@@ -277,25 +259,23 @@ func (c *Conn) finish() error {
 	c.closing.Do(func() {
 		c.end()
 		<-c.ctx.Done()
-		for range cap(c.slots.free) {
-			<-c.slots.free // and no Call gets one any more
+		for range cap(c.caller.slots.free) {
+			<-c.caller.slots.free // and no Call gets one any more
 		}
 		c.driver.Stop() // no Request is left, and none comes
-		c.shared.places.Leave(&c.requests)
+		c.shared.places.Leave(&c.answerer.requests)
 		c.closeErr = c.free()
 	})
 	return c.closeErr
 }
 
 // end begins to close the connection. Close must follow.
-func (c *Conn) end() { c.driver.Post(engine.Event{Kind: engine.EventClose, Err: ErrClosed}) }
+func (c *Conn) end() { c.fail(ErrClosed) }
 
 // free frees all memory and objects that exist.
 func (c *Conn) free() error {
 	c.cancel(ErrClosed)
-	if c.auth.timer != nil {
-		c.auth.timer.Stop()
-	}
+	c.auth.stop()
 	var errs []error
 	if c.driver != nil {
 		errs = append(errs, c.driver.Close())

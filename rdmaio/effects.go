@@ -25,23 +25,23 @@ func (c owner) Ending(why error) verbs.DisconnectReason { return reason(translat
 // engine.Effects gives.
 func (c owner) Effects(f *engine.Effects) {
 	if f.Props != nil && c.role == engine.Requester {
-		c.suspect(f.Props)
+		c.auth.suspect(c.set.HostAuth.Mode, f.Props)
 	}
 	if f.Fail != nil {
-		why := c.cause(translate(f.Fail))
+		why := c.auth.cause(translate(f.Fail))
 		c.ended(why)
 		c.cancel(why)
 		c.emitDown()
-		c.failWaiting(why)
-		c.dropWaiting()
-		c.endKept()
+		c.answerer.end(why)
 	}
 	if f.Props != nil {
-		c.hear(f.Props)
+		c.extensions.hear(f.Props)
 	}
 	if f.Terms != nil {
 		c.agree(f.Terms, f.Version)
-		c.authVersion(f.Version)
+		if v := f.Version; v != nil && v.Properties() == nil && c.set.HostAuth.Mode == HostAuthWanted {
+			c.openAuth(authWaiting) // version 1 has no host authentication
+		}
 	}
 	if f.Props != nil || len(f.Auth) > 0 {
 		c.authenticate(f)
@@ -50,35 +50,35 @@ func (c owner) Effects(f *engine.Effects) {
 		c.turnAway(f)
 	}
 	if f.Fail != nil || len(f.Others)+f.OthersSent+f.Resized > 0 {
-		c.extend(f)
+		c.extensions.extend(f)
 	}
 	for _, b := range f.Return {
 		c.freeSendBuffer(b)
 	}
 	if len(f.Return) > 0 { // a load is over
 		f.Return = nil
-		c.slots.trim()
+		c.caller.slots.trim()
 	}
 	for _, r := range f.Assemble {
-		c.queueAssembly(r)
+		c.answerer.queueAssembly(r)
 	}
-	if c.chunks.asks { // more was delivered, maybe
-		c.grantWaiting()
+	if c.answerer.chunks.asks { // more was delivered, maybe
+		c.answerer.grantWaiting()
 	}
 	for _, r := range f.Deliver {
-		c.deliver(r)
+		c.answerer.deliver(r)
 	}
 	for _, call := range f.Done {
 		if call.Reply != nil || call.LongReply > 0 {
 			c.auth.hint = ""
 		}
-		c.lone.answer(call.Owner.(*slot))
+		c.caller.lone.answer(call.Owner.(*slot))
 	}
 	for _, l := range f.Settled {
-		c.dropLeftover(l.(*leftover))
+		c.caller.dropLeftover(l.(*leftover))
 	}
 	for _, r := range f.Release {
-		c.release(r)
+		c.answerer.release(r)
 	}
 	if f.WantBuffers > 0 {
 		c.growSendBuffers(f.WantBuffers)

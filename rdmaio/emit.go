@@ -12,8 +12,8 @@ import (
 )
 
 // rpcOf returns the RPC that a message belongs to. The message must have an XID at least.
-func (c *Conn) rpcOf(m []byte) RPC {
-	r := RPC{Conn: c, XID: binary.BigEndian.Uint32(m)}
+func (h *host) rpcOf(m []byte) RPC {
+	r := RPC{Conn: h.conn, XID: binary.BigEndian.Uint32(m)}
 	if len(m) >= 24 {
 		r.Program, r.Version, r.Procedure = binary.BigEndian.Uint32(m[12:]), binary.BigEndian.Uint32(m[16:]), binary.BigEndian.Uint32(m[20:])
 	}
@@ -21,12 +21,12 @@ func (c *Conn) rpcOf(m []byte) RPC {
 }
 
 // emitUp emits ConnUp, once. Other events of the connection wait for it. It reports whether it did.
-func (c *Conn) emitUp() (emitted bool) {
-	if c.set.Events != nil && c.auth.isOpen() {
-		c.begun.Do(func() {
-			c.wasUp, emitted = true, true
-			up := &ConnUp{Conn: c, Accepted: c.role == engine.Responder, Terms: c.Terms(), Peer: c.auth.peer.Load()}
-			c.set.Events(up)
+func (h *host) emitUp() (emitted bool) {
+	if h.set.Events != nil && h.auth.isOpen() {
+		h.begun.Do(func() {
+			h.wasUp, emitted = true, true
+			up := &ConnUp{Conn: h.conn, Accepted: h.role == engine.Responder, Terms: h.agreed.terms(), Peer: h.auth.peer.Load()}
+			h.set.Events(up)
 		})
 	}
 	return emitted
@@ -34,61 +34,51 @@ func (c *Conn) emitUp() (emitted bool) {
 
 // emitVersion emits TermsSet when the first message of the client has shown the version and the
 // sizes, unless ConnUp has them.
-func (c *Conn) emitVersion() {
-	if c.set.Events == nil || c.role == engine.Requester || !c.set.speaks(v2.Number) || c.Err() != nil || !c.auth.isOpen() {
+func (h *host) emitVersion() {
+	if h.set.Events == nil || h.role == engine.Requester || !h.set.speaks(v2.Number) || context.Cause(h.ctx) != nil || !h.auth.isOpen() {
 		return
 	}
-	if !c.emitUp() && c.wasUp {
-		c.set.Events(&TermsSet{Conn: c, Terms: c.Terms()})
+	if !h.emitUp() && h.wasUp {
+		h.set.Events(&TermsSet{Conn: h.conn, Terms: h.agreed.terms()})
 	}
 }
 
 // emitDown emits ConnDown if ConnUp was emitted. Err must return the reason already.
-func (c *Conn) emitDown() {
-	if c.set.Events == nil {
+func (h *host) emitDown() {
+	if h.set.Events == nil {
 		return
 	}
-	c.begun.Do(func() {})
-	if c.wasUp {
-		c.set.Events(&ConnDown{Conn: c, Reason: c.Err()})
+	h.begun.Do(func() {})
+	if h.wasUp {
+		h.set.Events(&ConnDown{Conn: h.conn, Reason: context.Cause(h.ctx)})
 	}
 }
 
 // emit emits an event that the peer may have caused. On an accepted connection ConnUp comes first:
 // the side that dialed may send before Accept returns here. There is no event before host
 // authentication is complete.
-func (c *Conn) emit(e Event) {
-	if !c.auth.isOpen() {
+func (h *host) emit(e Event) {
+	if !h.auth.isOpen() {
 		return
 	}
-	if c.role == engine.Responder {
-		c.emitUp()
+	if h.role == engine.Responder {
+		h.emitUp()
 	}
-	c.set.Events(e)
+	h.set.Events(e)
 }
 
 // limitReached emits LimitHit.
-func (c *Conn) limitReached(l Limit) {
-	if c.set.Events != nil {
-		c.emit(&LimitHit{Conn: c, Limit: l})
+func (h *host) limitReached(l Limit) {
+	if h.set.Events != nil {
+		h.emit(&LimitHit{Conn: h.conn, Limit: l})
 	}
 }
 
-// observedExchange makes a Call between CallStart and CallEnd.
-func (c *Conn) observedExchange(ctx context.Context, call *Call) (*Reply, error) {
-	start := time.Now()
-	e := &CallEnd{RPC: c.rpcOf(call.Inline), Sent: call.Size(nil)}
-	c.set.Events(&CallStart{RPC: e.RPC, Message: &call.Message})
-	reply, err := c.exchange(ctx, call, e)
-	e.Took = time.Since(start)
-	if e.Reply, e.Err = reply, err; err == nil {
-		e.Received = len(reply.Message)
-		for i := range reply.Items {
-			e.Received += len(reply.Items[i].Data)
-		}
+// emitRefusal emits Refusal if the engine refused a Call.
+func (h *host) emitRefusal(q *engine.Request) {
+	if h.set.Events != nil && q.Refused != nil {
+		h.emit(&Refusal{Conn: h.conn, XID: q.XID, Reason: translate(q.Refused)})
 	}
-	c.set.Events(e)
-	return reply, err
 }
 
 // record adds the waiting time and the chunks of a Call to its event.
@@ -135,13 +125,6 @@ func (e *ServeEnd) record(m *Message) {
 func (e *ServeEnd) finish(err error) {
 	e.Took, e.Err = time.Since(e.Conn.start)-e.Took, err
 	e.Conn.set.Events(e)
-}
-
-// emitRefusal emits Refusal if the engine refused a Call.
-func (c *Conn) emitRefusal(q *engine.Request) {
-	if c.set.Events != nil && q.Refused != nil {
-		c.emit(&Refusal{Conn: c, XID: q.XID, Reason: translate(q.Refused)})
-	}
 }
 
 // emitFailed emits ConnFailed.

@@ -26,7 +26,7 @@ func (x *ExtensionConn) Accepted() bool { return x.conn.role == engine.Responder
 
 // XID returns a transaction ID for a message that begins an exchange. It differs from those of all
 // other messages and Calls of this side, which ERRORs of the peer need.
-func (x *ExtensionConn) XID() uint32 { return x.conn.xids.Next() }
+func (x *ExtensionConn) XID() uint32 { return x.conn.caller.xids.Next() }
 
 // Do calls f while no method of the handlers of this connection runs. Code that does not run in
 // such a method uses it to share state with the handler. f has the rules of ExtensionHandler.

@@ -2,6 +2,7 @@ package rdmaio
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 // extensions is the state of Config.Extensions on one connection.
 type extensions struct {
+	*host
 	attached atomic.Pointer[[]ExtensionHandler] // in the order of extensionSet.list
 
 	mu    sync.Mutex        // held while a method of a handler runs
@@ -76,68 +78,65 @@ func (s *extensions) sender(xid uint32) *extension {
 
 // attach makes the handlers, unless that is done: the version is agreed on, and host authentication
 // complete.
-func (c *Conn) attach() {
-	s := &c.extensions
+func (s *extensions) attach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := c.agreed.Load()
-	if len(c.set.extensions.list) == 0 || s.down || s.attached.Load() != nil || !a.known || a.version.Number() != v2.Number {
+	a := s.agreed.Load()
+	if len(s.set.extensions.list) == 0 || s.down || s.attached.Load() != nil || !a.known || a.version.Number() != v2.Number {
 		return
 	}
-	all := make([]ExtensionHandler, len(c.set.extensions.list))
-	for i, x := range c.set.extensions.list {
-		c.locked(x, func() { all[i] = x.use.Attach(&ExtensionConn{c, x}) })
+	all := make([]ExtensionHandler, len(s.set.extensions.list))
+	for i, x := range s.set.extensions.list {
+		s.locked(x, func() { all[i] = x.use.Attach(&ExtensionConn{s.conn, x}) })
 		if all[i] == nil {
 			err := fmt.Errorf("rdmaio: extension %q: Attach returned no handler", x.Name)
-			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
+			s.fail(err)
 			return
 		}
 	}
 	s.attached.Store(&all)
 	if s.props != nil {
-		c.passProperties(all, s.props)
+		s.passProperties(all, s.props)
 		s.props = nil
 	}
 }
 
 // hear takes the first set of properties of the peer. It comes before the version, so that
 // the handlers have it when Dial returns.
-func (c *Conn) hear(set []header.Property) {
-	if len(c.set.extensions.list) == 0 {
+func (s *extensions) hear(set []header.Property) {
+	if len(s.set.extensions.list) == 0 {
 		return
 	}
-	s := &c.extensions
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if all := s.attached.Load(); all != nil {
-		c.passProperties(*all, set)
+		s.passProperties(*all, set)
 		return
 	}
-	s.props = c.ownProperties(set)
+	s.props = s.ownProperties(set)
 }
 
 // invoke calls f, which calls a method of a handler.
-func (c *Conn) invoke(x *extension, f func()) {
-	c.extensions.mu.Lock()
-	defer c.extensions.mu.Unlock()
-	c.locked(x, f)
+func (s *extensions) invoke(x *extension, f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.locked(x, f)
 }
 
 // locked is invoke for a caller that has locked mu.
-func (c *Conn) locked(x *extension, f func()) {
+func (s *extensions) locked(x *extension, f func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			c.set.faults.Error("rdmaio: an extension panicked, its connection is closed",
-				"queue_pair", c.qp.Num(), "extension", x.Name, "panic", v, "stack", string(debug.Stack()))
-			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("%w: extension %q: %v", ErrPanic, x.Name, v)})
+			s.set.faults.Error("rdmaio: an extension panicked, its connection is closed",
+				"queue_pair", s.qp.Num(), "extension", x.Name, "panic", v, "stack", string(debug.Stack()))
+			s.fail(fmt.Errorf("%w: extension %q: %v", ErrPanic, x.Name, v))
 		}
 	}()
 	f()
 }
 
 // extend carries out the effects of a step that are for extensions.
-func (c *Conn) extend(f *engine.Effects) {
-	s := &c.extensions
+func (s *extensions) extend(f *engine.Effects) {
 	if f.OthersSent > 0 {
 		s.unsent.Add(-int64(f.OthersSent))
 	}
@@ -153,19 +152,19 @@ func (c *Conn) extend(f *engine.Effects) {
 	}
 	all := *attached
 	for i := range f.Others {
-		c.passOther(all, &f.Others[i])
+		s.passOther(all, &f.Others[i])
 	}
 	if f.Resized > 0 {
-		for i, x := range c.set.extensions.list {
+		for i, x := range s.set.extensions.list {
 			if r, ok := all[i].(ReceiveResizer); ok {
-				c.invoke(x, func() { r.ReceivesReplaced(f.Resized) })
+				s.invoke(x, func() { r.ReceivesReplaced(f.Resized) })
 			}
 		}
 	}
 	if f.Fail != nil && !s.over {
 		s.over = true
-		for i, x := range c.set.extensions.list {
-			c.invoke(x, func() { all[i].Down(c.Err()) })
+		for i, x := range s.set.extensions.list {
+			s.invoke(x, func() { all[i].Down(context.Cause(s.ctx)) })
 		}
 	}
 }
@@ -182,10 +181,10 @@ func countOthers(list []engine.Other) (n int) {
 
 // ownProperties returns a copy of the properties of the peer that are for extensions: those of no
 // use must not stay in memory (R222).
-func (c *Conn) ownProperties(set []header.Property) []header.Property {
+func (s *extensions) ownProperties(set []header.Property) []header.Property {
 	own := []header.Property{}
 	for _, p := range set {
-		if c.set.extensions.find(xdr.Properties, p.ID).of != nil {
+		if s.set.extensions.find(xdr.Properties, p.ID).of != nil {
 			own = append(own, header.Property{ID: p.ID, Data: bytes.Clone(p.Data)})
 		}
 	}
@@ -193,10 +192,10 @@ func (c *Conn) ownProperties(set []header.Property) []header.Property {
 }
 
 // passProperties passes on the peer's values of the extensions' properties. mu is locked.
-func (c *Conn) passProperties(all []ExtensionHandler, received []header.Property) {
+func (s *extensions) passProperties(all []ExtensionHandler, received []header.Property) {
 	sets := make([][]Property, len(all))
 	for _, p := range received {
-		k := c.set.extensions.find(xdr.Properties, p.ID)
+		k := s.set.extensions.find(xdr.Properties, p.ID)
 		if k.of == nil {
 			continue
 		}
@@ -204,19 +203,19 @@ func (c *Conn) passProperties(all []ExtensionHandler, received []header.Property
 			sets[k.of.index] = append(sets[k.of.index], Property{ID: p.ID, Value: v})
 		}
 	}
-	c.extensions.props = nil
-	for i, x := range c.set.extensions.list {
-		c.locked(x, func() { all[i].Properties(sets[i]) })
+	s.props = nil
+	for i, x := range s.set.extensions.list {
+		s.locked(x, func() { all[i].Properties(sets[i]) })
 	}
 }
 
 // passOther passes on a message of an extension, or an ERROR about one.
-func (c *Conn) passOther(all []ExtensionHandler, o *engine.Other) {
-	set := c.set.extensions
+func (s *extensions) passOther(all []ExtensionHandler, o *engine.Other) {
+	set := s.set.extensions
 	switch {
 	case o.Unsent != nil:
 		x := set.find(xdr.HeaderTypes, o.Type).of
-		c.invoke(x, func() { all[x.index].Error(&ExtensionError{XID: o.XID, Err: translate(o.Unsent)}) })
+		s.invoke(x, func() { all[x.index].Error(&ExtensionError{XID: o.XID, Err: translate(o.Unsent)}) })
 	case o.Err.Code != 0:
 		e := &ExtensionError{XID: o.XID, Code: PeerErrorCode(o.Err.Code)}
 		k := set.find(xdr.ErrorCodes, uint32(o.Err.Code))
@@ -224,14 +223,14 @@ func (c *Conn) passOther(all []ExtensionHandler, o *engine.Other) {
 		if x != nil {
 			e.name = k.Name
 			e.Data, _ = k.value(o.Payload) // R212: invalid data are ignored
-		} else if x = c.extensions.sender(o.XID); x == nil {
+		} else if x = s.sender(o.XID); x == nil {
 			return
 		}
-		c.invoke(x, func() { all[x.index].Error(e) })
+		s.invoke(x, func() { all[x.index].Error(e) })
 	default:
 		x := set.find(xdr.HeaderTypes, o.Type).of
 		m := &ExtensionMessage{Type: o.Type, XID: o.XID, Response: o.Answer, Flags: o.Flags, Payload: o.Payload}
 		m.Body, _ = o.Body.(xdr.Value)
-		c.invoke(x, func() { all[x.index].Receive(m) })
+		s.invoke(x, func() { all[x.index].Receive(m) })
 	}
 }

@@ -14,6 +14,7 @@ import (
 // with more (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3; R208, R209): the procedure is not
 // executed twice. Only the runner of the engine looks them up; keep is called by handlers.
 type keptReplies struct {
+	*host
 	any atomic.Bool // there may be some; only it may be read without the lock
 
 	mu    sync.Mutex
@@ -44,82 +45,80 @@ const keptOverhead, keptItem = 256, 64
 
 // keep keeps the reply to a Call that is refused because the reply does not fit. It returns the
 // error for the peer: e, which says what to offer, or SYSTEM if the reply is too long to be kept.
-func (c *Conn) keep(r *request, m *Message, e header.Error) header.Error {
+func (k *keptReplies) keep(call []byte, m *Message, e header.Error) header.Error {
 	system := header.Error{Code: header.ErrSystem}
-	if !c.agreed.Load().version.Continues() {
+	if !k.agreed.Load().version.Continues() {
 		return system // no version without this has such errors
 	}
-	k := keptReply{size: keptOverhead + keptItem*len(m.Items) + len(r.Message) + m.Size(nil), until: time.Now().Add(keptTime)}
-	if k.size > keptBytes || !c.reserve(k.size) {
+	kept := keptReply{size: keptOverhead + keptItem*len(m.Items) + len(call) + m.Size(nil), until: time.Now().Add(keptTime)}
+	if kept.size > keptBytes || !k.reserve(kept.size) {
 		return system
 	}
-	k.call = bytes.Clone(r.Message)
-	k.reply = m.Clone()
-	c.kept.mu.Lock()
-	defer c.kept.mu.Unlock()
-	if c.kept.over { // the peer gets no error any more
-		c.reserve(-k.size)
+	kept.call = bytes.Clone(call)
+	kept.reply = m.Clone()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over { // the peer gets no error any more
+		k.reserve(-kept.size)
 		return e
 	}
-	c.kept.any.Store(true)
-	c.dropKept(keptBytes - k.size)
-	c.kept.list = append(c.kept.list, k)
-	c.kept.bytes += k.size
-	if c.kept.timer == nil {
-		c.kept.timer = time.AfterFunc(keptTime, c.expireKept)
+	k.any.Store(true)
+	k.drop(keptBytes - kept.size)
+	k.list = append(k.list, kept)
+	k.bytes += kept.size
+	if k.timer == nil {
+		k.timer = time.AfterFunc(keptTime, k.expire)
 	}
 	return e
 }
 
-// dropKept removes replies that are too old, and the oldest ones until at most this many bytes are
-// left. Its caller has locked kept.mu.
-func (c *Conn) dropKept(most int) {
-	k, now, n := &c.kept, time.Now(), 0
+// drop removes replies that are too old, and the oldest ones until at most this many bytes are
+// left. mu is locked.
+func (k *keptReplies) drop(most int) {
+	now, n := time.Now(), 0
 	for n < len(k.list) && (k.bytes > most || !now.Before(k.list[n].until)) {
 		k.bytes -= k.list[n].size
-		c.reserve(-k.list[n].size)
+		k.reserve(-k.list[n].size)
 		n++
 	}
 	k.list = slices.Delete(k.list, 0, n)
 }
 
-// expireKept runs when a reply becomes too old.
-func (c *Conn) expireKept() {
-	k := &c.kept
+// expire runs when a reply becomes too old.
+func (k *keptReplies) expire() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	c.dropKept(keptBytes)
+	k.drop(keptBytes)
 	if k.timer = nil; len(k.list) > 0 {
-		k.timer = time.AfterFunc(time.Until(k.list[0].until), c.expireKept)
+		k.timer = time.AfterFunc(time.Until(k.list[0].until), k.expire)
 	}
 }
 
-// endKept drops all replies. The connection has ended.
-func (c *Conn) endKept() {
-	k := &c.kept
+// end drops all replies. The connection is down.
+func (k *keptReplies) end() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.over = true
-	c.dropKept(0)
+	k.drop(0)
 	if k.timer != nil {
 		k.timer.Stop()
 	}
 }
 
-// takeKept returns the reply kept for a Call with the same XID and the same bytes, and removes it.
-func (c *Conn) takeKept(call []byte) (Message, bool) {
-	if !c.kept.any.Load() { // as on nearly all connections
+// take returns the reply kept for a Call with the same XID and the same bytes, and removes it.
+func (k *keptReplies) take(call []byte) (Message, bool) {
+	if !k.any.Load() { // as on nearly all connections
 		return Message{}, false
 	}
-	c.kept.mu.Lock()
-	defer c.kept.mu.Unlock()
-	c.dropKept(keptBytes)
-	for i := range c.kept.list {
-		if k := c.kept.list[i]; bytes.Equal(k.call, call) {
-			c.kept.bytes -= k.size
-			c.reserve(-k.size)
-			c.kept.list = slices.Delete(c.kept.list, i, i+1)
-			return k.reply, true
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.drop(keptBytes)
+	for i := range k.list {
+		if kept := k.list[i]; bytes.Equal(kept.call, call) {
+			k.bytes -= kept.size
+			k.reserve(-kept.size)
+			k.list = slices.Delete(k.list, i, i+1)
+			return kept.reply, true
 		}
 	}
 	return Message{}, false

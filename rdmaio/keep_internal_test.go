@@ -17,12 +17,19 @@ var tooShort = header.Error{Code: header.ErrWriteResource, Index: 1, Need: 100}
 // keptCall is the Call with this XID.
 func keptCall(xid uint32) []byte { return append(binary.BigEndian.AppendUint32(nil, xid), "call"...) }
 
+// keepingConn returns a connection of a version that can keep replies, and nothing else.
+func keepingConn(version uint32) *Conn {
+	c := &Conn{host: host{shared: new(shared)}}
+	c.join()
+	setVersion(c, version)
+	return c
+}
+
 // keepReply keeps a reply to a Call, and returns the code of the error for the peer.
 func keepReply(c *Conn, xid uint32, m Message) header.ErrorCode {
-	r := &request{conn: c}
-	r.Message = keptCall(xid)
-	code := c.keep(r, &m, tooShort).Code
-	clear(r.Message) // both are used for other messages
+	call := keptCall(xid)
+	code := c.answerer.kept.keep(call, &m, tooShort).Code
+	clear(call) // both are used for other messages
 	clear(m.Inline)
 	for _, it := range m.Items {
 		clear(it.Data)
@@ -37,9 +44,8 @@ func keptSize(bytes, items int) int64 { return int64(keptOverhead + keptItem*ite
 // while it is kept.
 func TestKeptReplyIsTakenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Conn{shared: new(shared)}
-		setVersion(c, 2)
-		if _, ok := c.takeKept(keptCall(1)); ok {
+		c := keepingConn(2)
+		if _, ok := c.answerer.kept.take(keptCall(1)); ok {
 			t.Error("a reply before any was kept")
 		}
 		for xid := range uint32(3) {
@@ -49,30 +55,30 @@ func TestKeptReplyIsTakenOnce(t *testing.T) {
 			}
 		}
 		each := keptSize(9, 1)
-		if got := c.shared.memory.used.Load(); got != 3*each || c.kept.bytes != int(3*each) {
-			t.Errorf("three replies count as %d and %d bytes, want %d", got, c.kept.bytes, 3*each)
+		if got := c.shared.memory.used.Load(); got != 3*each || c.answerer.kept.bytes != int(3*each) {
+			t.Errorf("three replies count as %d and %d bytes, want %d", got, c.answerer.kept.bytes, 3*each)
 		}
 		other := keptCall(1)
 		other[len(other)-1]++
-		if _, ok := c.takeKept(other); ok {
+		if _, ok := c.answerer.kept.take(other); ok {
 			t.Error("another Call with the same XID gets the reply")
 		}
-		m, ok := c.takeKept(keptCall(1))
+		m, ok := c.answerer.kept.take(keptCall(1))
 		if !ok || string(m.Inline) != "reply" || len(m.Items) != 1 || string(m.Items[0].Data) != "item" {
 			t.Errorf("the Call that came again gets %q, %v", m.Inline, ok)
 		}
-		if got := c.shared.memory.used.Load(); got != 2*each || c.kept.bytes != int(2*each) {
-			t.Errorf("two replies count as %d and %d bytes, want %d", got, c.kept.bytes, 2*each)
+		if got := c.shared.memory.used.Load(); got != 2*each || c.answerer.kept.bytes != int(2*each) {
+			t.Errorf("two replies count as %d and %d bytes, want %d", got, c.answerer.kept.bytes, 2*each)
 		}
-		if _, ok := c.takeKept(keptCall(1)); ok {
+		if _, ok := c.answerer.kept.take(keptCall(1)); ok {
 			t.Error("the reply is taken twice")
 		}
 		for _, xid := range []uint32{0, 2} {
-			if _, ok := c.takeKept(keptCall(xid)); !ok {
+			if _, ok := c.answerer.kept.take(keptCall(xid)); !ok {
 				t.Errorf("the reply to Call %d is gone", xid)
 			}
 		}
-		c.endKept()
+		c.answerer.kept.end()
 	})
 }
 
@@ -80,8 +86,7 @@ func TestKeptReplyIsTakenOnce(t *testing.T) {
 // not kept, nor one for which there is no memory, and the peer hears SYSTEM.
 func TestKeptRepliesHaveLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Conn{shared: new(shared)}
-		setVersion(c, 2)
+		c := keepingConn(2)
 		reply := func(size int64) Message {
 			return Message{Inline: bytes.Repeat([]byte("r"), int(size-keptSize(0, 0)))}
 		}
@@ -104,23 +109,23 @@ func TestKeptRepliesHaveLimits(t *testing.T) {
 				t.Errorf("a reply of %d bytes: error %d, want %d", k.size, code, k.code)
 			}
 			left, sum := "", 0
-			for _, r := range c.kept.list {
+			for _, r := range c.answerer.kept.list {
 				left += string('0' + rune(r.call[3]))
 				sum += r.size
 			}
-			if left != k.left || sum != c.kept.bytes || int64(sum) != c.shared.memory.used.Load() || sum > keptBytes {
-				t.Errorf("after %d: kept are %s in %d bytes, counted as %d and %d, want %s", k.xid, left, sum, c.kept.bytes, c.shared.memory.used.Load(), k.left)
+			if left != k.left || sum != c.answerer.kept.bytes || int64(sum) != c.shared.memory.used.Load() || sum > keptBytes {
+				t.Errorf("after %d: kept are %s in %d bytes, counted as %d and %d, want %s", k.xid, left, sum, c.answerer.kept.bytes, c.shared.memory.used.Load(), k.left)
 			}
 		}
 		c.shared.memory.most = keptBytes + 999
-		if code := keepReply(c, 8, reply(1000)); code != header.ErrSystem || len(c.kept.list) != 1 {
-			t.Errorf("without memory: error %d, %d are kept", code, len(c.kept.list))
+		if code := keepReply(c, 8, reply(1000)); code != header.ErrSystem || len(c.answerer.kept.list) != 1 {
+			t.Errorf("without memory: error %d, %d are kept", code, len(c.answerer.kept.list))
 		}
 		setVersion(c, 1)
 		if code := keepReply(c, 9, reply(500)); code != header.ErrSystem || c.shared.memory.used.Load() != keptBytes {
 			t.Errorf("in version 1: error %d", code)
 		}
-		c.endKept()
+		c.answerer.kept.end()
 	})
 }
 
@@ -128,27 +133,25 @@ func TestKeptRepliesHaveLimits(t *testing.T) {
 // time is executed again.
 func TestKeptRepliesExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Conn{shared: new(shared)}
-		setVersion(c, 2)
+		c := keepingConn(2)
 		short := Message{Inline: []byte("reply")}
 		keepReply(c, 1, short)
-		timer := c.kept.timer
+		timer := c.answerer.kept.timer
 		keepReply(c, 2, short)
-		if c.kept.timer != timer {
+		if c.answerer.kept.timer != timer {
 			t.Error("the second reply has a timer of its own")
 		}
-		c.kept.list[0].until = time.Now() // before the timer
-		if _, ok := c.takeKept(keptCall(1)); ok {
+		c.answerer.kept.list[0].until = time.Now() // before the timer
+		if _, ok := c.answerer.kept.take(keptCall(1)); ok {
 			t.Fatal("a reply that is too old was sent")
 		}
-		c.kept.list[0].until = time.Now().Add(1)
-		if _, ok := c.takeKept(keptCall(2)); !ok {
+		c.answerer.kept.list[0].until = time.Now().Add(1)
+		if _, ok := c.answerer.kept.take(keptCall(2)); !ok {
 			t.Fatal("a reply is too old before its time")
 		}
-		c.endKept()
+		c.answerer.kept.end()
 
-		c = &Conn{shared: new(shared)}
-		setVersion(c, 2)
+		c = keepingConn(2)
 		for at, want := range []int64{1, 1, 2, 1, 1, 0, 0, 1, 1, 1, 0} { // each 10 s
 			switch at {
 			case 0, 2, 7:
@@ -167,18 +170,17 @@ func TestKeptRepliesExpire(t *testing.T) {
 // The end of a connection drops its replies and their timer. Handlers that answer later keep none.
 func TestKeptRepliesEndWithConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Conn{shared: new(shared)}
-		setVersion(c, 2)
+		c := keepingConn(2)
 		keepReply(c, 1, Message{Inline: []byte("reply")})
-		c.endKept()
-		if c.kept.timer.Stop() {
+		c.answerer.kept.end()
+		if c.answerer.kept.timer.Stop() {
 			t.Error("the timer goes on")
 		}
 		if code := keepReply(c, 2, Message{Inline: []byte("reply")}); code != tooShort.Code {
 			t.Errorf("a late reply gets error %d", code)
 		}
-		if n := c.shared.memory.used.Load(); n != 0 || len(c.kept.list) != 0 || c.kept.bytes != 0 {
-			t.Errorf("%d replies are left, %d bytes of memory", len(c.kept.list), n)
+		if n := c.shared.memory.used.Load(); n != 0 || len(c.answerer.kept.list) != 0 || c.answerer.kept.bytes != 0 {
+			t.Errorf("%d replies are left, %d bytes of memory", len(c.answerer.kept.list), n)
 		}
 	})
 }

@@ -77,7 +77,7 @@ func (c *chunkCalls) fills(i int) {
 		q.Assembly.Bytes[j] = byte(j)
 	}
 	q.AssemblyFilled = q.Owner.(*request).assemblyBytes
-	c.queueAssembly(q)
+	c.answerer.queueAssembly(q)
 }
 
 // ends releases the memory of a Call.
@@ -86,7 +86,7 @@ func (c *chunkCalls) ends(i int) {
 	if err := c.pool.Put(r.assembly); err != nil {
 		c.t.Error(err)
 	}
-	c.reclaim(r.assemblyBytes)
+	c.answerer.reclaim(r.assemblyBytes)
 }
 
 // want checks which Calls had an answer since the last time, with how many bytes, 0 for an error.
@@ -107,7 +107,7 @@ func (c *chunkCalls) want(when string, answers ...[2]int) {
 	if !slices.Equal(got, append([][2]int{}, answers...)) {
 		c.t.Errorf("%s: Calls and their bytes %v, want %v", when, got, answers)
 	}
-	used = c.chunks.used
+	used = c.answerer.chunks.used
 	if n := c.shared.memory.used.Load(); n != int64(used) {
 		c.t.Errorf("%s: %d bytes count for the connection, %d for all", when, used, n)
 	}
@@ -118,51 +118,51 @@ func (c *chunkCalls) want(when string, answers ...[2]int) {
 func TestCallsWithChunksGrowInTurn(t *testing.T) {
 	c := newChunkCalls(t, nil, 40_000, 1000, 98_000, 2000, 1000)
 	const first = freeMemory
-	c.queueAssembly(c.calls[0])
+	c.answerer.queueAssembly(c.calls[0])
 	c.want("the first begins with the free memory", [2]int{0, first})
-	c.queueAssembly(c.calls[1])
+	c.answerer.queueAssembly(c.calls[1])
 	c.want("the second waits for the first to grow")
 	if c.hits != 0 {
 		t.Errorf("%d events LimitHit, and no limit was met", c.hits)
 	}
-	c.queueAssembly(c.calls[2])
-	c.queueAssembly(c.calls[3])
+	c.answerer.queueAssembly(c.calls[2])
+	c.answerer.queueAssembly(c.calls[3])
 	if c.hits != 1 {
 		t.Errorf("%d events LimitHit, want 1: the third Call does not fit beside the first", c.hits)
 	}
 	c.fills(0)
 	c.want("without bytes delivered it does not grow")
 	c.s.delivered = (40_000-first)/perDelivered - 1
-	c.grantWaiting()
+	c.answerer.grantWaiting()
 	c.want("too few were delivered")
 	c.s.delivered += 2
-	c.grantWaiting()
+	c.answerer.grantWaiting()
 	if want := bytes.Clone(c.calls[0].Assembly.Bytes[:first]); want[1] != 1 || want[first-1] != byte((first-1)%256) {
 		t.Error("what the Call has is not at the beginning of its longer buffer")
 	}
 	c.want("it has all that it needs", [2]int{0, 40_000})
 	c.s.delivered += 1000
-	c.grantWaiting()
+	c.answerer.grantWaiting()
 	c.want("more was delivered for the second", [2]int{1, 1000})
 	c.s.delivered = 1 << 20
 	c.set.MaxConnMemory = 98_999
 	c.ends(0)
 	c.want("the third does not fit beside the second")
-	c.queueAssembly(c.calls[4])
+	c.answerer.queueAssembly(c.calls[4])
 	c.want("a short one does not pass it")
 	c.set.MaxConnMemory = 99_000
-	c.reclaim(0)
+	c.answerer.reclaim(0)
 	c.want("now it just fits", [2]int{2, 98_000})
 	c.ends(1)
 	c.want("the next one does not fit")
 	c.set.MaxConnMemory = 101_000
-	c.reclaim(0)
+	c.answerer.reclaim(0)
 	c.want("all that wait go on, in their order", [2]int{3, 2000}, [2]int{4, 1000})
 	for _, i := range []int{2, 3, 4} {
 		c.ends(i)
 	}
-	if c.chunks.used != 0 || c.chunks.growing != nil || len(c.chunks.waiting) != 0 {
-		t.Errorf("in the end there is %+v", c.chunks)
+	if c.answerer.chunks.used != 0 || c.answerer.chunks.growing != nil || len(c.answerer.chunks.waiting) != 0 {
+		t.Errorf("in the end there is %+v", c.answerer.chunks)
 	}
 }
 
@@ -172,12 +172,12 @@ func TestCallsWithChunksLeaveMemory(t *testing.T) {
 	c := newChunkCalls(t, nil, 20_000, 10_000, 10_001, 30_000)
 	c.shared.memory.most = 40_000
 	c.s.delivered = 1 << 20
-	c.queueAssembly(c.calls[0])
+	c.answerer.queueAssembly(c.calls[0])
 	c.want("the first", [2]int{0, 20_000})
 	c.shared.memory.most = 50_000
-	c.queueAssembly(c.calls[1])
+	c.answerer.queueAssembly(c.calls[1])
 	c.want("it just leaves as much as it takes", [2]int{1, 10_000})
-	c.queueAssembly(c.calls[2])
+	c.answerer.queueAssembly(c.calls[2])
 	c.want("this one would leave less")
 	c.ends(0)
 	c.want("now it fits", [2]int{2, 10_001})
@@ -185,16 +185,16 @@ func TestCallsWithChunksLeaveMemory(t *testing.T) {
 	c.ends(2)
 	c.want("all was given back")
 	c.shared.memory.most = 29_999
-	c.queueAssembly(c.calls[3])
+	c.answerer.queueAssembly(c.calls[3])
 	c.want("not enough for it alone", [2]int{3, 0})
 
 	c = newChunkCalls(t, &verbs.DeviceAttributes{MaxMRSize: 20_000}, 50_000, 1000)
-	c.queueAssembly(c.calls[0])
+	c.answerer.queueAssembly(c.calls[0])
 	c.want("no region is so long", [2]int{0, 0})
-	if c.chunks.growing != nil {
+	if c.answerer.chunks.growing != nil {
 		t.Error("a Call that was refused goes on growing")
 	}
-	c.queueAssembly(c.calls[1])
+	c.answerer.queueAssembly(c.calls[1])
 	c.want("the next one has memory", [2]int{1, 1000})
 	c.ends(1)
 }
@@ -203,7 +203,7 @@ func TestCallsWithChunksLeaveMemory(t *testing.T) {
 func TestGrowingCallCountsOnce(t *testing.T) {
 	c := newChunkCalls(t, nil, 40_000)
 	c.shared.memory.most = 40_000
-	c.queueAssembly(c.calls[0])
+	c.answerer.queueAssembly(c.calls[0])
 	c.want("it begins", [2]int{0, freeMemory})
 	c.s.delivered = 1 << 20
 	c.fills(0)
@@ -220,26 +220,26 @@ func TestCallsWithChunksEnd(t *testing.T) {
 	why := errors.New("the end")
 	for _, asks := range []bool{false, true} {
 		c := newChunkCalls(t, nil, 80_000, 1000, 2000)
-		c.queueAssembly(c.calls[0])
-		c.queueAssembly(c.calls[1])
-		c.queueAssembly(c.calls[2])
+		c.answerer.queueAssembly(c.calls[0])
+		c.answerer.queueAssembly(c.calls[1])
+		c.answerer.queueAssembly(c.calls[2])
 		want := [][2]int{{1, 0}, {2, 0}}
 		if asks {
 			c.fills(0)
 			want = append(want, [2]int{0, 0})
 		}
 		c.s.take()
-		c.failWaiting(why)
+		c.answerer.end(why)
 		for _, ev := range c.s.events {
 			if ev.Err != why {
 				t.Errorf("a Call ends with %v", ev.Err)
 			}
 		}
 		c.want("the end", want...)
-		if m := &c.chunks; m.asks || m.growing != nil || len(m.waiting) != 0 {
+		if m := &c.answerer.chunks; m.asks || m.growing != nil || len(m.waiting) != 0 {
 			t.Fatalf("after the end there is %+v", m)
 		}
-		c.failWaiting(why)
+		c.answerer.end(why)
 		c.ends(0)
 		c.want("after the end")
 	}

@@ -63,7 +63,7 @@ func (s *links) best() (best *link) {
 
 // takesMore reports whether a further Call may use a connection.
 func (s *links) takesMore(l *link) bool {
-	return l.isUp() && (s.most == 1 || l.users < l.conn.usableCredits())
+	return l.isUp() && (s.most == 1 || l.users < l.conn.caller.usableCredits())
 }
 
 // isUp reports whether there is a connection, with or without a free credit.
@@ -130,7 +130,3 @@ func (s *links) waited(cause error) error {
 	return fmt.Errorf("%w: it waited for a credit; the Calls of %d connections had all of them (ClientConfig.Connections, Config.Credits)",
 		cause, len(s.all))
 }
-
-// usableCredits returns the number of Calls that the peer lets this side have in progress now. It
-// does not count credits that cancelled Calls hold.
-func (c *Conn) usableCredits() int { return min(c.set.calls, c.driver.Credits()) }

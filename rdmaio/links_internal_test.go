@@ -13,7 +13,7 @@ import (
 // A Call that comes while others wait goes behind them, even if there is a credit: it is for the
 // first of them.
 func TestQueueIsNotPassed(t *testing.T) {
-	l := &link{conn: &Conn{ctx: context.Background()}}
+	l := &link{conn: &Conn{host: host{ctx: context.Background()}}}
 	s := links{most: 1, all: []*link{l}}
 	first := s.wait()
 	if s.take() != nil {

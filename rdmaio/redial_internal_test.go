@@ -91,7 +91,7 @@ func TestWaitAfterFailures(t *testing.T) {
 			close(returned)
 		}()
 		synctest.Wait()
-		up := &link{conn: &Conn{ctx: t.Context()}}
+		up := &link{conn: &Conn{host: host{ctx: t.Context()}}}
 		c.mu.Lock()
 		c.failures += uint64(c.cfg.DialFailures) + 1
 		c.links.all = append(c.links.all, up)

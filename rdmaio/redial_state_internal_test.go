@@ -24,7 +24,7 @@ func keepingConfig() *Config { return &Config{ReverseHandler: HandlerFunc(func(*
 func endedLink() *link {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errLost)
-	return &link{conn: &Conn{ctx: ctx}}
+	return &link{conn: &Conn{host: host{ctx: ctx}}}
 }
 
 // A connection more is wanted for Calls that wait, for a Call that found others, and for a server

@@ -54,7 +54,7 @@ func (e *RefusedError) Unwrap() error { return e.Peer }
 
 // refusal adds the sizes that a Call offered to an ERR_CHUNK. It returns all other errors as they
 // are.
-func (c *Conn) refusal(s *slot, err error) error {
+func (s *slot) refusal(terms *agreed, err error) error {
 	if err == nil {
 		return nil // peer, below, would be on the heap
 	}
@@ -66,7 +66,7 @@ func (c *Conn) refusal(s *slot, err error) error {
 	r := &RefusedError{Peer: peer, Results: len(l.Writes), ReplyChunk: l.HasReply, MaxReply: s.ownsBuf, ReplyRoom: int(header.Total(l.Reply))}
 	if !l.HasReply {
 		// A reply has no read list.
-		r.ReplyRoom = c.agreed.Load().recvRoom(&header.Lists{Writes: l.Writes})
+		r.ReplyRoom = terms.recvRoom(&header.Lists{Writes: l.Writes})
 	}
 	position := int64(-1)
 	for i := range l.Reads {

@@ -13,7 +13,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // request is a Request of a connection, and its Responder.
@@ -106,7 +105,7 @@ func (r *request) Report(err error) {
 }
 
 // Serve implements oncrpc.Responder.
-func (r *request) Serve(h Handler) { r.conn.dispatch(r, h) }
+func (r *request) Serve(h Handler) { r.conn.answerer.dispatch(r, h) }
 
 // first reports whether this is the first answer to the Request, and keeps its done function. It
 // calls done with ErrAnswered if it is not.
@@ -141,7 +140,7 @@ func (r *request) plan(m *Message) (refuse header.Error, err error) {
 		data := m.Items[i].Data
 		if room := header.Total(writes[i]); uint64(len(data)) > room {
 			refuse = header.Error{Code: header.ErrWriteResource, Index: uint32(i + 1), Need: uint32(len(data))} // R206
-			refuse = r.conn.keep(r, m, refuse)
+			refuse = r.conn.answerer.kept.keep(r.Message, m, refuse)
 			return refuse, &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "the caller has to offer a larger buffer in Results; Request.Room returns what it offered"}
 		}
 		sge, err := r.register(data) // RFC 8166 §3.4.6.2: without roundup; R82
@@ -168,7 +167,7 @@ func (r *request) plan(m *Message) (refuse header.Error, err error) {
 			return refuse, r.offerReadChunks(m)
 		}
 		refuse = header.Error{Code: header.ErrReplyResource, Need: uint32(min(uint64(n), math.MaxUint32))} // R207
-		return r.conn.keep(r, m, refuse), &SizeError{What: "reply", Need: n, Limit: r.replyRoom(), Hint: "the caller has to offer a larger ReplyBuf or MaxReply; Request.Room returns what it offered"}
+		return r.conn.answerer.kept.keep(r.Message, m, refuse), &SizeError{What: "reply", Need: n, Limit: r.replyRoom(), Hint: "the caller has to offer a larger ReplyBuf or MaxReply; Request.Room returns what it offered"}
 	}
 	if pieces := m.Gather(nil, back); len(pieces) == 1 {
 		a.Long, err = r.register(pieces[0])
@@ -226,97 +225,4 @@ func newRequest(c *Conn, q *engine.Request) *request {
 	r := &request{conn: c, req: q}
 	r.Responder = r
 	return r
-}
-
-// deliver passes a Call to the handler, or drops it if the connection drains.
-func (c *Conn) deliver(q *engine.Request) {
-	r, _ := q.Owner.(*request)
-	if r == nil {
-		r = newRequest(c, q)
-		q.Owner = r
-	}
-	if !c.driver.BeginRequest() {
-		q.Answer.Drop = true
-		c.driver.Post(engine.Event{Kind: engine.EventReply, Request: q})
-		return
-	}
-	r.delivered = true
-	r.Message, r.Padding = q.Message, Padding(q.Padding)
-	for _, p := range q.Placed {
-		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
-	}
-	if c.set.Events != nil {
-		r.emitServeStart()
-	}
-	h := c.handler
-	if kept, ok := c.takeKept(r.Message); ok { // R209
-		h = HandlerFunc(func(r *Request) { r.Reply(kept, nil) })
-	}
-	c.dispatch(r, h)
-}
-
-// handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
-func (c *Conn) handle(r *request, h Handler) {
-	returned := false
-	prog, vers, proc, _ := oncrpc.Procedure(r.Message) // the message may be gone later
-	defer func() {
-		if returned {
-			return
-		}
-		v := recover()
-		if v == nil && r.answered.Load() && !c.set.NonBlocking {
-			return // only the goroutine ends
-		}
-		err, program := oncrpc.Panicked(v), &oncrpc.Program{Number: prog, Version: vers}
-		c.set.faults.Error("rdmaio: a handler panicked, its connection is closed",
-			"peer", c.RemoteAddr(), "queue_pair", c.qp.Num(), "call", program.Describe(proc), "panic", err.Value, "stack", err.Frames())
-		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
-		r.Request.Drop(nil) // by way of all Responders
-	}()
-	h.ServeRPC(&r.Request)
-	returned = true
-}
-
-// release gives back the memory of a Request and calls its done function.
-func (c *Conn) release(q *engine.Request) {
-	r, _ := q.Owner.(*request)
-	c.emitRefusal(q)
-	if r == nil {
-		q.ReturnLoan()
-		return // refused before it had anything
-	}
-	for i := range r.regions {
-		mr := &r.regions[i]
-		err := c.pool.ReleaseAtOnce(mr) // the runner must not wait for the peer
-		if err != nil {
-			_ = c.pool.Abandon(mr) // no peer has a key to it
-		}
-		if err = errors.Join(err, c.pool.Unstage(mr, 0)); err != nil {
-			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
-		}
-	}
-	for _, b := range []*mrpool.Buffer{r.assembly, r.long} {
-		if b == nil {
-			continue
-		}
-		if err := c.pool.Put(b); err != nil {
-			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
-		}
-	}
-	if r.assembly != nil {
-		c.reclaim(r.assemblyBytes)
-	}
-	err := r.failed
-	if err == nil {
-		err = translate(q.Err)
-	}
-	r.req, r.Message, r.Placed, r.regions, r.assembly, r.long = nil, nil, nil, nil, nil, nil
-	q.ReturnLoan()
-	if r.delivered {
-		if r.end != nil {
-			r.end.finish(err)
-		}
-		r.done(err)
-		c.driver.EndRequest()
-	}
 }

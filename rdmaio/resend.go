@@ -36,9 +36,9 @@ func (sh *shape) mostResults() int {
 // change changes the shape of a Call that the peer has refused with err, and reports whether the
 // Call is to be sent again, with the same XID. Nothing that the peer says makes this side allocate
 // more than Config.MaxReadBytes.
-func (c *Conn) change(s *slot, call *Call, err error) bool {
+func (s *slot) change(set *settings, terms *agreed, call *Call, err error) bool {
 	var e *PeerError
-	if !errors.As(err, &e) || s.shape.resent == maxResent || !c.agreed.Load().defines(e.Code) {
+	if !errors.As(err, &e) || s.shape.resent == maxResent || !terms.defines(e.Code) {
 		return false
 	}
 	l, sh, before := &s.call.Lists, &s.shape, s.shape
@@ -53,22 +53,22 @@ func (c *Conn) change(s *slot, call *Call, err error) bool {
 		sh.keep(bounded(e.Max), l)
 	case PeerErrSegments: // R205
 		if e.Max > 0 {
-			if n := int((longest(l) + uint64(e.Max) - 1) / uint64(e.Max)); n > c.set.SegmentSize {
+			if n := int((longest(l) + uint64(e.Max) - 1) / uint64(e.Max)); n > set.SegmentSize {
 				sh.segment = max(sh.segment, n)
 			}
 		}
 	case PeerErrWriteResource: // R208: the result goes with the rest, where there is more room
 		if e.Index > 0 && int64(e.Index) <= int64(len(l.Writes)) { // T74
 			sh.keep(bounded(e.Index)-1, l)
-			sh.reply = c.replySize(call, sh, bounded(e.Need))
+			sh.reply = sh.replySize(call, bounded(e.Need))
 		}
 	case PeerErrReplyResource: // R204, R208
 		sh.keep(0, l)
-		sh.reply = max(bounded(e.Need), c.replySize(call, sh, 0))
+		sh.reply = max(bounded(e.Need), sh.replySize(call, 0))
 	}
 	changed := *sh
 	changed.resent = before.resent
-	return changed != before && sh.reply <= c.set.MaxReadBytes
+	return changed != before && sh.reply <= set.MaxReadBytes
 }
 
 // keep lets only the first n results go by chunk.
@@ -96,7 +96,7 @@ func longest(l *header.Lists) uint64 {
 
 // replySize returns the size of the largest reply with the results that do not go by chunk, of
 // which the peer said that one needs more bytes.
-func (c *Conn) replySize(call *Call, sh *shape, more int) int {
+func (sh *shape) replySize(call *Call, more int) int {
 	n := max(call.MaxReply, len(call.ReplyBuf)) + more
 	for i := min(sh.mostResults(), len(call.Results)); i < len(call.Results); i++ {
 		n += len(call.Results[i])

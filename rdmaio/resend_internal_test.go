@@ -61,25 +61,24 @@ func TestShapeChanges(t *testing.T) {
 		{"the third time", shape{resent: maxResent - 1}, header.Lists{Reads: data}, 0, PeerError{Code: PeerErrReadChunks}, shape{long: true, resent: maxResent - 1}},
 		{"the fourth time", shape{resent: maxResent}, header.Lists{Reads: data}, 0, PeerError{Code: PeerErrReadChunks}, shape{}},
 	} {
-		c := new(Conn)
-		c.set.SegmentSize, c.set.MaxReadBytes = 100, 10000
-		setVersion(c, 2)
+		var set settings
+		set.SegmentSize, set.MaxReadBytes = 100, 10000
 		s := newSlot()
 		s.shape, s.call.Lists = tt.was, tt.lists
 		call := &Call{MaxReply: tt.maxReply, Results: [][]byte{make([]byte, 1000), make([]byte, 2000)}}
-		again := c.change(s, call, fmt.Errorf("wrapped: %w", &tt.err))
+		again := s.change(&set, termsOf(2), call, fmt.Errorf("wrapped: %w", &tt.err))
 		if again != (tt.want != shape{}) {
 			t.Errorf("%s: sent again is %v", tt.name, again)
 		}
 		if tt.want.resent++; again && s.shape != tt.want {
 			t.Errorf("%s: the shape is %+v, want %+v", tt.name, s.shape, tt.want)
 		}
-		setVersion(c, 1) // which has none of these codes
-		if s.shape = tt.was; c.change(s, call, &tt.err) || s.shape != tt.was {
+		// Version 1 has none of these codes.
+		if s.shape = tt.was; s.change(&set, termsOf(1), call, &tt.err) || s.shape != tt.was {
 			t.Errorf("%s: in version 1 the Call is sent again", tt.name)
 		}
 	}
-	if c, s := new(Conn), newSlot(); c.change(s, &Call{}, errors.New("another error")) {
+	if newSlot().change(new(settings), termsOf(2), &Call{}, errors.New("another error")) {
 		t.Error("a Call is sent again after an error that is not the peer's")
 	}
 }

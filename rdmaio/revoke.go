@@ -24,7 +24,7 @@ func (s *slot) endedByPeer(mr *callRegion) bool {
 
 // revoke ends all keys of a Call together that the peer has not ended, and waits for that. It is
 // for devices that can do that.
-func (s *slot) revoke(c *Conn) error {
+func (s *slot) revoke(c *caller) error {
 	r := &s.keys
 	for i := range s.regions {
 		if mr := &s.regions[i]; !s.endedByPeer(mr) {

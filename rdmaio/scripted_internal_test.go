@@ -48,7 +48,8 @@ func scriptedConn(t *testing.T, version uint32, attributes *verbs.DeviceAttribut
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Conn{shared: new(shared), log: slog.New(slog.DiscardHandler)}
+	c := &Conn{host: host{shared: new(shared), log: slog.New(slog.DiscardHandler)}}
+	c.join()
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.set.Versions = []int{int(version)}
 	setVersion(c, version)
@@ -75,14 +76,17 @@ func scriptedConn(t *testing.T, version uint32, attributes *verbs.DeviceAttribut
 	return c, s
 }
 
-// setVersion gives a connection a version.
-func setVersion(c *Conn, version uint32) {
+// termsOf returns terms of a version that is known.
+func termsOf(version uint32) *agreed {
 	var v protocol.Version = new(v1.Version)
 	if version == v2.Number {
 		v = v2.New(v2.Config{})
 	}
-	c.agreed.Store(&agreed{Terms: header.Terms{}, version: v, known: true})
+	return &agreed{Terms: header.Terms{}, version: v, known: true}
 }
+
+// setVersion gives a connection a version.
+func setVersion(c *Conn, version uint32) { c.agreed.Store(termsOf(version)) }
 
 // refresh makes a connection take over the counts of its script.
 func refresh(c *Conn) { c.driver.Post(engine.Event{}) }

@@ -24,7 +24,7 @@ func (c *Conn) growSendBuffers(n int) {
 // other connections may need the memory more.
 func (c *Conn) freeSendBuffer(b *engine.Buffer) {
 	if err := c.pool.Discard(b.Owner.(*mrpool.Buffer)); err != nil {
-		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
+		c.fail(err)
 	}
 	*b = engine.Buffer{} // other effects of the engine may refer to it
 }

@@ -158,7 +158,7 @@ func (s *Server) finish(c *Conn) {
 // attend waits until host authentication lets a connection be up. Then it returns true, and the
 // connection is freed when it ends, or ctx: no goroutine waits for that.
 func (s *Server) attend(ctx context.Context, c *Conn) bool {
-	if err := c.awaitAuth(ctx); err != nil {
+	if err := c.auth.await(ctx, c.ctx); err != nil {
 		s.rejected.Add(1)
 		s.set.emitFailed(c.RemoteAddr(), true, err)
 		return false

@@ -114,7 +114,7 @@ type Stats struct {
 func (c *Conn) Stats() Stats {
 	counts := c.driver.Stats()
 	s := newStats(&counts)
-	s.DelayedCalls += c.waits.Load()
+	s.DelayedCalls += c.caller.waits.Load()
 	p := c.pool.Stats()
 	s.Registrations, s.RemoteRegistrations, s.Revocations, s.Staged = p.Registrations, p.Remote, p.Revocations, p.Staged
 	s.Regions, s.Buffers, s.BufferBytes, s.PinnedBytes = p.Regions, p.Buffers, p.BufferBytes, p.Pinned

@@ -84,7 +84,7 @@ func (c *Conn) applyTerms(t header.Terms) {
 // connected sets the terms for RDMA Reads from what the queue pairs negotiated.
 func (c *Conn) connected(info *verbs.ConnInfo) {
 	c.applyTerms(c.agreed.connected(info))
-	c.startAuthTimer()
+	c.auth.start(c.set.HostAuth.Timeout)
 }
 
 // negotiate sets the terms from the private data of the peer.

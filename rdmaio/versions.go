@@ -77,26 +77,13 @@ func (s *settings) properties(role engine.Role) v2.Properties {
 	return p
 }
 
-// reserve counts the memory of continued messages and kept replies for Config.MaxMemory.
-func (c *Conn) reserve(n int) bool {
-	if n < 0 {
-		c.shared.memory.release(-n)
-		return true
-	}
-	if c.shared.memory.reserve(n) {
-		return true
-	}
-	c.limitReached(LimitMaxMemory)
-	return false
-}
-
 // agree takes new terms, and the version if it is known.
 func (c *Conn) agree(t *header.Terms, v protocol.Version) {
 	if !c.agreed.take(t, v) {
 		return
 	}
 	if c.auth.isOpen() {
-		c.attach()
+		c.extensions.attach()
 	}
 	close(c.agreed.settled)
 	c.set.Logger.Debug("rdmaio: version", "queue_pair", c.qp.Num(), "version", v.Number())

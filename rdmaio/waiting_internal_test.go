@@ -57,7 +57,7 @@ func (w *waiting) returned() bool {
 }
 
 // upLink returns a connection that is up until the test ends. It takes Calls if it is the only one.
-func upLink(t *testing.T) *link { return &link{conn: &Conn{ctx: t.Context()}} }
+func upLink(t *testing.T) *link { return &link{conn: &Conn{host: host{ctx: t.Context()}}} }
 
 // restingClient returns a Client that the test changes directly.
 func restingClient(t *testing.T, cfg ClientConfig) (*Client, context.CancelFunc) {

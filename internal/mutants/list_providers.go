@@ -87,7 +87,7 @@ var providerMutants = []mutant{
 	{"memory is asked for twice", "rdmaio/providers/internal/soft/ondemand.go", "	if has { //", "	if has && memory == nil { //", memTests},
 	{"memory on demand of any length", "rdmaio/providers/internal/soft/ondemand.go", "err == nil && len(buf) != int(mr.size.Load())", "err == nil && len(buf) == 0", memTests},
 	{"a work request uses memory on demand", "rdmaio/providers/internal/soft/element.go", "access&noLocalUse != 0:", "access&noLocalUse > 1<<30:", memTests},
-	{"long replies are memory from the start", "rdmaio/offer.go", "c.pool.RegisterOnDemand(n, access)", "c.pool.RegisterOwn(n, access)", ioTests},
+	{"long replies are memory from the start", "rdmaio/offer.go", "o.pool.RegisterOnDemand(n, access)", "o.pool.RegisterOwn(n, access)", ioTests},
 	{"memory on demand is never given back", "rdmaio/internal/mrpool/ondemand.go", "	return p.Put(b)\n", "	_ = b\n	return nil\n", mrpoolTests},
 	{"a redirected key has other bytes", "rdmaio/internal/mrpool/pool.go", "	if r.Access()&verbs.AccessRemoteRead != 0 {\n", "	if false {\n", append(mrpoolTests, ioTests...)},
 	{"a malformed address is tried again", "rdmaio/providers/internal/stream/dial.go", "errors.As(err, &malformed) {", "errors.As(err, &malformed) && false {", ioTests},

@@ -1,0 +1,139 @@
+package rdmaio
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// slot holds the state of one Call in progress. A connection uses as many at a time as it has
+// credits (caller.slots).
+type slot struct {
+	call    engine.Call
+	done    chan struct{} // has room for one
+	regions []callRegion
+	left    *leftover // if the Call was cancelled
+	ownsBuf bool      // the reply chunk is memory of the connection (Call.MaxReply)
+	long    []byte    // a copy of the reply that came there
+	shape   shape
+	segment int // length of the longest segment offered, bytes
+	keys    revocation
+
+	replyMemory int // bytes of replyMemory that the Call has
+
+	// For lone.
+	answered   atomic.Bool // the wait for done is over
+	polling    atomic.Bool // the caller is in Progress
+	isAnswered func() bool // answered.Load
+}
+
+func newSlot() *slot {
+	s := &slot{done: make(chan struct{}, 1)}
+	s.isAnswered = s.answered.Load
+	return s
+}
+
+// slots are the slots of a connection. Calls hold as many as there are credits at most.
+type slots struct {
+	free chan struct{} // has a token for each Call that can be made now
+
+	mu     sync.Mutex
+	unused []*slot // last used at the end
+}
+
+// allow makes n slots, none of which exists yet.
+func (l *slots) allow(n int) {
+	l.free = make(chan struct{}, n)
+	for range n {
+		l.free <- struct{}{}
+	}
+}
+
+// take returns a slot to a Call that has taken a token.
+func (l *slots) take() *slot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.unused); n > 0 {
+		s := l.unused[n-1]
+		l.unused = l.unused[:n-1]
+		return s
+	}
+	return newSlot()
+}
+
+// put takes a slot back, and gives the token of its Call to another one.
+func (l *slots) put(s *slot) {
+	s.call.Forget()
+	s.left, s.long = nil, nil // long is the caller's
+	l.mu.Lock()
+	l.unused = append(l.unused, s)
+	l.mu.Unlock()
+	l.free <- struct{}{}
+}
+
+// trim forgets the unused slots.
+func (l *slots) trim() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unused = nil
+}
+
+// callRegion is a memory region of a Call. chunk is the index in Results, or one of the constants
+// below.
+type callRegion struct {
+	mrpool.Region
+	chunk int
+}
+
+const (
+	replyChunk    = -1
+	readChunk     = -2
+	ownReplyChunk = -3 // a reply chunk of the connection's memory
+)
+
+// filled returns the number of bytes of a chunk that the peer has written. It is 0 if the Call
+// failed.
+func (s *slot) filled(chunk int) int {
+	e := &s.call
+	switch {
+	case e.Err != nil || e.Reply == nil && e.LongReply == 0:
+	case chunk == replyChunk, chunk == ownReplyChunk:
+		return e.LongReply
+	case chunk >= 0 && chunk < len(e.Used):
+		return int(e.Used[chunk])
+	}
+	return 0
+}
+
+// setReply sets the Reply from the results of the engine. The keys must be invalid.
+func (s *slot) setReply(call *Call) error {
+	r, e := &call.Reply, &s.call
+	r.Message = e.Reply
+	r.Padding = Padding(e.Padding)
+	if e.LongReply > 0 {
+		if r.Message = s.long; !s.ownsBuf {
+			r.Message = call.ReplyBuf[:e.LongReply]
+		}
+		xid, typ, _ := header.RPC(r.Message)
+		switch {
+		case xid != e.XID:
+			return &Fault{Code: FaultXID, Where: "reply chunk", Found: uint64(xid), Want: uint64(e.XID)}
+		case typ != header.Reply:
+			return &Fault{Code: FaultType, Where: "reply chunk", Found: uint64(typ), Want: uint64(header.Reply)}
+		}
+	}
+	clear(r.Items)
+	r.Items = r.Items[:0]
+	for i, buf := range call.Results {
+		var it xdr.Item
+		if i < len(e.Used) && e.Used[i] > 0 {
+			it.Data = buf[:e.Used[i]]
+		}
+		r.Items = append(r.Items, it)
+	}
+	return nil
+}
