@@ -89,8 +89,7 @@ func (s *extensions) attach() {
 	for i, x := range s.set.extensions.list {
 		s.locked(x, func() { all[i] = x.use.Attach(&ExtensionConn{s.conn, x}) })
 		if all[i] == nil {
-			err := fmt.Errorf("rdmaio: extension %q: Attach returned no handler", x.Name)
-			s.fail(err)
+			s.close(fmt.Errorf("rdmaio: extension %q: Attach returned no handler", x.Name))
 			return
 		}
 	}
@@ -129,10 +128,16 @@ func (s *extensions) locked(x *extension, f func()) {
 		if v := recover(); v != nil {
 			s.set.faults.Error("rdmaio: an extension panicked, its connection is closed",
 				"queue_pair", s.qp.Num(), "extension", x.Name, "panic", v, "stack", string(debug.Stack()))
-			s.fail(fmt.Errorf("%w: extension %q: %v", ErrPanic, x.Name, v))
+			s.close(fmt.Errorf("%w: extension %q: %v", ErrPanic, x.Name, v))
 		}
 	}()
 	f()
+}
+
+// close closes the connection. mu is locked, which the end of the connection needs as well: so
+// another goroutine runs the engine.
+func (s *extensions) close(why error) {
+	s.driver.Queue(engine.Event{Kind: engine.EventClose, Err: why})
 }
 
 // extend carries out the effects of a step that are for extensions.

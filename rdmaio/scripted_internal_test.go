@@ -23,11 +23,18 @@ type script struct {
 	credits   int
 	delivered uint64
 	stats     engine.Stats
+	ends      bool // EventClose ends the connection
 }
 
 func (s *script) Step(_ time.Duration, events []engine.Event) *engine.Effects {
 	s.events = append(s.events, events...)
-	return new(engine.Effects)
+	f := new(engine.Effects)
+	for _, ev := range events {
+		if s.ends && ev.Kind == engine.EventClose {
+			f.Fail, s.ends = ev.Err, false
+		}
+	}
+	return f
 }
 func (s *script) ReadStats(st *engine.Stats) { *st = s.stats }
 func (s *script) Delivered() uint64          { return s.delivered }

@@ -64,6 +64,7 @@ var rdmaioMutants = []mutant{
 	{"a server that has answered is said to require host authentication", "rdmaio/effects.go", "			c.auth.hint = \"\"\n", "", ioTests},
 	{"the error of a Call does not name host authentication", "rdmaio/call.go", "c.lossOf(translate(e.Err))", "translate(e.Err)", ioTests},
 	{"a Call that a Reply broke off is dropped in silence", "rdmaio/internal/engine/join.go", "		e.control.refuse(xid, header.Error{Code: header.ErrFlag})\n", "", []string{"rdmaio/internal/engine"}},
+	{"the end of a connection waits for the lock of its extensions", "rdmaio/extensions.go", "	s.driver.Queue(engine.Event{Kind: engine.EventClose, Err: why})\n", "	s.fail(why)\n", ioTests},
 	{"the name of an extension is in an error twice", "rdmaio/extensionconn.go", "!errors.As(err, &own) || own.of != x.of", "!errors.As(err, &own) || own.of == x.of", ioTests},
 	{"a peer that takes no answers hears a goodbye", "rdmaio/effects.go", "	case errors.As(why, &unsent) && unsent.answer: // like ErrTooManyErrors\n		return verbs.ReasonRule\n", "	case errors.As(why, &unsent) && unsent.answer:\n		return verbs.ReasonDone\n", ioTests},
 
