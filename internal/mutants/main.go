@@ -78,7 +78,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if *try != "" {
 		chosen, err = readTry(*try)
 	}
-	chosen = within(named(chosen, *only), *room)
+	chosen = within(named(located(chosen, c.root), *only), *room)
 	if err == nil && since.set {
 		chosen, err = touched(chosen, c.root, since.rev)
 	}

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// mutant is a mistake: it replaces old, which the file contains once, by new.
+// mutant is a mistake: it replaces old, which the file contains once, by new. See located for a
+// text that has moved to another file.
 type mutant struct {
 	name, file string
 	old, new   string

@@ -13,7 +13,7 @@ import (
 // mutants.
 func TestMutantsApply(t *testing.T) {
 	names := make(map[string]bool)
-	for _, m := range mutants {
+	for _, m := range located(mutants, "../..") {
 		if _, err := m.mutate("../.."); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
