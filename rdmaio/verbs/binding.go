@@ -4,8 +4,8 @@ import "fmt"
 
 // ChannelBinding identifies the protected channel that carries a connection (RFC 5056), such as a
 // TLS session. Both ends of a channel have the same binding, and no other channel has it. An
-// attacker that ends the channel and opens another one to the peer cannot make the two bindings
-// equal.
+// attacker that terminates the channel and opens another one to the peer cannot make the two
+// bindings equal.
 type ChannelBinding struct {
 	// Type is the registered name of the kind of binding, such as "tls-exporter" (RFC 9266).
 	Type string
@@ -24,7 +24,7 @@ type ChannelBinder interface {
 }
 
 // BindingOf returns the channel binding of a queue pair. The error is ErrNotSupported if the queue
-// pair is no ChannelBinder.
+// pair does not implement ChannelBinder.
 func BindingOf(qp QueuePair) (ChannelBinding, error) {
 	if b, ok := qp.(ChannelBinder); ok {
 		return b.ChannelBinding()

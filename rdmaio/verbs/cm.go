@@ -65,8 +65,9 @@ type ConnParams struct {
 
 	// InitiatorDepth is the number of Reads that this side wants to have outstanding, and
 	// ResponderResources the number of the peer's Reads that it serves at once. If zero, or
-	// larger than the device's maximum, that maximum is used. If negative, there are none.
-	// Each side's depth becomes the smaller of its wish and the other's resources (R14).
+	// larger than the device's maximum, that maximum is used. If negative, Reads in that direction
+	// are not possible. Each side's depth becomes the smaller of its wish and the other's resources
+	// (R14).
 	InitiatorDepth     int
 	ResponderResources int
 }

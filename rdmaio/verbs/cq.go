@@ -55,8 +55,8 @@ type WC struct {
 	Opcode WCOpcode
 	QPNum  uint32 // QueuePair.Num of the queue pair
 
-	// ByteLen is the length of a received message or of the data of a Read in bytes, and 0
-	// for other opcodes.
+	// ByteLen is the length in bytes of a received message, or of the data that a Read fetched. It
+	// is 0 for other opcodes.
 	ByteLen uint32
 
 	// InvalidatedRKey is, for a Receive, our key that the peer's SendWithInvalidate has

@@ -56,8 +56,8 @@ type DeviceAttributes struct {
 	MaxPrivateData        int // bytes in each connection management message
 
 	// InlineSize is the size in bytes of the longest message that is better sent whole than fetched
-	// by a Read. Transports use it as the default of their limits of inline messages; it limits
-	// nothing in this package. If zero, the device has no preference.
+	// by a Read. Transports use it as the default inline threshold; it limits nothing in this
+	// package. If zero, the device has no preference.
 	InlineSize int
 
 	// HeapMemory reports whether RegisterMemory accepts any slice of the Go heap. If
@@ -75,16 +75,16 @@ type DeviceAttributes struct {
 	// InvalidateWindowsOnly reports that requests invalidate memory windows only, as InfiniBand
 	// does. A region is a window if it was registered with AccessRemoteInvalidate while its domain
 	// had one queue pair, in StateConnected. A LocalInvalidate may be refused for other regions
-	// (ErrNotSupported), or break the connection. A SendWithInvalidate of another region of the
+	// (ErrNotSupported), or break the connection. A SendWithInvalidate for another region in the
 	// domain either breaks the connection or invalidates the region, with or without a report,
 	// whatever the region's rights are. If false, a LocalInvalidate works for all regions with a
 	// key, and a SendWithInvalidate for those that have the right.
 	InvalidateWindowsOnly bool
 
-	// PaddedPrivateData reports that private data arrives with zeros behind it, because its message
-	// has a field of fixed size, as InfiniBand's have: 56 bytes in a request, 196 in a reply, 148
-	// in a rejection. A receiver finds the length in the data itself. If false, private data
-	// arrives with its length.
+	// PaddedPrivateData reports that private data arrives padded with zeros, because the message
+	// has a field of fixed size, as in InfiniBand: 56 bytes in a request, 196 in a reply, 148 in a
+	// rejection. A receiver finds the length in the data itself. If false, private data arrives
+	// with its length.
 	PaddedPrivateData bool
 
 	// GuessableKeys reports that a peer which knows a key can guess other ones: a driver that
@@ -94,7 +94,7 @@ type DeviceAttributes struct {
 	// (RFC 5042 §6.1.1; R8). If false, keys are as MemoryRegion.RKey says.
 	GuessableKeys bool
 
-	// Addresses is the form of the addresses of Dial and Listen.
+	// Addresses is the form of address that Dial and Listen take.
 	Addresses AddressForm
 }
 

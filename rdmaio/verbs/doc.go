@@ -22,8 +22,8 @@
 //
 // # Ownership of memory
 //
-// Slices of work requests and their scatter/gather lists belong to the caller. A post copies
-// what it needs before it returns, and keeps no reference.
+// Work request slices and their scatter/gather lists belong to the caller. A post copies what it
+// needs before it returns, and keeps no reference.
 //
 // The bytes that a work request names belong to the provider from the post until the request
 // is complete for the caller. That is when one of these has happened:
@@ -33,8 +33,8 @@
 //     send queue was polled;
 //   - the queue pair's Close has returned.
 //
-// Until then the caller must not change the bytes of a Send or Write, and must neither read
-// nor change those of a Receive or Read.
+// Until then the caller must not change the bytes of a Send or Write, and must neither read nor
+// change the bytes of a Receive or Read.
 //
 // In addition, the peer may access the bytes of a region with remote rights at any time
 // from the moment at which its key leaves this host. That ends when one of these has
@@ -56,11 +56,11 @@
 //     and no promise when they become visible without a Send.
 //   - A Read completes at its initiator only; the peer's processor is not notified (R6). A
 //     request posted after a Read may run before it, unless it has SendFence.
-//   - The completions of a send queue come in the order of the posts, and so do those of a
-//     receive queue. There is no order between the two, or between queue pairs.
+//   - A send queue's completions come in the order of the posts, and so do a receive queue's. There
+//     is no order between the two, or between queue pairs.
 //   - There is no order between a Write and a Read of the same bytes, whichever was posted
-//     first. If the Read is first, wait for its completion. If the Write is first, wait for
-//     the peer's response to a Send behind it.
+//     first. If the Read is first, wait for its completion. If the Write is first, wait for the
+//     peer's response to a later Send.
 //   - A successful completion of a Read or Receive means that all its bytes are in place.
 //   - A successful completion of a Send or Write means that the bytes belong to the caller
 //     again. It does not mean that the peer has them: over iWARP it comes when the stream
@@ -69,11 +69,10 @@
 // # Errors
 //
 // A post refuses requests whose errors it can detect (see QueuePair.PostSend). That has no
-// other effect. A later error ends the connection at both ends. The request that caused it
-// completes with its status, if the provider knows which one it is: a peer's refusal may
-// come after a Send or Write has completed. All others complete with StatusFlushed. Each
-// request completes exactly once. No message is truncated, dropped or retried silently (R3,
-// R8, R9).
+// other effect. A later error breaks the connection at both ends. The request that caused it
+// completes with its status, if the provider knows which one it is: a peer's refusal may come after
+// a Send or Write has completed. All others complete with StatusFlushed. Each request completes
+// exactly once. No message is truncated, dropped or retried silently (R3, R8, R9).
 //
 // # What devices do differently
 //
@@ -82,11 +81,11 @@
 // InvalidateWindowsOnly. On any device a caller must expect that
 //
 //   - the reason of an end is unknown, or another one than the real one (QueuePair.Err);
-//   - a Send that finds no Receive fails, at once or after retries of the device, or completes
-//     with success before the connection ends;
-//   - Writes that are posted one after another become visible at the peer in any order, but all
-//     of them before the Receive of a Send behind them;
-//   - a registration takes milliseconds, and fails because of a limit of this process or device;
+//   - a Send that finds no Receive fails, at once or after retries of the device, or completes with
+//     success before the connection breaks;
+//   - Writes that are posted one after another become visible at the peer in any order, but all of
+//     them before the Receive of a later Send;
+//   - a registration takes milliseconds, and fails because this process or device is at a limit;
 //   - a region that the peer may invalidate is invalid although no completion has reported that.
 //     Invalidate then succeeds.
 //

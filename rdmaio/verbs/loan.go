@@ -6,7 +6,7 @@ type Loan interface {
 	// Bytes returns the message. The borrower may change its bytes, and register them.
 	Bytes() []byte
 
-	// Return ends the loan: the provider uses the memory for other messages. It is called once at
+	// Return gives the memory back: the provider uses it for other messages. It is called once at
 	// most, and the bytes must not be used afterwards. A borrower may also forget the loan, to
 	// leave it to the garbage collector.
 	Return()

@@ -103,16 +103,15 @@ type MemoryRegion interface {
 	// Invalidate makes the region invalid, and waits for accesses in progress. After it
 	// returns, neither the peer nor a work request accesses the memory through the region:
 	// an access of the peer breaks its connection (R290), and a work request that was
-	// posted before fails with StatusLocalProtection. A device that cannot tell such a request
-	// fails it at once, and so ends the connection. Invalidate succeeds on a region that is
-	// invalid already, for example by the peer. A peer can prolong it only where queue pairs
-	// are Revokers, and no further than Revoker says: there Invalidate is for goroutines that
-	// may wait.
+	// posted before fails with StatusLocalProtection. A device that cannot distinguish such a
+	// request fails it at once, which breaks the connection. Invalidate succeeds on a region that
+	// is invalid already, for example by the peer. A peer can prolong it only where queue pairs are
+	// Revokers, and no further than Revoker says: there Invalidate is for goroutines that may wait.
 	Invalidate() error
 
 	// Reregister makes an MRInvalid region valid, for any buffer and rights and with a fresh
-	// key. It saves a pool of regions the creation of objects. The error is ErrBusy for a
-	// valid region and ErrClosed for a deregistered one.
+	// key. A pool of regions uses it to avoid creating objects. The error is ErrBusy for a valid
+	// region and ErrClosed for a deregistered one.
 	Reregister(buf []byte, access Access) error
 
 	// Deregister invalidates and closes the region. The memory still belongs to the caller. A

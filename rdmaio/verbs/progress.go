@@ -5,9 +5,9 @@ package verbs
 // A caller that waits for one short message can poll for it in place of waiting for a
 // notification. A provider that has a goroutine for input saves one change of goroutines that way.
 type Progresser interface {
-	// Progress handles what the peer sends, until done returns true. All that the provider would
-	// do on a goroutine of its own happens on the caller's, notifications included. done is called
-	// with no lock of the provider held, must not wait, and is called again after each message.
+	// Progress handles what the peer sends, until done returns true. Everything that the provider
+	// would do on its own goroutine happens on the caller's, notifications included. done is called
+	// while the provider holds no lock, must not wait, and is called again after each message.
 	//
 	// Progress may return before, at any time and at once: the provider then handles further input
 	// by itself, and the caller waits for a notification. It returns within milliseconds, or after
@@ -26,8 +26,8 @@ type Progresser interface {
 	Resume()
 }
 
-// ProgresserOf returns the Progresser that qp is. If it is none, ProgresserOf returns one whose
-// methods return at once.
+// ProgresserOf returns qp as a Progresser. If qp does not implement it, ProgresserOf returns one
+// whose methods return at once.
 func ProgresserOf(qp QueuePair) Progresser {
 	if p, ok := qp.(Progresser); ok {
 		return p

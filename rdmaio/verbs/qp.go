@@ -7,9 +7,8 @@ type QueuePair interface {
 	Num() uint32
 
 	// PostSend posts requests in order. It returns the number of requests that were posted.
-	// If wrs[n] is refused, the n requests before it are posted and will complete; wrs[n]
-	// and those behind it have no effect (libibverbs' bad_wr). err is nil if and only if
-	// n == len(wrs).
+	// If wrs[n] is refused, the n requests before it are posted and will complete; wrs[n] and the
+	// later ones have no effect (libibverbs' bad_wr). err is nil if and only if n == len(wrs).
 	//
 	// PostSend returns
 	//
@@ -22,10 +21,10 @@ type QueuePair interface {
 	//   - ErrNotSupported for a Read if the negotiated initiator depth is 0, or for a
 	//     SendWithInvalidate on a device without it.
 	//
-	// A request uses an entry of the send queue until its completion is polled, or, if it is
-	// unsignaled, that of a later signaled request. A queue of unsignaled requests only
-	// fills up permanently. At most the negotiated InitiatorDepth Reads run at a time. A
-	// further Read, and the requests behind it, wait in the queue (R14).
+	// A request uses an entry of the send queue until its completion is polled. An unsignaled
+	// request uses its entry until a later signaled request's completion is polled, so a queue with
+	// unsignaled requests only fills up permanently. At most the negotiated InitiatorDepth Reads
+	// run at a time. A further Read, and all later requests, wait in the queue (R14).
 	//
 	// PostSend never waits for the peer. It may run notifications before it returns (see
 	// CompletionQueue.Arm): the caller must not hold a lock that they take. If the
@@ -53,12 +52,11 @@ type QueuePair interface {
 	// works less well, but not wrong, with any other reason.
 	Err() error
 
-	// Disconnect ends the connection, in any state. The queue pair enters StateError with
+	// Disconnect closes the connection, in any state. The queue pair enters StateError with
 	// ErrDisconnected, outstanding requests complete with StatusFlushed, and the peer gets
-	// ErrPeerDisconnected. Requests that have not run are not sent: to have them sent, wait
-	// for their completions first. After Disconnect returns, no memory is accessed through
-	// this queue pair. Disconnect is idempotent. A ReasonDisconnecter can report a reason
-	// to the peer.
+	// ErrPeerDisconnected. Requests that have not run are not sent: to have them sent, wait for
+	// their completions first. After Disconnect returns, no memory is accessed through this queue
+	// pair. Disconnect is idempotent. A ReasonDisconnecter can report a reason to the peer.
 	Disconnect() error
 
 	// Close disconnects and closes the queue pair. Its completions stay in their queues,
@@ -78,16 +76,16 @@ type QPConfig struct {
 	MaxSendWR int
 	MaxRecvWR int
 
-	// MaxSendSGE and MaxRecvSGE are the largest number of elements of a request and of a
-	// Receive. If zero, the default is 4, or the device's maximum if that is smaller.
+	// MaxSendSGE and MaxRecvSGE are the largest number of elements in a request and in a Receive.
+	// If zero, the default is 4, or the device's maximum if that is smaller.
 	MaxSendSGE int
 	MaxRecvSGE int
 
 	// MaxBoundMRs is the largest number of regions with remote rights that are valid in the domain
 	// at a time. A device with memory windows binds them by requests of this queue pair, and
-	// reserves entries for them beside those of MaxSendWR. If zero, the default is up to the
-	// device. A registration above the number may fail with ErrQueueFull, or take longer. Providers
-	// that bind no windows ignore it.
+	// reserves entries for them in addition to MaxSendWR. If zero, the default is up to the device.
+	// A registration above the number may fail with ErrQueueFull, or take longer. Providers that
+	// bind no windows ignore it.
 	//
 	// A caller that sets it sends keys to the peer by Sends of this queue pair only, which it posts
 	// after the registration: a registration may then return before the window is bound. If zero,

@@ -44,7 +44,8 @@ type ReasonDisconnecter interface {
 	DisconnectFor(reason DisconnectReason) error
 }
 
-// Disconnect ends the connection of a queue pair. It reports the reason if the provider can.
+// Disconnect closes a queue pair's connection. It reports the reason to the peer if the provider
+// can.
 func Disconnect(qp QueuePair, reason DisconnectReason) error {
 	if d, ok := qp.(ReasonDisconnecter); ok {
 		if err := d.DisconnectFor(reason); !errors.Is(err, ErrNotSupported) {

@@ -6,21 +6,22 @@ import (
 )
 
 // Revoker is a QueuePair that can invalidate several regions together, without waiting for the end.
-// It is optional: a device with memory windows invalidates them by requests to the send queue,
-// which wait behind the requests before them, and one doorbell starts all of them.
+// It is optional: a device with memory windows invalidates them by requests to the send queue.
+// These wait for earlier requests, and one doorbell starts all of them.
 //
 // A wrapper returns ErrNotSupported if the wrapped queue pair is not a Revoker.
 type Revoker interface {
 	// Revoke starts to invalidate regions of the queue pair's domain, and returns at once. done is
-	// called when this has ended. With nil it says of each region what the return of
-	// MemoryRegion.Invalidate says: the region is MRInvalid, and nothing accesses the memory
-	// through it. With an error, some of the regions are not invalid: their memory must not be used
-	// before the connection has ended.
+	// called when this is complete. A nil error means the same for each region as a nil error from
+	// MemoryRegion.Invalidate: the region is MRInvalid, and nothing accesses the memory through it.
+	// With an error, some of the regions are not invalid: their memory must not be used before the
+	// connection is closed.
 	//
-	// Regions that are invalid already, by the peer for example, are no error. A region of another
-	// domain, device or provider is ErrForeignObject, and a deregistered one is ErrClosed. If
-	// Revoke returns an error, it has no effect, and done is not called. The slice belongs to the
-	// caller again when Revoke returns. A call without regions shows whether there is a Revoker.
+	// Regions that are invalid already, for example because the peer invalidated them, do not cause
+	// an error. A region of another domain, device or provider is ErrForeignObject, and a
+	// deregistered one is ErrClosed. If Revoke returns an error, it has no effect, and done is not
+	// called. The slice belongs to the caller again when Revoke returns. A call without regions
+	// shows whether there is a Revoker.
 	//
 	// done is called exactly once, in any state of the queue pair:
 	//
@@ -41,8 +42,8 @@ type Revoker interface {
 	Revoke(regions []MemoryRegion, done func(error)) error
 }
 
-// Invalidate invalidates regions and waits for the end: all of them together if qp is a Revoker,
-// and else one after the other. It goes on after an error, and returns all errors.
+// Invalidate invalidates regions and waits until they are invalid: all together if qp is a Revoker,
+// otherwise one after the other. It continues after an error, and returns all errors.
 func Invalidate(qp QueuePair, regions ...MemoryRegion) error {
 	if r, ok := qp.(Revoker); ok {
 		ended := make(chan error, 1)

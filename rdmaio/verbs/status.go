@@ -24,8 +24,8 @@ const (
 	StatusLocalProtection
 
 	// StatusFlushed means that the connection ended before the request was complete, or
-	// before one was that was posted earlier to the same queue: all requests behind a
-	// flushed one are flushed. It is unknown whether the peer saw a part of the request.
+	// before one was that was posted earlier to the same queue: all requests after a flushed one
+	// are flushed. It is unknown whether the peer saw a part of the request.
 	StatusFlushed
 
 	// StatusRemoteInvalidRequest means that the peer could not accept the request: a message
@@ -66,7 +66,7 @@ func (s Status) Err() error {
 	return StatusError{s}
 }
 
-// enumString returns the name of a value, or type and number if it has none.
+// enumString returns a value's name, or the type and the number if the value has no name.
 func enumString(typ string, v uint, names ...string) string {
 	if v < uint(len(names)) {
 		return names[v]

@@ -23,14 +23,14 @@ type TLSState struct {
 
 // TLSStater is a QueuePair that can report the TLS session below it. It is optional.
 type TLSStater interface {
-	// TLSState returns the state of the TLS session of a queue pair that is in StateConnected or
-	// was. It returns ErrInvalidState before, and ErrNotSupported if the connection has no TLS.
-	// The certificates belong to the caller.
+	// TLSState returns the TLS session state of a queue pair that is in StateConnected or was. It
+	// returns ErrInvalidState before, and ErrNotSupported if the connection has no TLS. The
+	// certificates belong to the caller.
 	TLSState() (TLSState, error)
 }
 
-// TLSStateOf returns the state of the TLS session of a queue pair. The error is ErrNotSupported if
-// the queue pair is no TLSStater.
+// TLSStateOf returns the state of a queue pair's TLS session. The error is ErrNotSupported if the
+// queue pair does not implement TLSStater.
 func TLSStateOf(qp QueuePair) (TLSState, error) {
 	if s, ok := qp.(TLSStater); ok {
 		return s.TLSState()

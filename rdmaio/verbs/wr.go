@@ -1,7 +1,7 @@
 package verbs
 
-// SGE is a scatter/gather element: bytes Offset to Offset+Length of a region
-// of the queue pair's domain. Length may be 0.
+// SGE is a scatter/gather element: bytes Offset to Offset+Length of a region in the queue pair's
+// domain. Length may be 0.
 type SGE struct {
 	MR     MemoryRegion
 	Offset int
@@ -53,8 +53,8 @@ const (
 	Send Opcode = iota
 
 	// SendWithInvalidate does the same, and invalidates the peer's region InvalidateRKey
-	// before the Receive completes. The region must be valid, of the domain of the peer's
-	// queue pair, and registered with AccessRemoteInvalidate. Otherwise the connection
+	// before the Receive completes. The region must be valid, belong to the same domain as the
+	// peer's queue pair, and be registered with AccessRemoteInvalidate. Otherwise the connection
 	// breaks and nothing is delivered, except as DeviceAttributes.InvalidateWindowsOnly says.
 	SendWithInvalidate
 

@@ -41,7 +41,7 @@ type Conn interface {
 
 	// AllowReverse permits Call on an accepted connection. The upper layer calls it when it knows
 	// that the peer serves Calls, because a peer that does not may close the connection (RFC 8167
-	// §6; R280). The permission lasts until the connection ends.
+	// §6; R280). The permission lasts until the connection is closed.
 	AllowReverse()
 
 	// Peer describes the host of the peer. RemoteAddr returns its address alone.
@@ -84,9 +84,9 @@ type Call struct {
 	// MaxReply is the size of the largest reply without the Results, in bytes. If zero, the length
 	// of ReplyBuf is used and ReplyBuf is offered. If negative, no reply chunk is offered.
 	//
-	// If MaxReply is more than an inline reply can have, a connection over RDMA offers that much
-	// memory of its own as the reply chunk, and copies the reply to ReplyBuf, or to memory
-	// allocated for it if it is longer.
+	// If MaxReply is more than an inline reply can have, a connection over RDMA offers that much of
+	// its own memory as the reply chunk, and copies the reply to ReplyBuf, or to memory allocated
+	// for it if it is longer.
 	MaxReply int
 
 	// Idempotent states that the procedure may be executed twice without harm. A Carrier may then
@@ -97,7 +97,7 @@ type Call struct {
 	// Renew returns the message for a further transmission of the Call, with the same XID. A
 	// Carrier that sends the Call again calls it and replaces Message, whose memory it no longer
 	// uses. If it fails, the Call fails with its error. If nil, the Call is sent again as it is.
-	// RPCSEC_GSS needs it: each transmission has a sequence number of its own (RFC 2203 §5.3.3.1).
+	// RPCSEC_GSS needs it: each transmission has another sequence number (RFC 2203 §5.3.3.1).
 	Renew func(ctx context.Context) (Message, error)
 
 	// Reply is the memory of the reply. Only the Carrier uses it, and returns a pointer to it.
@@ -126,8 +126,8 @@ func (c *Call) Again(ctx context.Context) error {
 
 // Reply is the answer to a Call. It is valid until its Call is used again.
 type Reply struct {
-	// Message is the RPC Reply without the Items. It may be a part of ReplyBuf, or have memory of
-	// its own.
+	// Message is the RPC Reply without the Items. It may be a part of ReplyBuf, or have its own
+	// memory.
 	Message []byte
 
 	// Items has an element for each of Results: Data is the part of that slice that the server
@@ -180,8 +180,8 @@ type Padding struct {
 	Start int
 }
 
-// Skip returns the number of bytes of padding between the length word of an opaque item of n bytes
-// and its data. at is the offset in the message behind the length word, earlier padding included.
+// Skip returns how many padding bytes are between the length word and the data of an opaque item
+// with n bytes. at is the offset in the message after the length word, earlier padding included.
 // Items of Threshold bytes or more are aligned from the start of the RPC-over-RDMA header, as they
 // are in the memory of the Receive (draft-ietf-nfsv4-rpcrdma-08 §3.9, which says both "at or above"
 // and "exceeds"; R111, A20).

@@ -3,8 +3,8 @@ package oncrpc
 import "encoding/binary"
 
 // CheckCred returns AUTH_BADCRED if a credential is malformed: AUTH_NONE with a body, or AUTH_SYS
-// whose body is not that of RFC 5531 appendix A. It returns nil for all other flavours, whose
-// bodies their own handlers check. It allocates nothing for a credential that is well formed.
+// whose body is not as in RFC 5531 appendix A. It returns nil for all other flavours, whose bodies
+// their own handlers check. It allocates nothing for a credential that is well formed.
 func CheckCred(cred *OpaqueAuth) *ReplyError {
 	switch {
 	case cred.Flavor == AuthNone && len(cred.Body) > 0,

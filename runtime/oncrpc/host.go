@@ -5,9 +5,9 @@ import (
 	"net/netip"
 )
 
-// HostOf returns the host of an address of Conn.RemoteAddr, and the source for limits: an IPv4
-// address, or an IPv6 network of 64 bits, because a host has all addresses in it. An address of
-// another form is returned as it is.
+// HostOf returns the host in an address from Conn.RemoteAddr, which is the source for limits: an
+// IPv4 address, or an IPv6 network of 64 bits, because a host has all addresses in it. An address
+// of another form is returned as it is.
 func HostOf(addr string) (host, source string) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -25,14 +25,14 @@ var ErrMessage = errors.New("oncrpc: not a usable message")
 //	m := oncrpc.Message{Inline: enc.Bytes(), Items: enc.Items()}
 //
 // Here program is a Program with the bindings of the generated package. Its Sites(proc, true) are
-// those of the results.
+// the results' sites.
 type Message struct {
 	// Inline is the encoded message without the items and their XDR padding. Its length is a
 	// multiple of four. It is the whole message if there are no Items.
 	Inline []byte
 
 	// Items are the items, in the order of their positions. Site is ignored. Elements of RPCSEC_GSS
-	// are never items, and a message under integrity or privacy has none (RFC 8166 §8.2.2,
+	// are never items, so a message under integrity or privacy has no items (RFC 8166 §8.2.2,
 	// §8.2.2.3; R305, R306).
 	Items []xdr.Item
 }
@@ -117,7 +117,7 @@ func (m *Message) Gather(to [][]byte, inline func(i int) bool) [][]byte {
 	return to
 }
 
-// Clone returns a copy of the message with memory of its own.
+// Clone returns a copy of the message that shares no memory with it.
 func (m *Message) Clone() Message {
 	out := Message{Inline: bytes.Clone(m.Inline), Items: append([]xdr.Item(nil), m.Items...)}
 	for i := range out.Items {

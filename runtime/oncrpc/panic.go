@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// ErrPanic reports that a Handler panicked or ended its goroutine. Unless package rpc has recovered
-// the panic and answered the call, this side then closed the connection.
+// ErrPanic reports that a Handler panicked or exited its goroutine. Unless package rpc has
+// recovered the panic and answered the call, this side then closed the connection.
 var ErrPanic = errors.New("oncrpc: a handler panicked")
 
-// PanicError is the error of a Handler or of a procedure that panicked or ended its goroutine. It
-// wraps ErrPanic, but not Value: an error that a procedure panics with is no answer for a caller.
+// PanicError is the error of a Handler or procedure that panicked or exited its goroutine. It wraps
+// ErrPanic, but not Value, because an error that a procedure panics with is not an answer for the
+// caller.
 type PanicError struct {
-	// Value is the argument of panic, or a text if the goroutine was ended.
+	// Value is the argument of panic, or a text if the goroutine exited.
 	Value any
 
 	// Stack is the stack of the goroutine, as runtime/debug.Stack returns it.

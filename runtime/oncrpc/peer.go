@@ -45,7 +45,7 @@ type HostIdentity struct {
 	Name string
 
 	// Key is the public key whose private key the host has proved to hold. It is nil if the method
-	// has none.
+	// does not use keys.
 	Key crypto.PublicKey
 
 	// Certificates are the verified X.509 certificates in DER, the host's own first and the root

@@ -16,7 +16,7 @@ type Program struct {
 	Number, Version uint32
 
 	// Bindings is the upper-layer binding: the items that may travel by direct data placement.
-	// Bindings of other programs and versions are ignored. If nil, there are none.
+	// Bindings of other programs and versions are ignored. If nil, no item may.
 	Bindings []xdr.Binding
 
 	// Idempotent are the procedures that may be executed twice without harm. Clients may send a
@@ -24,7 +24,7 @@ type Program struct {
 	// it again. All other procedures, except number 0, are taken to do harm when repeated.
 	Idempotent []uint32
 
-	// Name and Procedures are the names of the version and of its procedures, such as "NFS3" and
+	// Name and Procedures are the names of the version and the procedures, such as "NFS3" and
 	// "GETATTR", for errors and logs. If they are missing, errors and logs show only numbers.
 	Name       string
 	Procedures map[uint32]string

@@ -20,7 +20,7 @@ type Handler interface {
 	//
 	// A panic that leaves ServeRPC is logged with its stack and closes the connection (ErrPanic),
 	// because the handler's state cannot be trusted and this layer has no answer for it. Its
-	// Request is dropped and must not be used any more. The same happens if ServeRPC ends its
+	// Request is dropped and must not be used any more. The same happens if ServeRPC exits its
 	// goroutine (runtime.Goexit, as testing.T.Fatal does), unless it has answered before and the
 	// goroutine is its own. Package rpc recovers panics of procedures and answers their calls.
 	ServeRPC(*Request)
@@ -32,10 +32,10 @@ type HandlerFunc func(*Request)
 // ServeRPC calls f.
 func (f HandlerFunc) ServeRPC(r *Request) { f(r) }
 
-// Request is a Call that the peer sent. Its methods are those of the Responder.
+// Request is a Call that the peer sent. It has the methods of the Responder.
 type Request struct {
 	// Message is the whole RPC Call. It is valid until Reply or Drop is called. The Handler may
-	// write to it, and its Reply may consist of parts of it.
+	// write to it, and the Reply may consist of parts of Message.
 	Message []byte
 
 	// Placed are the items that came apart from the rest, over RDMA: the position of each in
@@ -79,10 +79,10 @@ type Responder interface {
 	// the caller received it. done may be nil. It must not block, and may run before Reply returns.
 	Reply(m Message, done func(error))
 
-	// Drop ends a Request without an answer, which RPC permits (RFC 2203 §5.3.3.1 requires it in
-	// some cases). done is called as for Reply. The caller keeps waiting. Over RDMA its credit
-	// stays in use until the connection ends: a caller for which as many Calls were dropped as it
-	// has credits must reconnect.
+	// Drop discards a Request without an answer, which RPC permits (RFC 2203 §5.3.3.1 requires it
+	// in some cases). done is called as for Reply. The caller keeps waiting. Over RDMA its credit
+	// stays in use until the connection is closed: a caller for which as many Calls were dropped as
+	// it has credits must reconnect.
 	Drop(done func(error))
 
 	// Report records an error of the handler that its answer does not contain. The carrier logs it,

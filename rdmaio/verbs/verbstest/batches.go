@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// If a request in the middle of a batch fails, those before it have run, and those behind it
-// are flushed. Each completes once.
+// If a request in the middle of a batch fails, earlier ones have run, and later ones are flushed.
+// Each completes once.
 func testFailureInBatch(h *harness) {
 	c, s := h.connected()
 	s.recvs(4, 8)
@@ -71,8 +71,8 @@ func testUnsignaledFailure(h *harness) {
 	h.failed(s)
 }
 
-// Many goroutines post. Each message arrives once, those of a goroutine in order, and those of
-// a batch together.
+// Many goroutines post. Each message arrives once. A goroutine's messages arrive in order, and a
+// batch's messages together.
 func testManyPosters(h *harness) {
 	const posters, batches, size = 4, 25, 3
 	c := h.newEnd(h.Client, verbs.QPConfig{MaxSendWR: posters * batches * size})
@@ -158,7 +158,7 @@ func testTwoQueues(h *harness) {
 	}
 }
 
-// Poll returns completions in order, in slices of any length, and none in an empty slice. A
+// Poll returns completions in order, in slices of any length; an empty slice takes no completion. A
 // queue wraps around many times.
 func testPollPieces(h *harness) {
 	c, s := h.connected()

@@ -106,7 +106,7 @@ func (e *end) spin(n int) {
 	}
 }
 
-// access runs Writes or Reads, up to depth of them outstanding.
+// access runs Writes or Reads, with up to depth outstanding.
 func (p *bench) access(op verbs.Opcode, depth int) {
 	wr := []verbs.SendWR{remote(op, p.peer, 0, p.mine)}
 	p.s.recv()

@@ -184,7 +184,7 @@ func testAddressInUse(h *harness) {
 	h.check("close", again.Close())
 }
 
-// The end of a context ends the wait and the attempt, at the other side too.
+// Cancelling a context stops the wait and the attempt, at the other side too.
 func testCancel(h *harness) {
 	ln := h.listen()
 	short, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)

@@ -162,8 +162,8 @@ func testDisconnectStates(h *harness) {
 	})
 }
 
-// At whatever moment the connection ends, each accepted request completes exactly once, as type
-// end checks.
+// At whatever moment the connection is closed, each accepted request completes exactly once, as
+// type end checks.
 func testDisconnectUnderLoad(h *harness) {
 	for round := range 20 {
 		c, s := h.connected()
@@ -206,7 +206,7 @@ func testDisconnectUnderLoad(h *harness) {
 }
 
 // Regions can be deregistered before the queue pair on which they are posted is closed. A message
-// for them ends the connection, or their end does.
+// for them breaks the connection, or their deregistration does.
 func testCloseOrder(h *harness) {
 	c, s := h.connected()
 	mr := s.region(16, verbs.AccessLocalWrite)

@@ -296,7 +296,7 @@ func remote(op verbs.Opcode, mr verbs.MemoryRegion, off uint64, sgl ...verbs.SGE
 	return verbs.SendWR{Opcode: op, Flags: signaled, SGL: sgl, RKey: mr.RKey(), RemoteAddr: mr.RemoteAddr() + off}
 }
 
-// broken waits until an error has ended the connection at both sides and all requests have
+// broken waits until an error has broken the connection at both sides and all requests have
 // completed. id is the request of a that caused the error, and status its status on a precise
 // fabric. recvStatus is the status of the oldest open Receive of b, if there is one.
 func (h *harness) broken(a, b *end, id uint64, status, recvStatus verbs.Status) {

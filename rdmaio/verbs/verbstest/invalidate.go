@@ -29,7 +29,7 @@ func testInvalidateCall(h *harness) {
 }
 
 // window returns the rights of a region that a request can invalidate, with remoteRW. The case is
-// skipped if there is none.
+// skipped if the device has no such region.
 func (h *harness) window() verbs.Access {
 	h.Helper()
 	switch a := h.Client.Attributes(); {

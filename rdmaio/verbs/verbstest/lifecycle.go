@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A call with a context that has ended returns at once, without an effect that would have to be
+// A call with a context that is done returns at once, without an effect that would have to be
 // undone.
 func testEndedContext(h *harness) {
 	ended, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))

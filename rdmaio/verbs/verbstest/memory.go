@@ -187,8 +187,8 @@ func testRights(h *harness) {
 	}
 }
 
-// R8: the key of another domain, here that of another connection, is refused. The other
-// connection is not affected.
+// R8: another domain's key, here from another connection, is refused. The other connection is not
+// affected.
 func testForeignDomain(h *harness) {
 	for _, op := range []verbs.Opcode{verbs.RDMAWrite, verbs.RDMARead} {
 		h.Run(op.String(), func(h *harness) {
@@ -210,7 +210,7 @@ func testForeignDomain(h *harness) {
 
 // R1, R301: handles have 32 bits, are never 0, all different and in no order. With
 // DeviceAttributes.GuessableKeys they only differ from the one before. Regions without remote
-// rights have none.
+// rights do not have a key.
 func testHandles(h *harness) {
 	e := h.newEnd(h.Server, verbs.QPConfig{})
 	const n = 2000

@@ -309,7 +309,7 @@ func testCloseWhilePosting(h *harness) {
 	}
 }
 
-// ErrDeviceRemoved: removing a device ends its connections. Its objects can be closed, and no
+// ErrDeviceRemoved: removing a device breaks its connections. Its objects can be closed, and no
 // others be created.
 func testRemoval(h *harness) {
 	if h.Remove == nil {

@@ -81,8 +81,9 @@ func testOnDemand(h *harness) {
 	h.wantErr("register a deregistered region on demand", mr.ReregisterOnDemand(8, access, memory), verbs.ErrClosed)
 }
 
-// A write beyond a region on demand, a read of it, and a write for which there is no memory break
-// the connection as with other regions (R9, R290). Nothing is allocated for the first two.
+// A write beyond a region on demand, a read from such a region, and a write for which there is no
+// memory break the connection as with other regions (R9, R290). Nothing is allocated for the first
+// two.
 func testOnDemandRefused(h *harness) {
 	fails := errors.New("there is no memory")
 	for _, tt := range []struct {

@@ -119,7 +119,7 @@ func testReregisterRace(h *harness) {
 	}
 }
 
-// With random requests in random order, the memory of both ends equals that of a model that
+// With random requests in random order, the memory at both ends equals the memory of a model that
 // carries out one request after the other.
 func testRandom(h *harness) {
 	const size, steps, depth = 512, 400, 8
@@ -136,8 +136,8 @@ func testRandom(h *harness) {
 		return off, rng.IntN(min(size-off, 32) + 1)
 	}
 	for step := 0; step < steps; {
-		// A burst, whose intermediate states are not visible. A Read ends it, since later
-		// requests may overtake the Read.
+		// A burst, whose intermediate states are not visible. A Read is the last request of a
+		// burst, because later requests may overtake it.
 		var wrs []verbs.SendWR
 		var messages [][]byte
 		for len(wrs) < depth {
@@ -180,7 +180,7 @@ func testRandom(h *harness) {
 				h.Fatalf("step %d: message %d: %+v with %x, want %x", step, i, wc, got, messages[i])
 			}
 		}
-		// R4: a Send behind the burst's Writes proves that they are in place.
+		// R4: a Send after the burst's Writes proves that they are in place.
 		s.recv()
 		c.send()
 		c.wait(1)

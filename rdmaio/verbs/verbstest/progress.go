@@ -48,7 +48,7 @@ func (h *harness) newPolled(before func(s *end)) *polled {
 	return p
 }
 
-// close ends the goroutine of the server.
+// close stops the server's goroutine.
 func (p *polled) close() {
 	close(p.asked)
 	p.answers.Wait()
@@ -100,8 +100,8 @@ func testProgress(h *harness) {
 	h.Logf("%d of 300 answers were handled by their caller", p.own)
 }
 
-// Transfers, which are not for a caller, go on meanwhile: the peer reads and writes memory before
-// it answers.
+// Transfers, which are not for a caller, continue while it waits: the peer reads and writes memory
+// before it answers.
 func testProgressTransfers(h *harness) {
 	const size = 20 << 10
 	var mr verbs.MemoryRegion
@@ -156,7 +156,7 @@ func testProgressWake(h *harness) {
 	p.close()
 }
 
-// Progress ends when either side ends the connection, and has no effect afterwards.
+// Progress returns when either side closes the connection, and has no effect afterwards.
 func testProgressEnd(h *harness) {
 	for i := range 12 {
 		p := h.newPolled(nil)

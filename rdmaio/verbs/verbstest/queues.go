@@ -72,8 +72,7 @@ func (h *harness) fresh(c, s *end) {
 	}
 }
 
-// As with bad_wr of libibverbs, requests before the bad one are posted, and those behind it are
-// not.
+// As with bad_wr of libibverbs, requests before the bad one are posted, and later ones are not.
 func testBadWR(h *harness) {
 	c, s := h.connected()
 	s.recvs(4, 8)
@@ -131,7 +130,7 @@ func testQueueFull(h *harness) {
 	}
 }
 
-// The entry of an unsignaled request is freed with that of the next signaled one.
+// An unsignaled request's entry is freed together with the entry of the next signaled request.
 func testUnsignaled(h *harness) {
 	c := h.newEnd(h.Client, verbs.QPConfig{MaxSendWR: 4})
 	s := h.newEnd(h.Server, verbs.QPConfig{})

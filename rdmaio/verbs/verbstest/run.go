@@ -56,8 +56,8 @@ type Fabric struct {
 	// status but success at the Receive, and with any error at a Send that fails.
 	AnyLengthStatus bool
 
-	// EndsAtDeregister reports that Deregister or Invalidate of a region which posted requests name
-	// ends the connection at once, because the device does not know about the region.
+	// EndsAtDeregister reports that the connection breaks at once when a region is deregistered or
+	// invalidated that posted requests name, because the device does not know about the region.
 	EndsAtDeregister bool
 
 	// LateReads reports that Invalidate does not wait for a Read of the peer in progress, which
@@ -65,7 +65,7 @@ type Fabric struct {
 	LateReads bool
 
 	// Timeout is the longest time that an operation may take. If zero or negative, the default
-	// is a quarter of the time until the test's deadline, or a minute if it has none.
+	// is a quarter of the time until the test's deadline, or a minute if the test has no deadline.
 	Timeout time.Duration
 
 	// Remove removes a device, as unplugging would. If nil, the cases of removal are

@@ -38,7 +38,7 @@ func testAnswers(t *testing.T, open Open) {
 	}
 }
 
-// A dropped Call waits until its context ends. The connection goes on.
+// A dropped Call waits until its context is done. The connection stays up.
 func testDrop(t *testing.T, open Open) {
 	dropped := make(chan error, 1)
 	c := open(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
@@ -56,7 +56,7 @@ func testDrop(t *testing.T, open Open) {
 	do(t, c, 1, nil, 0)
 }
 
-// A panic of a handler ends the connection.
+// A handler's panic closes the connection.
 func testPanic(t *testing.T, open Open) {
 	testDies(t, open, func() { panic("a fault of the handler") })
 }
@@ -101,7 +101,7 @@ func testLater(t *testing.T, open Open) {
 	}
 }
 
-// A message that is no reply to the Call is not sent. The caller learns that there is none.
+// A message that is not a reply to the Call is not sent. The caller learns that there is no reply.
 func testBadReply(t *testing.T, open Open) {
 	done := make(chan error, 2)
 	c := open(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
@@ -196,7 +196,7 @@ func testReverseEnded(t *testing.T, open Open) {
 	<-closed
 }
 
-// wrapper is a Responder before that of the carrier.
+// wrapper is a Responder in front of the carrier's.
 type wrapper struct {
 	oncrpc.Responder
 	seen chan []byte
@@ -212,8 +212,8 @@ func (w *wrapper) Drop(done func(error)) {
 	w.Responder.Drop(done)
 }
 
-// A Responder that a Handler has put before that of the carrier sees the answer, and also that
-// there is none because the handler panicked.
+// A Responder that a Handler has put in front of the carrier's sees the answer. If the handler
+// panicked, it sees that there is no answer.
 func testWrapped(t *testing.T, open Open) {
 	seen := make(chan []byte, 1)
 	c := open(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {

@@ -13,7 +13,7 @@ import (
 type Cuttable struct {
 	Client Conn
 
-	// Cut drops all further packets in both directions. No end learns of it.
+	// Cut drops all further packets in both directions. Neither end is notified.
 	Cut func()
 }
 

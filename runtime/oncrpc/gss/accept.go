@@ -17,7 +17,7 @@ func (h *Handler) establish(in *incoming) {
 	}
 	var s *session
 	if in.cred.Proc == ProcContinueInit {
-		// While a step runs, its session is in no table: a second step cannot run beside it.
+		// While a step runs, its session is in no table: a second step cannot run at the same time.
 		if s = h.incomplete.take(in.cred.Handle); s == nil {
 			h.refuse(in, oncrpc.Refused(oncrpc.AuthStatRejectedCred), errors.New("gss: RPCSEC_GSS_CONTINUE_INIT for a handle that is not of an incomplete context (RFC 2203 §5.2.3.2)"))
 			return
@@ -97,7 +97,7 @@ func (h *Handler) step(in *incoming, s *session, token []byte) {
 	in.Reply(oncrpc.Message{Inline: b}, nil)
 }
 
-// fail ends an establishment. The status goes to the client in a successful reply (RFC 2203
+// fail gives up an establishment. The status goes to the client in a successful reply (RFC 2203
 // §5.2.3.1), without a handle or a token.
 func (h *Handler) fail(in *incoming, s *session, why error) {
 	if s.mech != nil {

@@ -132,7 +132,7 @@ func checkPlain(m *oncrpc.Message) error {
 	return nil
 }
 
-// acquire returns the context, and makes one if there is none. The caller must release it.
+// acquire returns the context, and makes one if necessary. The caller must release it.
 func (c *Carrier) acquire(ctx context.Context, prog, vers uint32) (*association, error) {
 	for {
 		c.mu.Lock()
@@ -181,7 +181,8 @@ func (c *Carrier) make(ctx context.Context, m *making, prog, vers uint32) (*asso
 	return a, err
 }
 
-// retire ends the use of a context for further calls. If the server knows it, Close destroys it.
+// retire makes further calls use another context. If the server knows the old one, Close destroys
+// it.
 func (c *Carrier) retire(a *association, knownToServer bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,8 +196,9 @@ func (c *Carrier) retire(a *association, knownToServer bool) {
 	}
 }
 
-// release ends the use of a context by a call. The last user deletes it on this side, unless the
-// Carrier holds it. A call does not destroy it at the server: it would wait for another reply.
+// release is called when a call no longer uses a context. The last user deletes it on this side,
+// unless the Carrier holds it. A call does not destroy it at the server: it would wait for another
+// reply.
 func (c *Carrier) release(a *association) {
 	c.mu.Lock()
 	a.users--
@@ -211,8 +213,8 @@ func (c *Carrier) release(a *association) {
 }
 
 // Close waits for the calls in progress, and deletes the context here and by a call at the server
-// (RFC 2203 §5.4). ctx sets the time for both. Further calls fail with oncrpc.ErrClosed. If ctx
-// ends first, the calls in progress go on, and the last of them deletes the context on this side.
+// (RFC 2203 §5.4). ctx sets the time for both. Further calls fail with oncrpc.ErrClosed. If ctx is
+// done first, the calls in progress continue, and the last one deletes the context on this side.
 // The error is the reason why the server may still have the context. It deletes unused ones after a
 // time.
 func (c *Carrier) Close(ctx context.Context) error {
@@ -282,7 +284,7 @@ func (c *Carrier) destroy(ctx context.Context, a *association) error {
 	for i, w := range []uint32{c.carrier.XID(), uint32(oncrpc.MsgCall), oncrpc.Version, a.prog, a.vers, 0} {
 		binary.BigEndian.PutUint32(start[4*i:], w)
 	}
-	// Its arguments and results are void, and with None nothing is protected.
+	// Its arguments and results are void, so the service None has nothing to protect.
 	cred := CredV1{Proc: ProcDestroy, Seq: a.numbers.final(), Service: None, Handle: a.handle}
 	b := appendCred(nil, start[:], &cred)
 	b, err := appendVerf(b, a.mech, b)

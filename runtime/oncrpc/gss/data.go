@@ -103,8 +103,8 @@ func (h *Handler) answerer(in *incoming, s *session) *answerer {
 	}
 }
 
-// open rewrites the message of a call: arguments without protection, behind a header whose
-// credential has the identity of the caller in place of the handle, and no sequence number. Another
+// open rewrites the message of a call: arguments without protection, after a header whose
+// credential has the caller's identity in place of the handle, and no sequence number. Another
 // transmission of the call becomes the same message. The new header is not longer, so it is written
 // to the end of the old one.
 func (a *answerer) open(in *incoming) error {

@@ -4,7 +4,7 @@
 //
 // # Client
 //
-// A [Carrier] stands over any oncrpc.Carrier, and clients over it:
+// A [Carrier] wraps any oncrpc.Carrier, and clients use the Carrier:
 //
 //	secure, err := gss.NewCarrier(conn, mech, &gss.CarrierConfig{Service: gss.Privacy})
 //	defer secure.Close(ctx)
@@ -16,7 +16,7 @@
 //
 // # Server
 //
-// A [Handler] stands before the Handler of the services, and before a reply cache:
+// A [Handler] wraps the Handler of the services, and the reply cache if there is one:
 //
 //	handler := gss.NewHandler(replycache.New(rpc.NewHandler(nil, svc), nil), mech, nil)
 //

@@ -188,7 +188,7 @@ func (x *exchange) open(reply *oncrpc.Reply) (problem bool, err error) {
 	return false, nil
 }
 
-// verify returns the sequence number of which a verifier has the checksum.
+// verify returns the sequence number whose checksum is in a verifier.
 func (x *exchange) verify(verf *oncrpc.OpaqueAuth) (seq uint32, err error) {
 	if verf.Flavor != oncrpc.RPCSecGSS {
 		return 0, fmt.Errorf("%w: flavour %v (%d bytes), expected %v (RFC 2203 §5.3.3.2)", oncrpc.ErrVerf, verf.Flavor, len(verf.Body), oncrpc.RPCSecGSS)

@@ -21,7 +21,7 @@ const (
 	replyHead = 24 // of the header of a successful reply without body of the verifier
 )
 
-// mostAuth is the size of the longest body of a credential or verifier (RFC 5531 §8.2).
+// mostAuth is the largest size of a credential's or verifier's body (RFC 5531 §8.2).
 const mostAuth = oncrpc.MaxAuthBytes
 
 // appendCred appends start, the first callStart bytes of a call, and the credential.
@@ -73,9 +73,9 @@ func pad(b []byte, n int) []byte {
 	return b
 }
 
-// appendBody appends arguments or results, those of m behind its header, protected by a service
-// other than None. They are put together with their items, because nothing may travel apart
-// (RFC 2203 §5.3.2.2, §5.3.2.3; RFC 8166 §8.2.2.3, R306).
+// appendBody appends m's arguments or results, which follow the header, protected by a service
+// other than None. They are put together with their items, because nothing may travel apart (RFC
+// 2203 §5.3.2.2, §5.3.2.3; RFC 8166 §8.2.2.3, R306).
 func appendBody(b []byte, c Context, s Service, seq uint32, m *oncrpc.Message, head int) ([]byte, error) {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)

@@ -20,19 +20,20 @@ type HandlerConfig struct {
 	// other flavours go to the next Handler as they are.
 	Required Service
 
-	// Window is the number of sequence numbers of each context that the server remembers, and the
+	// Window is the number of sequence numbers that the server remembers for each context, and the
 	// largest number of calls that a client may have in progress with it. If zero, the default is
-	// 128. The largest is 65,536. Each context takes an eighth of it in bytes.
+	// 128. The largest is 65,536. A context takes one byte for eight numbers.
 	Window int
 
 	// MaxContexts is the largest number of contexts. If zero, the default is 4096. If negative,
-	// there is no limit. Beyond it the context goes that was unused longest, of those of the source
-	// that has most. Its client makes a new one with its next call. A source is an IPv4 address or
-	// an IPv6 network of 64 bits.
+	// there is no limit. Beyond it, the source with the most contexts loses the one that was unused
+	// longest. The client makes a new context with the next call. A source is an IPv4 address or an
+	// IPv6 network of 64 bits.
 	MaxContexts int
 
-	// MaxPerSource is the largest number of contexts of one source. If zero, the default is 512. If
-	// negative, there is no limit. Beyond it the one goes that was unused longest.
+	// MaxPerSource is the largest number of contexts that one source may have. If zero, the default
+	// is 512. If negative, there is no limit. Beyond it, the source loses the context that was
+	// unused longest.
 	MaxPerSource int
 
 	// IdleTimeout is the time after which an unused context is deleted. If zero, the default is
@@ -102,7 +103,7 @@ type Handler struct {
 
 // HandlerStats holds the counts of a Handler. Those above Contexts only grow.
 type HandlerStats struct {
-	BadChecksums uint64 // calls refused because of the checksum of the header
+	BadChecksums uint64 // calls refused because the header's checksum was wrong
 	Replays      uint64 // calls dropped because of the sequence number
 	Evicted      uint64 // contexts deleted because of MaxContexts and MaxPerSource
 	EvictedEarly uint64 // the same of incomplete contexts
@@ -115,12 +116,12 @@ type HandlerStats struct {
 // RPCSEC_GSS, and passes them to next without their protection. The protection of the replies is
 // added when next answers. cfg may be nil. It blocks as next and mech do.
 //
-// A reply cache stands behind it:
+// A reply cache is inside it:
 //
 //	handler := gss.NewHandler(replycache.New(rpc.NewHandler(nil, svc), nil), mech, nil)
 //
 // There calls of a user are equal if they are sent again with another sequence number, as a client
-// has to (RFC 2203 §5.3.3.1), or with another context. Those of different users are not.
+// has to (RFC 2203 §5.3.3.1), or with another context. Calls of different users are never equal.
 func NewHandler(next oncrpc.Handler, mech Acceptor, cfg *HandlerConfig) *Handler {
 	h := &Handler{cfg: cfg.settled(), next: next, mech: mech}
 	_, _ = rand.Read(h.secret[:]) // never fails
@@ -171,7 +172,7 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	}
 }
 
-// other passes on a call of another flavour, or a message that is no call of RPC version 2, unless
+// other passes on a call of another flavour, or a message that is not an RPC version 2 call, unless
 // Required forbids it.
 func (h *Handler) other(in *incoming, err error) {
 	call := &in.head.Body.Call
@@ -227,7 +228,7 @@ func (h *Handler) refuse(in *incoming, refusal *oncrpc.ReplyError, why error) {
 	in.Reply(oncrpc.Message{Inline: b}, nil)
 }
 
-// drop ends a call without an answer.
+// drop discards a call: it gets no answer.
 func (h *Handler) drop(in *incoming, why error) {
 	if h.cfg.Refused != nil {
 		h.cfg.Refused(in.Request, why)
@@ -235,7 +236,7 @@ func (h *Handler) drop(in *incoming, why error) {
 	in.Drop(nil)
 }
 
-// xidOf returns the XID of a message, of which a carrier has checked that there is one.
+// xidOf returns a message's XID. A carrier has checked that the message is long enough.
 func xidOf(message []byte) uint32 {
 	xid, _, _ := oncrpc.Peek(message)
 	return xid

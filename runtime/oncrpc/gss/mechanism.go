@@ -9,12 +9,12 @@ import (
 // server. It may be called concurrently, for different contexts.
 type Initiator interface {
 	// InitSecContext is GSS_Init_sec_context (RFC 2743 §2.2.1). c is nil for a new context, and
-	// otherwise that of the step before. token is the server's token, nil for a new context; it is
-	// valid until the method returns. The method asks for mutual authentication, integrity and
-	// confidentiality. It asks neither for replay detection nor for sequencing (RFC 2203 §5.2.2):
-	// calls arrive in any order.
+	// otherwise the context that the previous step returned. token is the server's token, nil for a
+	// new context; it is valid until the method returns. The method asks for mutual authentication,
+	// integrity and confidentiality. It asks neither for replay detection nor for sequencing (RFC
+	// 2203 §5.2.2): calls arrive in any order.
 	//
-	// An error ends the establishment. The caller then deletes c.
+	// After an error the establishment has failed. The caller then deletes c.
 	InitSecContext(ctx context.Context, c Context, token []byte) (Step, error)
 }
 
@@ -22,20 +22,21 @@ type Initiator interface {
 // (RFC 2743 §3.1). It may be called concurrently, for different contexts.
 type Acceptor interface {
 	// AcceptSecContext is GSS_Accept_sec_context (RFC 2743 §2.2.2). c is nil for a new context, and
-	// otherwise that of the step before. token is the client's token, of any content and at most
-	// 128 KiB; it is valid until the method returns. ctx ends with the client's connection.
+	// otherwise the context that the previous step returned. token is the client's token, of any
+	// content and at most 128 KiB; it is valid until the method returns. ctx ends with the client's
+	// connection.
 	//
-	// An error ends the establishment. The caller then deletes c. The client gets the numbers of a
-	// *StatusError, or else GSS_S_FAILURE.
+	// After an error the establishment has failed. The caller then deletes c. The client gets the
+	// numbers of a *StatusError, or else GSS_S_FAILURE.
 	AcceptSecContext(ctx context.Context, c Context, token []byte) (Step, error)
 }
 
-// Step is the result of a step of an establishment.
+// Step is the result of one step in an establishment.
 type Step struct {
 	// Context is the context. It belongs to the caller, and the caller deletes it.
 	Context Context
 
-	// Token is the token for the peer. If empty, there is none. It must not change any more.
+	// Token is the token for the peer. If empty, no token is sent. It must not change any more.
 	Token []byte
 
 	// Complete reports GSS_S_COMPLETE. If false, the result is GSS_S_CONTINUE_NEEDED, and the next
@@ -91,7 +92,7 @@ type Info struct {
 // StatusError is a failure of GSS-API. Mechanisms return it, and so does Carrier.Call if the server
 // could not make a context.
 type StatusError struct {
-	// Major is the status of GSS-API (RFC 2203 Appendix A), and Minor that of the mechanism.
+	// Major is the GSS-API status (RFC 2203 Appendix A), and Minor the mechanism's status.
 	Major, Minor uint32
 
 	// Err is the reason, if it is known.
@@ -121,10 +122,10 @@ func (e *StatusError) Error() string {
 // Unwrap returns the reason.
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// maxToken is the size of the longest token of an establishment, in bytes. A Kerberos ticket with
-// the groups of its user has up to 64 KiB.
+// maxToken is the largest size of a token in an establishment, in bytes. A Kerberos ticket with the
+// groups of its user has up to 64 KiB.
 const maxToken = 128 << 10
 
-// maxSteps is the largest number of tokens of one side in an establishment. Kerberos has one, and
-// negotiated mechanisms two or three.
+// maxSteps is the largest number of tokens that one side sends in an establishment. Kerberos has
+// one, and negotiated mechanisms two or three.
 const maxSteps = 8

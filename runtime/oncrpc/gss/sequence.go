@@ -115,7 +115,7 @@ func (r room) wait(ctx context.Context) error {
 	return nil
 }
 
-// release ends the use of a number. It may be called twice.
+// release marks a number as no longer in use. It may be called twice.
 func (n *numbers) release(u *number) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -36,10 +36,10 @@ func (s *session) accept(seq uint32) bool {
 	return s.window.take(seq)
 }
 
-// table holds contexts, each of them for a time after its last use. There are limits for all of
-// them and for those of one source. Beyond a limit, the context goes that was unused longest: one
-// of the same source, or of the source that has most. So a source cannot remove contexts of one
-// that has fewer.
+// table holds contexts, each of them for a time after its last use. There is a limit for all
+// contexts, and one for each source. Beyond a limit, the context that was unused longest is
+// removed: from the same source, or from the source that has most. So a source cannot evict the
+// contexts of a source that has fewer.
 type table struct {
 	most, mostOfSource int
 	life               time.Duration // 0: no limit
@@ -117,7 +117,7 @@ func (t *table) touch(s *session) {
 	}
 }
 
-// release ends the use of an acquired session.
+// release marks an acquired session as no longer in use.
 func (t *table) release(s *session) {
 	t.mu.Lock()
 	s.users--
@@ -170,7 +170,7 @@ func (t *table) count() (n int, removed uint64) {
 	return n, removed
 }
 
-// expire removes the sessions that were unused for too long. mu is locked.
+// expire removes the sessions that were unused for too long. t.mu must be held.
 func (t *table) expire() (dead []*session) {
 	if t.life == 0 || t.recent.Len() == 0 {
 		return nil
@@ -181,13 +181,13 @@ func (t *table) expire() (dead []*session) {
 	return dead
 }
 
-// evict removes the oldest session of a list, because of a limit. mu is locked.
+// evict removes the oldest session of a list, because of a limit. t.mu must be held.
 func (t *table) evict(dead []*session, l *list.List) []*session {
 	t.removed++
 	return t.drop(dead, oldest(l))
 }
 
-// drop removes a session. It appends it to dead if it is not in use. mu is locked.
+// drop removes a session. It appends it to dead if it is not in use. t.mu must be held.
 func (t *table) drop(dead []*session, s *session) []*session {
 	delete(t.sessions, s.handle)
 	t.recent.Remove(s.recent)

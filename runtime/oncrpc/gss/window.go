@@ -1,7 +1,7 @@
 package gss
 
-// window is the server's memory of the sequence numbers of a context: the highest one, and which of
-// the size numbers up to it were seen (RFC 2203 §5.3.3.1).
+// window is the server's memory of a context's sequence numbers: the highest one, and which of the
+// size numbers up to it were seen (RFC 2203 §5.3.3.1).
 type window struct {
 	size uint32
 	last uint32   // the highest, if there is any

@@ -17,7 +17,7 @@ const (
 	LoseAfter             // the record arrives, then the connection is lost
 	Cut                   // Fault.Bytes of the record arrive, then the connection is lost
 	Stall                 // nothing is read for Fault.Delay, then the record arrives
-	Hold                  // the record arrives after Fault.Delay; those behind it overtake it
+	Hold                  // the record arrives after Fault.Delay; later ones overtake it
 	Repeat                // the record arrives twice
 	Split                 // the record arrives in several fragments, the first one empty
 	Kinds                 // number of kinds

@@ -23,7 +23,7 @@ type link struct {
 	number         int
 	client, server *end
 
-	lost  atomic.Bool // for the client; the server may learn of it later
+	lost  atomic.Bool // for the client; the server may notice later
 	once  sync.Once
 	ended chan struct{} // closed when the link ends
 }
@@ -64,7 +64,7 @@ func (l *link) carry(reply bool) {
 	}
 }
 
-// deliver delivers a record with a fault. It reports whether the link goes on.
+// deliver delivers a record with a fault. It reports whether the link is still up.
 func (l *link) deliver(f Fault, record []byte, to *end) bool {
 	switch f.Kind {
 	case Lose:
@@ -94,7 +94,7 @@ func (l *link) deliver(f Fault, record []byte, to *end) bool {
 	return l.write(to, record)
 }
 
-// write writes bytes to an end, and reports whether the link goes on.
+// write writes bytes to an end, and reports whether the link is still up.
 func (l *link) write(to *end, b []byte) bool {
 	to.turn <- struct{}{}
 	defer func() { <-to.turn }()
@@ -105,7 +105,7 @@ func (l *link) write(to *end, b []byte) bool {
 	return err == nil
 }
 
-// lose writes the last bytes to an end. Then it ends the link, for the client at once and for the
+// lose writes the last bytes to an end. Then it closes the link, for the client at once and for the
 // server after a time.
 func (l *link) lose(to *end, last []byte, delay time.Duration) {
 	to.turn <- struct{}{}
@@ -122,7 +122,7 @@ func (l *link) lose(to *end, last []byte, delay time.Duration) {
 	l.end()
 }
 
-// pause waits, and reports whether the link goes on.
+// pause waits, and reports whether the link is still up.
 func (l *link) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -135,7 +135,7 @@ func (l *link) pause(d time.Duration) bool {
 	return false
 }
 
-// end ends the link for both ends.
+// end closes the link for both ends.
 func (l *link) end() {
 	l.once.Do(func() {
 		close(l.ended)

@@ -42,7 +42,7 @@ func New(h oncrpc.Handler, cfg *tcp.Config) *Conn {
 	if cfg != nil {
 		set = *cfg
 	}
-	set.FirstCallTimeout = -1 // the client is no stranger
+	set.FirstCallTimeout = -1 // the client is known
 	set.TLS = tcp.TLS{}       // nothing leaves the process
 	ours, theirs := net.Pipe()
 	return &Conn{tcp.NewConn(ours, &set), tcp.ServeConn(theirs, h, &set)}

@@ -89,8 +89,8 @@ func (n *Network) NewClient(cfg *tcp.ClientConfig) (*tcp.Client, error) {
 // Server returns the server, for its Stats and Shutdown.
 func (n *Network) Server() *tcp.Server { return n.server }
 
-// Fired returns the number of faults of a kind that were injected. A fault that never happens
-// proves nothing.
+// Fired returns how many faults of a kind were injected. Check it, because a fault that never
+// happened proves nothing.
 func (n *Network) Fired(k Kind) int { return int(n.fired[k].Load()) }
 
 // Close closes the server, with all connections, as tcp.Server.Close does.

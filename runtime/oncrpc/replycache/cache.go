@@ -14,8 +14,8 @@ import (
 type Config struct {
 	// Idempotent reports whether a procedure may be executed twice without harm. The cache neither
 	// looks up nor keeps its Calls. If nil, the handler's method Idempotent of this form is used,
-	// which rpc.Handler has. If the handler has none, the Calls of all procedures go through the
-	// cache.
+	// which rpc.Handler has. If the handler has no such method, the Calls of all procedures go
+	// through the cache.
 	Idempotent func(program, version, procedure uint32) bool
 
 	// Client returns the identity of the client that sent a Call: the same on each of its
@@ -24,9 +24,9 @@ type Config struct {
 	// means.
 	Client func(*oncrpc.Request) string
 
-	// Grace is the time for which a Call is held back that equals one of another connection of the
-	// same host, while that connection is up. If zero, the default is 1 s. If negative, no Call is
-	// held back. It is not used with Client.
+	// Grace is the time for which a Call is held back if an equal one came on another connection
+	// from the same host and that connection is up. If zero, the default is 1 s. If negative, no
+	// Call is held back. It is not used with Client.
 	Grace time.Duration
 
 	// Entries is the largest number of replies kept for one source. If zero, the default is 1024.
@@ -108,13 +108,13 @@ func (cfg *Config) settled(h oncrpc.Handler) Config {
 // same XID as another client of its host whose connection is down, and gets that reply. Clients
 // that begin with a fixed XID need a Config.Client.
 //
-// A Call whose connection ends before it was executed is dropped, because its client may have sent
-// it again already. If h drops a Call whose connection has ended, the same Calls that wait for its
-// reply are served as if it had not come, each on its own connection. So h must not drop a Call
+// A Call whose connection closes before it was executed is dropped, because its client may have
+// sent it again already. If h drops a Call whose connection is closed, the same Calls that wait for
+// its reply are served as if it had not come, each on its own connection. So h must not drop a Call
 // that it has executed. If h drops one whose connection is up, as a replay for example (RFC 2203
 // §5.3.3.1), those that wait are dropped with it.
 //
-// If h panics or ends its goroutine and has not answered the Call, the reply to it is SYSTEM_ERR
+// If h panics or exits its goroutine and has not answered the Call, the reply to it is SYSTEM_ERR
 // when it is sent again, because it may have been executed in part.
 func New(h oncrpc.Handler, cfg *Config) *Cache {
 	return &Cache{
@@ -174,7 +174,7 @@ type cached struct {
 	from    oncrpc.Conn    // that brought it last
 	done    *list.Element  // in source.order; nil: in progress
 	at      time.Time      // when it was done
-	reply   oncrpc.Message // with memory of its own
+	reply   oncrpc.Message // shares no memory
 	waiting []*oncrpc.Request
 }
 
@@ -239,7 +239,7 @@ func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, until time.
 		r.Responder = rec
 		returned := false
 		defer func() {
-			if !returned { // it panicked, or ended its goroutine
+			if !returned { // it panicked, or exited its goroutine
 				rec.ended()
 			}
 		}()
@@ -248,9 +248,9 @@ func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, until time.
 	}
 }
 
-// find returns the entry from which a Call of a connection is answered. If there is none, it
-// returns the other connections, still up, on which the same Call came. A connection is known by
-// its channel Done: a Responder may have a context for each Call. mu is locked.
+// find returns the entry from which a Call of a connection is answered. If there is no such entry,
+// it returns the other connections, still up, on which the same Call came. A connection is known by
+// its channel Done: a Responder may have a context for each Call. c.mu must be held.
 func (c *Cache) find(key callKey, from oncrpc.Conn) (found *cached, others []oncrpc.Conn) {
 	for _, e := range c.entries[key] {
 		switch {
@@ -297,7 +297,7 @@ func (c *Cache) hold(r *oncrpc.Request, key callKey, source string, others []onc
 	r.Serve(oncrpc.HandlerFunc(func(r *oncrpc.Request) { c.serve(r, key, source, until) }))
 }
 
-// add makes an entry for a Call that is about to be executed. mu is locked.
+// add makes an entry for a Call that is about to be executed. c.mu must be held.
 func (c *Cache) add(key callKey, name string, from oncrpc.Conn) *cached {
 	s := c.sources[name]
 	if s == nil {
@@ -341,8 +341,8 @@ func (r *recorder) Reply(m oncrpc.Message, done func(error)) {
 	r.Responder.Reply(m, done)
 }
 
-// ended keeps SYSTEM_ERR as the reply if there was none. The handler may have executed the Call, or
-// a part of it.
+// ended keeps SYSTEM_ERR as the reply if the handler did not answer. The handler may have executed
+// the Call, or a part of it.
 func (r *recorder) ended() {
 	if !r.answered.Swap(true) {
 		b, _ := oncrpc.NewReply(r.entry.key.xid, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
@@ -456,7 +456,7 @@ func (c *Cache) forget(s *replySource) {
 	delete(c.sources, s.name)
 }
 
-// sweep removes the replies that are too old. It does so eight times in Age. mu is locked.
+// sweep removes the replies that are too old. It does so eight times in Age. c.mu must be held.
 func (c *Cache) sweep(now time.Time) {
 	if now.Sub(c.swept) < c.cfg.Age/8 {
 		return

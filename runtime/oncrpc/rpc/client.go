@@ -23,9 +23,9 @@ type ClientConfig struct {
 	// with it. If nil, the default is oncrpc.CheckVerf.
 	CheckVerf func(cred, verf *oncrpc.OpaqueAuth) error
 
-	// Program is the program's number, where it is chosen at run time (RFC 5531 §13.3.3): a client
-	// of NFS version 4 chooses that of its callback program. If zero, the default is the number in
-	// the interface.
+	// Program is the program's number, where it is chosen at run time (RFC 5531 §13.3.3): for
+	// example, a client of NFS version 4 chooses the number of its callback program. If zero, the
+	// default is the number in the interface.
 	Program uint32
 
 	// MaxReply is the size limit of a reply without Options.ReplyBuf, in bytes, RPC header
@@ -62,13 +62,13 @@ const (
 type Options struct {
 	// Results is memory for the eligible results (Program.Bindings), in their order. Each slice
 	// must be as long as the longest result that may come. The server writes the results there by
-	// RDMA, and the decoded values point into them. A result with an empty slice, or with none,
-	// comes inline.
+	// RDMA, and the decoded values point into them. A result with an empty slice, or without a
+	// slice, comes inline.
 	Results [][]byte
 
 	// ReplyBuf is memory for the reply without Results. It includes the RPC header of ReplyHead
 	// bytes, or more if the server's verifier has a body. The decoded values point into it. If nil,
-	// decoded values have memory of their own, and the size of the reply is limited by
+	// decoded values have their own memory, and the size of the reply is limited by
 	// ClientConfig.MaxReply; with Results the reply must fit inline.
 	ReplyBuf []byte
 
@@ -76,8 +76,8 @@ type Options struct {
 	Cred *oncrpc.OpaqueAuth
 }
 
-// ReplyHead is the size in bytes of the header of an RPC reply whose verifier has no body
-// (RFC 5531 §9).
+// ReplyHead is the size in bytes of an RPC reply's header if the verifier has no body (RFC 5531
+// §9).
 const ReplyHead = 24
 
 // Client calls the procedures of one version of a program. Its methods may be called concurrently.

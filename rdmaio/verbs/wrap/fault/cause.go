@@ -32,7 +32,7 @@ func (e *ending) late(delay time.Duration, notify func()) {
 	})
 }
 
-// tell ends the wait. It reports whether the caller has to notify.
+// tell finishes the wait. It reports whether the caller has to notify.
 func (e *ending) tell() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -36,7 +36,7 @@ func (c *completionQueue) reports(own uint32) (silent bool) {
 }
 
 // reorder is filter with SendsBeforeReads, for a queue without other faults: a Read's completion
-// waits for that of the Send behind it, or until the queue is armed or was polled for long.
+// waits for the next Send's completion, or until the queue is armed or was polled for long.
 func (c *completionQueue) reorder(q queue, wc verbs.WC) []verbs.WC {
 	if wc.Opcode == verbs.WCRDMARead && !c.armed {
 		c.idle = 0

@@ -62,8 +62,8 @@ func (c *completionQueue) add(q *queuePair) {
 	c.qps[q.Num()] = q
 }
 
-// forget removes a closed queue pair, unless later completions of it must be changed because
-// of earlier ones.
+// forget removes a closed queue pair, unless its later completions must be changed because of
+// earlier ones.
 func (c *completionQueue) forget(q *queuePair) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,9 +180,9 @@ func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
 	return []verbs.WC{wc}
 }
 
-// collect removes the deferred completions of a queue pair whose connection has ended, and
-// returns them in order. Those that stall behind requests that have not completed stay,
-// unless all are flushed.
+// collect removes the deferred completions of a queue pair whose connection is closed, and returns
+// them in order. Completions that stall after requests that have not completed stay, unless all are
+// flushed.
 func (c *completionQueue) collect(qp *queuePair, all bool) []verbs.WC {
 	var out, rest []deferred
 	for _, h := range c.deferred {
@@ -221,7 +221,7 @@ func (c *completionQueue) releaseDelayed() {
 	}
 }
 
-// releaseEnded makes the deferred completions of qp ready. Its connection has ended.
+// releaseEnded makes the deferred completions of qp ready. Its connection is closed.
 func (c *completionQueue) releaseEnded(qp *queuePair) {
 	c.mu.Lock()
 	out := c.collect(qp, false)

@@ -9,8 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// device wraps a verbs.Device. Methods that it does not override are those of the wrapped
-// device.
+// device wraps a verbs.Device. Methods that it does not override are the wrapped device's.
 type device struct {
 	verbs.Device
 	inj *Injector
@@ -19,7 +18,7 @@ type device struct {
 	regions   atomic.Int64 // that exist
 }
 
-// Attributes returns those of the wrapped device with the manners.
+// Attributes returns the wrapped device's attributes, changed by the manners.
 func (d *device) Attributes() verbs.DeviceAttributes {
 	a := d.Device.Attributes()
 	if d.inj.has(PaddedPrivateData) {

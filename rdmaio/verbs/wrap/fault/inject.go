@@ -38,35 +38,34 @@ const (
 	// without data. Occasion: each call. Error: ErrPeerDisconnected.
 	FailAccept
 
-	// Disconnect ends the connection right after the post of a request. The provider
-	// decides how much runs before the end. The peer gets ErrPeerDisconnected. Occasion:
-	// each request posted. Error: ErrConnectionBroken.
+	// Disconnect closes the connection right after a request is posted. The provider decides how
+	// much runs before that. The peer gets ErrPeerDisconnected. Occasion: each request posted.
+	// Error: ErrConnectionBroken.
 	Disconnect
 
-	// DelayCompletion delays a completion, and those behind it in its queue, until the next
-	// Arm or for Config.DelayPolls polls, as if it had come between the last Poll and the
-	// wait. Occasion: each successful completion polled while the queue is not armed.
+	// DelayCompletion delays a completion, and later ones in its queue, until the next Arm or for
+	// Config.DelayPolls polls, as if it had come between the last Poll and the wait. Occasion: each
+	// successful completion polled while the queue is not armed.
 	DelayCompletion
 
-	// FailCompletion replaces the status of a completion by an error and ends the
-	// connection; the request may have run. Occasion: each successful completion. Status:
-	// StatusRetryExceeded.
+	// FailCompletion replaces a completion's status by an error and breaks the connection; the
+	// request may have run. Occasion: each successful completion. Status: StatusRetryExceeded.
 	FailCompletion
 
-	// LoseCompletion withholds a completion and those behind it in its queue. When the
-	// connection has ended, they come as flushed. The fault does not end the connection.
-	// Occasion: each successful completion.
+	// LoseCompletion withholds a completion and later ones in its queue. When the connection is
+	// closed, they come as flushed. The fault does not close the connection. Occasion: each
+	// successful completion.
 	LoseCompletion
 
-	// StallRead withholds a Read, and requests that are fenced behind it, from the
-	// provider. Other requests behind it run, but their completions are withheld too. When
-	// the connection has ended, all of them come as flushed. The withheld requests are
-	// neither checked nor counted by the provider. Occasion: each Read posted.
+	// StallRead withholds a Read, and later requests with a fence, from the provider. Other later
+	// requests run, but their completions are withheld too. When the connection is closed, all of
+	// them come as flushed. The withheld requests are neither checked nor counted by the provider.
+	// Occasion: each Read posted.
 	StallRead
 
-	// LoseRecv withholds a Receive and all behind it from the provider, so that a Send of
-	// the peer will find none. When the connection has ended, they come as flushed. They
-	// are not checked. Occasion: each Receive posted until then.
+	// LoseRecv withholds a Receive and all later ones from the provider, so that the peer's Send
+	// will find no Receive. When the connection is closed, they come as flushed. They are not
+	// checked. Occasion: each Receive posted until then.
 	LoseRecv
 
 	// ShortRecv shortens a Receive to 8 bytes. A longer message breaks the connection at
@@ -91,8 +90,8 @@ const (
 	LoseNotify
 
 	// RemoveDevice removes the device before a call. Occasion: each call that creates,
-	// posts, registers, invalidates, polls, arms, dials or listens, on a device that has a
-	// method Remove, as those of the software providers have.
+	// posts, registers, invalidates, polls, arms, dials or listens, on a device that has a method
+	// Remove, as the software providers' devices have.
 	RemoveDevice
 
 	kinds
@@ -139,12 +138,12 @@ type Config struct {
 	// used.
 	Script []Fault
 
-	// Seed picks further occasions. Rate is the fraction of the occasions of a kind to pick,
-	// 0 to 1.
+	// Seed picks further occasions. Rate is the fraction to pick among the occasions of a kind, 0
+	// to 1.
 	Seed uint64
 	Rate map[Kind]float64
 
-	// Manners are those of the devices.
+	// Manners are the manners of the devices.
 	Manners Manners
 
 	// RegisterDelay is the time that a registration takes longer with SlowRegister. If zero or
@@ -155,8 +154,8 @@ type Config struct {
 	// negative, there is no limit but the device's.
 	MaxRegions int
 
-	// DelayPolls is the number of polls of its queue for which a completion is delayed, if
-	// the queue is not armed before. If zero or negative, the default is 3.
+	// DelayPolls is for how many polls of the queue a completion is delayed, if the queue is not
+	// armed before. If zero or negative, the default is 3.
 	DelayPolls int
 
 	// NotifyDelay is the delay of a notification, by DelayNotify or LateCause. If zero or negative,
@@ -165,8 +164,8 @@ type Config struct {
 
 	// Revoke makes queue pairs Revokers whose reports may come late, as on a device with memory
 	// windows, if it is not nil. It is called at the start of each revocation on a connection, with
-	// a function that ends it: invalidates the regions, waits for that and reports it. The end of
-	// the connection does so too. Each function may be called any number of times, on any
+	// a function that completes it: it invalidates the regions, waits for that and reports it.
+	// Closing the connection does so too. Each function may be called any number of times, on any
 	// goroutine, or not at all.
 	Revoke func(end func())
 }

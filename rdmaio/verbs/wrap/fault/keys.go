@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// keyTable finds the regions of all devices of an Injector by their keys, for the manners that need
-// to know the region of a key.
+// keyTable finds a region by its key, on all devices of an Injector, for the manners that need to
+// know a key's region.
 type keyTable struct {
 	mu      sync.Mutex
 	regions uint32                   // numbers given out

@@ -7,13 +7,13 @@ import (
 )
 
 // Manners is a set of ways in which RDMA devices differ from providers in software. Unlike a fault,
-// which happens at an occasion, a manner holds all the time. The zero value has none.
+// which happens at an occasion, a manner holds all the time. The zero value has no manners.
 type Manners uint16
 
 // The manners that package verbs allows, of devices whose attributes say so where it requires that.
 const (
-	// PaddedPrivateData delivers private data with the zeros of InfiniBand's messages behind it:
-	// 56 bytes in a request, 196 in a reply, 148 in a rejection. At most 56 bytes are accepted.
+	// PaddedPrivateData delivers private data padded with zeros, as InfiniBand's messages are: 56
+	// bytes in a request, 196 in a reply, 148 in a rejection. At most 56 bytes are accepted.
 	PaddedPrivateData Manners = 1 << iota
 
 	// GuessableKeys replaces keys by a number of the region and a byte that counts its
@@ -34,12 +34,12 @@ const (
 	LateCause
 
 	// UnnoticedSend completes a Send that found no Receive with success, before the connection
-	// ends, as over iWARP.
+	// breaks, as over iWARP.
 	UnnoticedSend
 
 	// ShuffledWrites carries out the Writes of a post in another order, picked by the seed, where
-	// one completion stands for several of them. If the provider refuses one of these Writes, the
-	// ones posted are not those before it.
+	// one completion covers several Writes. If the provider refuses one of these Writes, the ones
+	// posted are not the ones before it.
 	ShuffledWrites
 
 	// SlowRegister makes each registration take Config.RegisterDelay longer.
@@ -55,7 +55,7 @@ const (
 
 // The manners of devices that a provider has to hide: package verbs does not allow them.
 const (
-	// SendsBeforeReads lets the completion of a Send pass those of Reads before it.
+	// SendsBeforeReads lets a Send's completion overtake the completions of earlier Reads.
 	SendsBeforeReads Manners = 1 << (iota + 9)
 
 	// LostSolicited ignores Arm for solicited completions.

@@ -49,7 +49,7 @@ func (pd *protectionDomain) Free(buf []byte) error {
 }
 
 // endReads invalidates the regions that are valid only because of a Read. It returns false if there
-// are none.
+// are no such regions.
 func (pd *protectionDomain) endReads() bool {
 	pd.mu.Lock()
 	late := pd.late
@@ -82,7 +82,7 @@ func (pd *protectionDomain) register(buf []byte) error {
 	return nil
 }
 
-// allocated reports whether buf is a part of memory of Alloc.
+// allocated reports whether buf is a part of memory that Alloc returned.
 func (pd *protectionDomain) allocated(buf []byte) bool {
 	at := address(buf)
 	pd.mu.Lock()
@@ -145,7 +145,7 @@ type memoryRegion struct {
 	late    bool // invalid for the caller, and valid until these are over
 }
 
-// adds returns the rights to register beside those that the caller asks for.
+// adds returns the rights to register in addition to those that the caller asks for.
 func (pd *protectionDomain) adds(a verbs.Access) verbs.Access {
 	if !pd.dev.inj.has(WindowsOnly) || !pd.dev.Device.Attributes().RemoteInvalidate || !a.Remote() {
 		return 0
@@ -220,7 +220,7 @@ func (mr *memoryRegion) readBegins() bool {
 	return true
 }
 
-// readEnded ends a Read of the peer, and the region's validity if it has waited for that.
+// readEnded finishes the peer's Read. It invalidates the region if that has waited for the Read.
 func (mr *memoryRegion) readEnded() {
 	mr.reading.Lock()
 	mr.reads--

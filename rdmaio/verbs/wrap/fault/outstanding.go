@@ -61,7 +61,7 @@ func (o *outstanding) signaled(id uint64) bool {
 	return false
 }
 
-// clear ends all Reads: the connection has ended.
+// clear finishes all Reads: the connection is closed.
 func (o *outstanding) clear() {
 	o.mu.Lock()
 	gone := append([]posted(nil), o.list...)

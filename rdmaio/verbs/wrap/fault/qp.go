@@ -40,8 +40,8 @@ type queuePair struct {
 	revoking map[*revocation]struct{}
 }
 
-// breakConn ends the connection because of a fault: for the caller at once, in the provider
-// as soon as a goroutine has called Disconnect.
+// breakConn breaks the connection because of a fault: for the caller at once, in the provider as
+// soon as a goroutine has called Disconnect.
 func (q *queuePair) breakConn(reason error) {
 	q.mu.Lock()
 	first := q.reason == nil && q.QueuePair.State() < verbs.StateError
@@ -54,7 +54,7 @@ func (q *queuePair) breakConn(reason error) {
 	}
 }
 
-// fail ends an attempt to connect. It may wait, unlike breakConn.
+// fail makes an attempt to connect fail. It may wait, unlike breakConn.
 func (q *queuePair) fail(f Fault) error {
 	err := f.error()
 	q.mu.Lock()
@@ -88,7 +88,7 @@ func (q *queuePair) Err() error {
 	return q.cause(q.QueuePair.Err())
 }
 
-// checkEnded returns an error for posts on a connection that breakConn has ended.
+// checkEnded returns an error for posts on a connection that breakConn has broken.
 func (q *queuePair) checkEnded() error {
 	if err := q.ownReason(); err != nil {
 		return fmt.Errorf("%w: queue pair %d: %w", verbs.ErrInvalidState, q.Num(), err)
@@ -164,7 +164,7 @@ func (q *queuePair) forward(at int, wrs []verbs.SendWR) (int, error) {
 	return at + n, err
 }
 
-// window returns an error for a LocalInvalidate of a region that is no window, with WindowsOnly.
+// window returns an error for a LocalInvalidate of a region that is not a window, with WindowsOnly.
 func (q *queuePair) window(wr *verbs.SendWR) error {
 	if wr.Opcode != verbs.LocalInvalidate || !q.dev.inj.has(WindowsOnly) {
 		return nil
@@ -177,8 +177,8 @@ func (q *queuePair) window(wr *verbs.SendWR) error {
 	return fmt.Errorf("fault: queue pair %d: local invalidate of key %#x, whose region is no window (AccessRemoteInvalidate): %w", q.Num(), wr.InvalidateRKey, verbs.ErrNotSupported)
 }
 
-// refusedRest returns the error for the requests behind the last one of a connection, or nil
-// if there are none.
+// refusedRest returns the error for requests after a connection's last one, or nil if there are no
+// more.
 func refusedRest(q *queuePair, n, of int) error {
 	if n == of {
 		return nil

@@ -99,7 +99,7 @@ func (q *queuePair) revokes(r *revocation) bool {
 	return true
 }
 
-// endRevocations ends all revocations, because the connection has ended.
+// endRevocations completes all revocations, because the connection is closed.
 func (q *queuePair) endRevocations() {
 	q.mu.Lock()
 	q.over = true

@@ -7,8 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// device wraps a verbs.Device. Methods that it does not override are those of the wrapped
-// device.
+// device wraps a verbs.Device. Methods that it does not override are the wrapped device's.
 type device struct {
 	verbs.Device
 	t    *Tracer

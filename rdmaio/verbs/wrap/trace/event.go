@@ -14,9 +14,9 @@ type Kind uint8
 
 // The kinds, with the fields of Event that they use. All use Seq, Time and Device, and Err
 // if the call can fail. PostSend also uses RKey and RemoteAddr, or InvalidateRKey, as its
-// opcode does. RefuseSend and RefuseRecv have Err for the refused request only, not for those
-// behind it in the batch. InvalidateRKey of Complete is the key that the peer's
-// SendWithInvalidate has invalidated.
+// opcode does. RefuseSend and RefuseRecv have Err for the refused request only, not for later ones
+// in the batch. InvalidateRKey of Complete is the key that the peer's SendWithInvalidate has
+// invalidated.
 const (
 	AllocPD     Kind = iota
 	ClosePD          //

@@ -11,11 +11,11 @@ import (
 // and tshark dissect down to RPC-over-RDMA version 1 and NFS. For version 2 they need
 // tools/wireshark/rpcrdma2.lua.
 //
-// The packets are made up. Each queue pair has an interface, named "device/qpN", with a TCP
-// connection of its own in raw IPv4 packets. The messages are written as an iWARP stack
-// would send them (RFC 5044, 5041, 5040), with valid lengths, numbers, checksums and CRCs.
-// The listener's port is 20049. Sends have no Solicited Event bit, because Wireshark
-// dissects RPC-over-RDMA only in plain Sends; trace events have the flag.
+// The packets are made up. Each queue pair has an interface, named "device/qpN", with its own TCP
+// connection in raw IPv4 packets. The messages are written as an iWARP stack would send them (RFC
+// 5044, 5041, 5040), with valid lengths, numbers, checksums and CRCs. The listener's port is 20049.
+// Sends have no Solicited Event bit, because Wireshark dissects RPC-over-RDMA only in plain Sends;
+// trace events have the flag.
 //
 // The file has the messages of the traced end. Sends, Writes and Read requests are written
 // when they are posted, even if the provider then refuses them, which Events show. Received
@@ -31,9 +31,9 @@ type Capture struct {
 	file *pcapng.File
 }
 
-// NewCapture writes the head of a file and returns its Capture. snap is the number of bytes
-// to keep of each packet, or 0 for all; headers have about 80. Each packet is one Write to w,
-// which may be a bufio.Writer. After an error of w, nothing more is written.
+// NewCapture writes the head of a file and returns its Capture. snap is the number of bytes to
+// keep from each packet, or 0 for all; headers have about 80. Each packet is one Write to w, which
+// may be a bufio.Writer. After an error of w, nothing more is written.
 func NewCapture(w io.Writer, snap int) *Capture { return &Capture{file: pcapng.NewFile(w, snap)} }
 
 // Err returns the error of w, or nil.

@@ -12,7 +12,7 @@ type receives struct {
 	sgls [][]verbs.SGE
 }
 
-// receivesOf returns those of a queue pair, or nil without Config.Head.
+// receivesOf returns a queue pair's Receives, or nil without Config.Head.
 func (d *device) receivesOf(num uint32) *receives {
 	r, ok := d.receives.Load(num)
 	if !ok {

@@ -35,8 +35,7 @@ type Config struct {
 	Now func() time.Time
 
 	// Head is the number of bytes at the start of each Send to record, when it is posted
-	// and when it is received: for example those of a transport's header. If zero, none
-	// are recorded.
+	// and when it is received: for example a transport's header. If zero, no bytes are recorded.
 	Head int
 
 	// Capture records the messages for Wireshark, if not nil.
