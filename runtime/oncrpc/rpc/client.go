@@ -80,7 +80,7 @@ type Options struct {
 // §9).
 const ReplyHead = 24
 
-// Client calls the procedures of one version of a program. Its methods may be called concurrently.
+// Client calls the procedures of one program version. Its methods may be called concurrently.
 type Client struct {
 	carrier    oncrpc.Carrier
 	program    oncrpc.Program
@@ -319,8 +319,8 @@ func (c *Client) explain(err error, cred *oncrpc.OpaqueAuth, xid uint32) error {
 	return fmt.Errorf("%w: %s", err, hint)
 }
 
-// largestHead is the size of the largest header of a reply, whose verifier has the longest body
-// (RFC 5531 §8.2).
+// largestHead is the largest size of a reply's header, with the longest body in the verifier (RFC
+// 5531 §8.2).
 const largestHead = ReplyHead + 400
 
 // maxReply returns the oncrpc.Call.MaxReply for a call with these results.

@@ -3,8 +3,8 @@
 //
 // # Generated clients and servers
 //
-// For a .x file with a program, xdrgen gen -rpc writes a package beside that of the types: for
-// package store, storerpc. The line rpc in the .bind file does the same. It has a client with a
+// For a .x file with a program, xdrgen gen -rpc writes a second package in addition to the types:
+// for package store, storerpc. The line rpc in the .bind file does the same. It has a client with a
 // method for each procedure, and an interface for the server:
 //
 //	files := storerpc.NewClient(conn, nil)
@@ -19,10 +19,10 @@
 // # Calls by number
 //
 // An [oncrpc.Program] describes one version of a program, with constants of the generated package.
-// Their names are those of the .x file in Go's spelling, a version's name behind its program's:
-// program KV with version KV1 gives Kv and KvKv1, and procedure KV_GET gives ProcGet. The .bind
-// file can cut off a prefix or rename a constant, as it does here. If it makes nothing eligible for
-// RDMA, the package has no DDPBindings:
+// The constants have the names of the .x file in Go's spelling, the program's name before the
+// version's: program KV with version KV1 gives Kv and KvKv1, and procedure KV_GET gives ProcGet.
+// The .bind file can cut off a prefix or rename a constant, as it does here. If it makes nothing
+// eligible for RDMA, the package has no DDPBindings:
 //
 //	var storeV1 = oncrpc.Program{
 //		Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings(),
@@ -72,7 +72,7 @@
 // Options.Results gets eligible results there, written by the server, and the decoded value points
 // into it. A server reads at most rdmaio.Config.MaxReadBytes for one call, 16 MiB by default, and
 // refuses larger arguments. Other carriers send the data with the message, and the decoded value
-// has memory of its own: read the results from the value.
+// has its own memory: read the results from the value.
 //
 // Other results may have up to ClientConfig.MaxReply bytes: by default 16 MiB if their type or
 // Client.CallAtMost bounds them, and 512 KiB otherwise. A line such as
@@ -133,5 +133,5 @@
 // A panic of a procedure, of an interceptor, of Service.Allow or of a value's methods is an error
 // that wraps oncrpc.ErrPanic, and so is the end of the goroutine by runtime.Goexit. The call alone
 // fails. With a reply cache it is not executed again. A procedure of HandleAsync that panics after
-// it has answered ends the connection.
+// it has answered closes the connection.
 package rpc

@@ -11,9 +11,9 @@ import (
 var (
 	// ErrOptions means that Options has fields that the procedure cannot use.
 	ErrOptions = errors.New("rpc: unusable Options")
-	// ErrDrop, returned by a procedure, ends its call without a reply. oncrpc.Request.Drop
-	// describes the cost. The call is executed when it is sent again, also with a reply cache:
-	// a procedure that has changed something must not return ErrDrop.
+	// ErrDrop, returned by a procedure, drops the call: it gets no reply. oncrpc.Request.Drop
+	// describes the cost. The call is executed when it is sent again, also with a reply cache: a
+	// procedure that has changed something must not return ErrDrop.
 	ErrDrop = errors.New("rpc: no answer")
 	// ErrNilValue means that the arguments or the results of a call are a nil pointer. nil itself
 	// stands for void.

@@ -16,17 +16,17 @@ type HandlerConfig struct {
 	// PROG_UNAVAIL.
 	Next oncrpc.Handler
 
-	// Failed is called for each call that is answered with SYSTEM_ERR, with the error of its
-	// procedure or of the encoding of its results. It is also called for each reply that was not
-	// sent, with the reason. It must not block. r is valid until it returns. Errors behind
-	// SYSTEM_ERR are also passed to oncrpc.Request.Report, with or without Failed.
+	// Failed is called for each call that is answered with SYSTEM_ERR, with the error from its
+	// procedure or from encoding the results. It is also called for each reply that was not sent,
+	// with the reason. It must not block. r is valid until it returns. Errors behind SYSTEM_ERR are
+	// also passed to oncrpc.Request.Report, with or without Failed.
 	Failed func(r *Request, err error)
 
 	// Interceptors run around each procedure, the first outermost.
 	Interceptors []ServerInterceptor
 
-	// Timeout is the time after which Request.Context of a call ends. The procedure decides what to
-	// do then; the call is not answered by itself. If zero, there is no limit.
+	// Timeout is the time after which a call's Request.Context is done. The procedure decides what
+	// to do then; the call is not answered by itself. If zero, there is no limit.
 	Timeout time.Duration
 
 	// Events is called for each call that a Handler has answered or dropped, before the answer is
@@ -34,7 +34,7 @@ type HandlerConfig struct {
 	Events func(*Served)
 }
 
-// Handler serves the calls of a set of services. It implements oncrpc.Handler.
+// Handler serves calls to a set of services. It implements oncrpc.Handler.
 type Handler struct {
 	cfg      HandlerConfig
 	services map[uint32][]*Service // by program
@@ -109,8 +109,8 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 
 // Idempotent reports whether a call may be executed twice, because its procedure was passed to
 // Service.Idempotent or because there is no such procedure. replycache.New calls it and keeps
-// only the replies of other procedures. For programs that no Service serves it returns the result
-// of the same method of HandlerConfig.Next, or false if Next has none.
+// only the replies of other procedures. For programs that no Service serves it asks
+// HandlerConfig.Next in the same way, and returns false if Next does not have this method.
 func (h *Handler) Idempotent(program, version, procedure uint32) bool {
 	services := h.services[program]
 	if len(services) == 0 && h.cfg.Next != nil {

@@ -48,8 +48,8 @@ func (p *pooledRequest) start(args, res xdr.Value, f func(), answer func(error))
 
 // ClientInterceptor runs around a call. next makes it, with the fields of call as the interceptor
 // left them, and returns its error; call.Results then has the results. next may be called again:
-// that is another call, with another XID. If the interceptor returns an error of its own, the
-// caller gets it as it is.
+// that is another call, with another XID. If the interceptor returns another error, the caller gets
+// it as it is.
 type ClientInterceptor func(ctx context.Context, call *Invocation, next func(context.Context) error) error
 
 // Invocation is a call as a ClientInterceptor sees it. It is valid until the interceptor returns.

@@ -20,8 +20,8 @@ type Request struct {
 	ctx     context.Context // with the time limit, if there is one
 }
 
-// Context returns a context that is done when the connection ends and the call can no longer be
-// answered, or at the end of HandlerConfig.Timeout.
+// Context returns a context that is done when the connection is closed and the call can no longer
+// be answered, or after HandlerConfig.Timeout.
 func (r *Request) Context() context.Context {
 	if r.ctx != nil {
 		return r.ctx
@@ -133,7 +133,7 @@ func (p *pooledRequest) arguments(args xdr.Value) error {
 }
 
 // guard calls f, which runs code of the service, and returns its error. A panic of f becomes an
-// error. If f ends its goroutine, guard answers the call and does not return.
+// error. If f exits its goroutine, guard answers the call and does not return.
 func (p *pooledRequest) guard(f func() error) (err error) {
 	returned := false
 	defer func() {
@@ -150,7 +150,7 @@ func (p *pooledRequest) guard(f func() error) (err error) {
 	return err
 }
 
-// panicked returns the error of a call that panicked with v, or ended its goroutine if v is nil.
+// panicked returns the error of a call that panicked with v, or exited its goroutine if v is nil.
 // What it has started may still use its memory, so no later call does.
 func (p *pooledRequest) panicked(v any) error {
 	p.spoiled = true

@@ -41,9 +41,9 @@ func NewService(p oncrpc.Program) *Service {
 	return s
 }
 
-// SetProgram sets the program's number, where it is chosen at run time (RFC 5531 §13.3.3): a client
-// of NFS version 4 chooses that of its callback program. Without SetProgram it is the number in the
-// interface.
+// SetProgram sets the program's number, where it is chosen at run time (RFC 5531 §13.3.3): for
+// example, a client of NFS version 4 chooses the number of its callback program. Without SetProgram
+// it is the number in the interface.
 func (s *Service) SetProgram(number uint32) { s.program.Number = number }
 
 // add adds a procedure. It panics if the Service has it already, unless it is procedure 0.
@@ -130,7 +130,7 @@ func HandleAsync[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f 
 		}
 		returned := false
 		defer func() {
-			if !returned && !answered.Swap(true) { // else the carrier ends the panic
+			if !returned && !answered.Swap(true) { // else the carrier recovers the panic
 				p.finish(p.panicked(recover()), nil)
 			}
 		}()

@@ -36,8 +36,8 @@ type Config struct {
 }
 
 // Client sends requests to one rpcbind server. It begins with version 4 of the protocol. If the
-// server answers PROG_MISMATCH, the Client goes on with the highest version that both have. Errors
-// name the version that was used. A Client may be used concurrently.
+// server answers PROG_MISMATCH, the Client continues with the highest version that both have.
+// Errors name the version that was used. A Client may be used concurrently.
 type Client struct {
 	conn     oncrpc.Conn
 	versions [Version4 + 1]*rpc.Client // by number, from Version2 on
@@ -59,7 +59,7 @@ func NewClient(conn oncrpc.Conn, cfg *Config) *Client {
 	return c
 }
 
-// program returns the description of a version of rpcbind.
+// program returns the description of an rpcbind version.
 func program(vers uint32) oncrpc.Program {
 	names := map[uint32]string{
 		ProcSet: "SET", ProcUnset: "UNSET", ProcGetAddr: "GETADDR", ProcDump: "DUMP", ProcGetTime: "GETTIME",
@@ -110,8 +110,8 @@ func wrap(err error) error {
 	return err
 }
 
-// maxTable is the size in bytes of the longest table that is decoded. Tables of real servers have
-// some tens of entries of 100 bytes.
+// maxTable is the largest size in bytes of a table that is decoded. Real servers have a few dozen
+// entries with 100 bytes each.
 const maxTable = 1 << 20
 
 // table is the list that a server sends. It may have maxTable bytes, whatever the connection

@@ -22,9 +22,9 @@ func DialUDP(ctx context.Context, host string, cfg *udp.Config) (*udp.Conn, erro
 	return udp.Dial(ctx, net.JoinHostPort(host, strconv.Itoa(Port)), cfg)
 }
 
-// Resolve asks the rpcbind server of a host for the address of a version of a program over "tcp",
-// "udp" or "rdma". The netid is the one for the address family of the connection to rpcbind. For
-// more than one lookup, use Dial and Client.Lookup, whose errors it returns. cfg may be nil.
+// Resolve asks a host's rpcbind server for the address of a program's version over "tcp", "udp" or
+// "rdma". The netid is the one for the address family of the connection to rpcbind. For more than
+// one lookup, use Dial and Client.Lookup, whose errors it returns. cfg may be nil.
 func Resolve(ctx context.Context, host string, prog, vers uint32, transport string, cfg *tcp.Config) (netip.AddrPort, error) {
 	conn, err := Dial(ctx, host, cfg)
 	if err != nil {

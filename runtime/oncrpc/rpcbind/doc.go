@@ -11,9 +11,9 @@
 //	at, err := c.Lookup(ctx, 100003, 4, oncrpc.NetIDTCP)
 //	all, err := c.Dump(ctx)
 //
-// A server usually registers its services at the rpcbind of its own host, which accepts this from
-// no other host. Over TCP, rpcbind does not know the user, and any user of the host can remove the
-// registration. Over its socket in the file system it knows the user:
+// A server usually registers its services at the rpcbind server on the same host, which accepts
+// this from no other host. Over TCP, rpcbind does not know the user, and any user of the host can
+// remove the registration. Over its socket in the file system it knows the user:
 //
 //	nc, err := net.Dial("unix", "/run/rpcbind.sock")
 //	c := rpcbind.NewClient(tcp.NewConn(nc, nil), nil)
@@ -25,7 +25,8 @@
 //
 // Client and Server work over TCP and over UDP; most other clients ask over UDP. Over TCP, a
 // server that is down is seen at once, and a table of any length fits. Over UDP, each call waits
-// for its reply until its context ends, and a table beyond 64 KiB is a system error of the server.
+// for its reply until the context is done, and a table beyond 64 KiB is a system error of the
+// server.
 //
 // # Trust
 //

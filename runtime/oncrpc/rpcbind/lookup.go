@@ -9,17 +9,17 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// Lookup returns the address of a version of a program on the network with this netid. If the
-// service is registered for all addresses of the server (0.0.0.0 or ::), Lookup returns the
-// server's address on this connection. The server decides what it answers: the address may be one
-// of another host.
+// Lookup returns the address of a program's version on the network with this netid. If the service
+// is registered for all addresses of the server (0.0.0.0 or ::), Lookup returns the server's
+// address on this connection. The server decides what it answers: the address may be one of another
+// host.
 //
 // The error is ErrNotRegistered if there is no registration. It is ErrAddress if the registered
 // address is not a universal address of that network, has no port, or cannot be reached from here:
 // the loopback address of another host, or all addresses of the other address family.
 //
-// With version 2 and 3 of the protocol, a server may answer with the address of another version of
-// the program. Version 2 knows only "tcp" and "udp".
+// With version 2 and 3 of the protocol, a server may answer with another version's address. Version
+// 2 knows only "tcp" and "udp".
 func (c *Client) Lookup(ctx context.Context, prog, vers uint32, netID string) (netip.AddrPort, error) {
 	want := &Mapping{Prog: prog, Vers: vers, NetID: String(netID)}
 	var at netip.AddrPort
@@ -112,8 +112,8 @@ func (c *Client) reach(m *Mapping) (netip.AddrPort, error) {
 }
 
 // Dump returns all registrations of the server. Their addresses are not checked: see
-// Mapping.AddrPort. With version 2 of the protocol, it has those of "tcp" and "udp", without
-// owners, and all are at address 0.0.0.0. The error is ErrTooLong if the table has more than 1 MiB.
+// Mapping.AddrPort. With version 2 of the protocol, the table has only "tcp" and "udp", no owners,
+// and address 0.0.0.0 everywhere. The error is ErrTooLong if the table has more than 1 MiB.
 func (c *Client) Dump(ctx context.Context) (Mappings, error) {
 	var all Mappings
 	err := c.ask(func(server *rpc.Client, vers uint32) error {

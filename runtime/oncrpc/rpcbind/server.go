@@ -20,9 +20,9 @@ type ServerConfig struct {
 	// negative, there is no limit. Further ones are refused. One has up to 510 bytes.
 	MaxRegistrations int
 
-	// Owner returns the name of the caller of SET or UNSET, or an error that refuses the call:
-	// oncrpc.Refused makes one. A caller can remove its own registrations, and Superuser those of
-	// all. The name that the caller itself gives has no effect.
+	// Owner returns the name of the user that calls SET or UNSET, or an error that refuses the
+	// call: oncrpc.Refused makes one. A caller can remove its own registrations, and Superuser can
+	// remove all. The name that the caller itself gives has no effect.
 	//
 	// If nil, the default allows only calls from a loopback address to one. The callers are
 	// Superuser if their port is below 1024, which systems reserve for the superuser, and "unknown"
@@ -43,7 +43,7 @@ type ServerConfig struct {
 // and GETADDRLIST. It answers others with PROC_UNAVAIL: it calls no other server for a client
 // (CALLIT, BCAST, INDIRECT), counts no calls (GETSTAT) and converts no addresses of a kernel.
 // Registrations have an IP address and the netid of TCP, UDP or RDMA, and are not removed when
-// their owner's process ends.
+// their owner's process exits.
 type Server struct {
 	most  int
 	owner func(r *rpc.Request) (string, error)
@@ -202,8 +202,8 @@ func (s *Server) addr(r *rpc.Request, args *Mapping, any bool) String {
 	return merge(&m, here.Addr())
 }
 
-// network returns the network of a connection: that of its method Network, which a connection of
-// package udp has, or else "tcp".
+// network returns a connection's network: the result of its method Network, which package udp's
+// connections have, or else "tcp".
 func network(c oncrpc.Conn) string {
 	if n, ok := c.(interface{ Network() string }); ok {
 		return n.Network()
@@ -212,7 +212,7 @@ func network(c oncrpc.Conn) string {
 }
 
 // local returns the address at which a client reached the server. It is not valid if the connection
-// has none.
+// does not have one.
 func local(r *rpc.Request) netip.AddrPort {
 	c, ok := r.Conn().(interface{ LocalAddr() string })
 	if !ok {

@@ -8,13 +8,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// is reports whether m is a registration of a version of a program. An empty netID stands for any
-// network.
+// is reports whether m registers this version of the program. An empty netID matches any network.
 func (m *Mapping) is(prog, vers uint32, netID string) bool {
 	return m.Prog == prog && m.Vers == vers && (netID == "" || string(m.NetID) == netID)
 }
 
-// clone returns a copy of m with memory of its own, so that it can outlive the request with it.
+// clone returns a copy of m that shares no memory with it, so it can outlive the request.
 func (m *Mapping) clone() Mapping {
 	c := *m
 	c.NetID, c.Addr, c.Owner = bytes.Clone(m.NetID), bytes.Clone(m.Addr), bytes.Clone(m.Owner)
@@ -39,9 +38,9 @@ func (s *Server) add(m *Mapping, owner string) bool {
 	return true
 }
 
-// remove removes the registrations of a service on one of the networks, or on all networks if there
-// are none. It reports false, and removes nothing, if there are none or if one has another owner.
-// The superuser may remove all (RFC 1833 §2.2.1, UNSET).
+// remove removes a service's registrations on the given networks, or on all networks if none is
+// given. It reports false, and removes nothing, if no registration matches or if one has another
+// owner. The superuser may remove all (RFC 1833 §2.2.1, UNSET).
 func (s *Server) remove(prog, vers uint32, owner string, netIDs ...string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,9 +62,9 @@ func (s *Server) all() Mappings {
 	return slices.Clone(s.table)
 }
 
-// find returns the registration of a version of a program on a network. If there is none and any is
-// set, it returns that of the highest version there is (RFC 1833 §2.2.2: GETVERSADDR alone is bound
-// to the version).
+// find returns the registration of a program's version on a network. If the version is not
+// registered and any is set, it returns the highest version that is (RFC 1833 §2.2.2: GETVERSADDR
+// alone is bound to the version).
 func (s *Server) find(prog, vers uint32, netID string, any bool) (found Mapping, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

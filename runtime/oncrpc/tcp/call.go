@@ -104,7 +104,7 @@ func (c *Conn) begin(p *pending) error {
 	return nil
 }
 
-// settle wakes the caller when the Call is over and its memory no longer in use. c.mu is locked.
+// settle wakes the caller when the Call is over and its memory no longer in use. c.mu must be held.
 func (c *Conn) settle(p *pending) {
 	if p.over && !p.ended && p.out.state != writing {
 		p.ended = true
@@ -112,7 +112,7 @@ func (c *Conn) settle(p *pending) {
 	}
 }
 
-// end ends a Call without a reply. c.mu is locked.
+// end finishes a Call without a reply. c.mu must be held.
 func (c *Conn) end(p *pending, why error) {
 	switch p.out.state {
 	case queued:
@@ -125,7 +125,7 @@ func (c *Conn) end(p *pending, why error) {
 	c.settle(p)
 }
 
-// abandon ends a Call whose context has ended, unless it is over.
+// abandon gives up a Call whose context is done, unless the Call is over.
 func (c *Conn) abandon(p *pending, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +141,8 @@ func (c *Conn) abandon(p *pending, why error) {
 	}
 }
 
-// reply ends the Call that a record answers. It reports whether the Call keeps the record's memory.
+// reply completes the Call that a record answers. It reports whether the Call keeps the record's
+// memory.
 func (c *Conn) reply(xid uint32, rec []byte) (kept bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -104,9 +104,9 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 //	 +---------------------------------------------------------------------+
 //	                        ended after a reply
 //
-// A connection ends when it is lost, and by IdleTimeout. With a ReverseHandler, and while Calls
-// wait, an idle Client connects again at once. If no Call waits when an attempt has failed, the
-// Client is idle, and the pause delays the next Call. Close ends the Client in every state.
+// A connection is closed when it is lost, and after IdleTimeout. With a ReverseHandler, and while
+// Calls wait, an idle Client connects again at once. If no Call waits when an attempt has failed,
+// the Client is idle, and the pause delays the next Call. Close closes the Client in every state.
 type Client struct {
 	addr   string
 	cfg    ClientConfig

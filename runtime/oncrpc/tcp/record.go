@@ -42,7 +42,8 @@ type records struct {
 	deadline func(time.Time)
 	timeout  time.Duration
 
-	// grow is called before the memory of a record grows by n bytes. An error ends the record.
+	// grow is called before a record's memory grows by n bytes. After an error the record is not
+	// read.
 	grow func(n int) error
 
 	begun bool // a record has been read
@@ -51,7 +52,8 @@ type records struct {
 }
 
 // next reads a record into the empty slice buf and returns it. It replaces buf by larger memory
-// where needed. The error wraps io.EOF only if the stream ends before a record, as it should.
+// where needed. The error wraps io.EOF only if the stream is closed between records, as it should
+// be.
 func (rd *records) next(buf []byte) ([]byte, error) {
 	defer rd.disarm()
 	for fragments := 1; ; fragments++ {

@@ -82,7 +82,7 @@ func (c *Client) release(conn *Conn) {
 	}
 }
 
-// news wakes the Calls that wait for a connection. mu is locked.
+// news wakes the Calls that wait for a connection. c.mu must be held.
 func (c *Client) news() {
 	close(c.changed)
 	c.changed, c.waiting = make(chan struct{}), 0

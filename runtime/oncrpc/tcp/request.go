@@ -29,7 +29,7 @@ type request struct {
 
 var _ oncrpc.Responder = (*request)(nil)
 
-// keepBytes is the size of the largest memory of a record that is kept for a later one.
+// keepBytes is the largest size of a record's memory that is kept for a later record.
 const keepBytes = firstSize
 
 // memories has memory of records.
@@ -39,7 +39,7 @@ var memories = sync.Pool{New: func() any {
 }}
 
 // accept passes the Call in *c.record to the handler, or answers it with a refusal that is not nil.
-// It waits while there are MaxRequests of them, or too many bytes of replies.
+// It waits while MaxRequests Calls are not answered, or too many bytes of replies are not written.
 func (c *Conn) accept(xid uint32, refusal *oncrpc.ReplyError) error {
 	if ok, err := c.admit(); !ok {
 		return err
@@ -98,7 +98,7 @@ func (c *Conn) admit() (ok bool, err error) {
 	return true, nil
 }
 
-// forget ends a Request that admit counted.
+// forget uncounts a Request that admit counted.
 func (c *Conn) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +116,7 @@ func (r *request) Context() context.Context { return r.conn.ctx }
 func (r *request) Room() (results []int, reply int) { return nil, math.MaxInt32 }
 
 // Reply implements oncrpc.Responder. done gets nil when the reply was passed to the system. A
-// message that is no reply to the Call is not sent: the caller gets SYSTEM_ERR.
+// message that is not a reply to the Call is not sent: the caller gets SYSTEM_ERR.
 func (r *request) Reply(m oncrpc.Message, done func(error)) {
 	if !r.first(done) {
 		return

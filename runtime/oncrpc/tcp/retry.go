@@ -11,10 +11,11 @@ import (
 
 // source provides connections to make Calls on: a Client or a Backchannel.
 type source interface {
-	// acquire returns a connection that is up. It waits for one, or returns why there is none.
+	// acquire returns a connection that is up. It waits for one, or returns an error with the
+	// reason.
 	acquire(ctx context.Context) (*Conn, error)
 
-	// release ends the use of a connection.
+	// release is called when the Call no longer uses the connection.
 	release(*Conn)
 }
 

@@ -157,7 +157,7 @@ func reject(nc net.Conn) {
 	_ = nc.Close()
 }
 
-// refusal returns why there can be no further connection of a source, or nil. mu is locked.
+// refusal returns an error if a source cannot have another connection, or nil. s.mu must be held.
 func (s *Server) refusal(source netip.Prefix, local bool) error {
 	if len(s.conns) >= s.set.MaxConns {
 		return fmt.Errorf("tcp: the server has %d connections, as many as Config.MaxConns allows", len(s.conns))
@@ -255,9 +255,9 @@ func (s *Server) Close() error {
 
 // Shutdown closes a server without losing Calls that handlers have. It stops listening, closes each
 // connection when its handlers have answered and the answers are written, and waits for that. Calls
-// that come meanwhile are dropped: their callers see the connection close, and a Client sends them
-// again. If ctx ends first, the error wraps its cause, and Close must be called. Shutdown must not
-// be called from a handler or a done function, for which it would wait.
+// that come during that time are dropped: their callers see the connection close, and a Client
+// sends them again. If ctx ends first, the error wraps its cause, and Close must be called.
+// Shutdown must not be called from a handler or a done function, for which it would wait.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.end()
 	done := make(chan struct{})

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// stall waits until resume is called, with MaxRequests not answered. Meanwhile it fills the read
-// buffer, for the end of the stream to be noticed, and returns the error of that. When the buffer
-// is full, peerGone finds the end behind the bytes that are not read. It returns after each read,
-// so the caller has to look whether it can go on. c.mu is locked, but not while it waits.
+// stall waits until resume is called, because MaxRequests Requests are not answered. While it
+// waits, it fills the read buffer to notice the end of the stream, and returns the read's error.
+// When the buffer is full, peerGone finds the end after the bytes that are not read. It returns
+// after each read, so the caller has to look whether it can continue. c.mu must be held; stall
+// releases it while it waits.
 func (c *Conn) stall() error {
 	wait := c.in.more
 	if c.in.full() {
@@ -41,7 +42,7 @@ func (c *Conn) stall() error {
 	return err
 }
 
-// resume ends a stall. c.mu is locked.
+// resume wakes a stalled reader. c.mu must be held.
 func (c *Conn) resume() {
 	c.wake.Broadcast()
 	if c.stalled {

@@ -42,7 +42,7 @@ const probeReply = 1 << 10
 func (t *tlsSettings) startTLS(ctx context.Context, nc net.Conn, addr string, s *settings) (net.Conn, error) {
 	limit := time.Now().Add(t.HandshakeTimeout)
 	_ = nc.SetDeadline(limit)
-	// After SetDeadline, which would replace the deadline that ends the attempt.
+	// After SetDeadline, which would replace the deadline that stops the attempt.
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
 	stream, err := t.upgrade(ctx, nc, addr, limit, s)
 	// If stop returns true, ctx can have ended all the same: Handshake watches it too.
@@ -117,7 +117,7 @@ func (t *tlsSettings) probe(nc net.Conn) (refusal, err error) {
 }
 
 // offer returns nil if the reply to a probe offers TLS, and otherwise the reason why it does not
-// (RFC 9289 §4.1). err reports a record that is no reply to the probe.
+// (RFC 9289 §4.1). err reports a record that does not answer the probe.
 func offer(rec []byte, xid uint32) (refusal, err error) {
 	var m oncrpc.Header
 	if err := m.DecodeXDR(xdr.NewDecoder(rec, nil)); err != nil {
@@ -177,13 +177,13 @@ func (c *Conn) screen(call []byte) (refusal *oncrpc.ReplyError, probe bool) {
 	return nil, true
 }
 
-// plainOnly reports whether the connection must have TLS and has none yet.
+// plainOnly reports whether the connection must have TLS but is still in plaintext.
 func (c *Conn) plainOnly() bool {
 	return c.accepted && c.set.tls != nil && c.set.tls.Mode == TLSRequired && !c.secured
 }
 
 // switchToTLS answers a probe and does the handshake, as the server. The goroutine that reads calls
-// it. Meanwhile nothing is written: c.writes is set, as if a goroutine wrote.
+// it. Nothing else is written during the handshake: c.writes is set, as if a goroutine wrote.
 func (c *Conn) switchToTLS(xid uint32) error {
 	if ok, err := c.quiesce(); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (c *Conn) quiesce() (ok bool, err error) {
 	return false, c.err
 }
 
-// continueOver goes on over TLS.
+// continueOver replaces the plaintext stream with TLS.
 func (c *Conn) continueOver(stream *tlsstream.Conn) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -267,7 +267,7 @@ type handshakes struct {
 	order list.List // of *Conn
 }
 
-// enter adds a connection. It ends the oldest if there are too many.
+// enter adds a connection. It closes the oldest if there are too many.
 func (h *handshakes) enter(c *Conn) *list.Element {
 	var oldest *Conn
 	h.mu.Lock()

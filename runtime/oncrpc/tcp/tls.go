@@ -14,10 +14,10 @@ import (
 )
 
 // TLS configures RPC-with-TLS (RFC 9289): a connection begins in plaintext, and the first Call, a
-// probe, asks for TLS. The zero TLS has none. docs/tls.md describes what it protects.
+// probe, asks for TLS. The zero value does not use TLS. docs/tls.md describes what it protects.
 type TLS struct {
-	// Mode says whether connections have TLS. If zero, they have none: a client sends no probe, and
-	// a server refuses those of its clients.
+	// Mode says whether connections have TLS. If zero, they do not: a client sends no probe, and a
+	// server refuses its clients' probes.
 	Mode TLSMode
 
 	// Config has the certificates and authorities. It is copied, and these fields of the copy are
@@ -32,8 +32,9 @@ type TLS struct {
 	// none. A peer that names another protocol is always refused. DEVIATION(ADR 0068).
 	WithoutALPN bool
 
-	// Program and Version are those of the probe, which calls procedure 0. If Program is zero, a
-	// Client uses those of the Call for which it connects, and Dial uses rpcbind (100000) version
+	// Program and Version are called by the probe, which calls procedure 0. If Program is zero, a
+	// Client uses the program of the Call for which it connects, and Dial uses rpcbind (100000)
+	// version
 	// 2. A server that has TLS offers it whether it serves the program or not.
 	Program, Version uint32
 
@@ -42,9 +43,9 @@ type TLS struct {
 	// limit.
 	HandshakeTimeout time.Duration
 
-	// MaxHandshakes is the largest number of handshakes of a server at one time. If zero, the
+	// MaxHandshakes is the largest number of handshakes that a server has at one time. If zero, the
 	// default is 1,000. If negative, there is no limit. A further one closes the connection whose
-	// handshake has lasted longest, because those of honest clients are short.
+	// handshake has lasted longest, because an honest client's handshake is short.
 	MaxHandshakes int
 }
 
@@ -56,7 +57,7 @@ const (
 	TLSOff TLSMode = iota
 
 	// TLSWanted means that connections have TLS if the peer offers it (RFC 9289 §6.1). A client
-	// goes on in plaintext if the server refuses the probe. A server serves plaintext, too. An
+	// continues in plaintext if the server refuses the probe. A server serves plaintext, too. An
 	// attacker on the path can make each end believe that the other has no TLS, so TLSWanted
 	// protects against listeners alone. After a handshake that failed there is no plaintext.
 	TLSWanted

@@ -13,16 +13,16 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 )
 
-// Limits of a batch of messages.
+// Limits for a batch of messages.
 const (
 	batchBytes    = 256 << 10 // in one write
 	batchMessages = 64
 )
 
 // writer is the sending side of a connection. Whoever puts a message into an empty queue starts a
-// goroutine, which writes until the queue is empty. Messages that are queued meanwhile go together.
-// If there are other Calls or Requests in progress, the goroutine first lets others run: without
-// that, nearly every message would have a write of its own.
+// goroutine, which writes until the queue is empty. Messages that are queued during a write are
+// written together by the next one. If there are other Calls or Requests in progress, the goroutine
+// first lets others run: without that, nearly every message would need a separate write.
 type writer struct {
 	nc     net.Conn
 	vector bool            // nc takes a list of slices without copying
@@ -41,7 +41,7 @@ type writer struct {
 	deadline time.Time
 }
 
-// enqueue puts a message into the queue. c.mu is locked, and the connection is up.
+// enqueue puts a message into the queue. c.mu must be held, and the connection must be up.
 func (c *Conn) enqueue(m *message) {
 	c.queue.push(m)
 	if !c.writes {
@@ -49,7 +49,7 @@ func (c *Conn) enqueue(m *message) {
 	}
 }
 
-// startWriter starts the goroutine that writes. c.mu is locked.
+// startWriter starts the goroutine that writes. c.mu must be held.
 func (c *Conn) startWriter() {
 	c.writes = true
 	c.out.together = len(c.calls)+c.requests > 1
@@ -104,8 +104,8 @@ func (c *Conn) sendError(err error) error {
 	return fmt.Errorf("tcp: send: %w", err)
 }
 
-// take makes the batch for the next writes. It returns false if there is none; the goroutine that
-// writes then ends.
+// take makes the batch for the next writes. It returns false if the queue is empty; the goroutine
+// that writes then exits.
 func (c *Conn) take() bool {
 	w := &c.out
 	c.mu.Lock()
@@ -129,8 +129,8 @@ func (c *Conn) take() bool {
 	return true
 }
 
-// writeAll writes the batch. If a Call of it is cancelled meanwhile, it copies the rest, and
-// its callers get their memory back.
+// writeAll writes the batch. If a Call in the batch is cancelled during the write, it copies the
+// rest, and the callers get their memory back.
 func (c *Conn) writeAll() error {
 	w := &c.out
 	switch {
@@ -234,10 +234,11 @@ func (c *Conn) setWriteDeadline() {
 	}
 }
 
-// longAgo is a deadline that ends a write at once.
+// longAgo is a deadline that interrupts a write at once.
 var longAgo = time.Unix(1, 0)
 
-// interrupt ends the write in progress, because a Call of its batch was cancelled. c.mu is locked.
+// interrupt stops the write in progress, because a Call in its batch was cancelled. c.mu must be
+// held.
 func (c *Conn) interrupt() {
 	if !c.hurry {
 		c.hurry = true
@@ -252,13 +253,14 @@ func (c *Conn) hurried() bool {
 	return c.hurry
 }
 
-// clearWriteDeadline removes the write deadline. c.mu is locked.
+// clearWriteDeadline removes the write deadline. c.mu must be held.
 func (c *Conn) clearWriteDeadline() {
 	c.hurry, c.out.deadline = false, time.Time{}
 	_ = c.out.nc.SetWriteDeadline(time.Time{})
 }
 
-// returnCalls ends the use of the memory of Calls in the batch, and removes them from it.
+// returnCalls gives the memory of Calls in the batch back to their callers, and removes the Calls
+// from the batch.
 func (c *Conn) returnCalls() {
 	w := &c.out
 	c.mu.Lock()
@@ -279,7 +281,7 @@ func (c *Conn) returnCalls() {
 	w.batch = answers
 }
 
-// written ends the use of the memory of the batch.
+// written gives back all memory of the batch.
 func (c *Conn) written(err error) {
 	c.returnCalls()
 	w := &c.out

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// recordBytes is the size of the longest record of TLS, in bytes of plaintext (RFC 8446 §5.1).
+// recordBytes is the largest size of a TLS record, in bytes of plaintext (RFC 8446 §5.1).
 const recordBytes = 16 << 10
 
 // writeTLS writes the batch over TLS. Records are made of batchBytes, from the memory of callers
-// and handlers, and then written together. If a Call is cancelled meanwhile, records are made of
-// the rest at once, and the callers get their memory back.
+// and handlers, and then written together. If a Call is cancelled during that time, the rest is
+// encrypted at once, and the callers get their memory back.
 func (c *Conn) writeTLS() error {
 	w := &c.out
 	for left := w.bufs; len(left) > 0; {
@@ -78,7 +78,7 @@ func (w *writer) encrypt(bufs [][]byte, most int) ([][]byte, error) {
 const farewellTime = 200 * time.Millisecond
 
 // sayGoodbye closes the stream when the batch in progress is written, and announces that to the
-// peer (RFC 9289 §5.1.1), which cannot distinguish it from an attack otherwise. c.mu is locked.
+// peer (RFC 9289 §5.1.1), which cannot distinguish it from an attack otherwise. c.mu must be held.
 func (c *Conn) sayGoodbye() {
 	c.farewell = time.Now().Add(farewellTime)
 	_ = c.out.nc.SetWriteDeadline(c.farewell)

@@ -138,7 +138,7 @@ func (c *Conn) begin(xid uint32, p *pending) error {
 	return nil
 }
 
-// abandon ends a Call with why, or as it has ended meanwhile.
+// abandon makes a Call return why, unless it has completed in the meantime.
 func (c *Conn) abandon(xid uint32, p *pending, why error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,9 +168,9 @@ func (c *Conn) send(call *oncrpc.Call) error {
 	return err
 }
 
-// read reads replies until the Conn is closed. An error is the report of a router or of the peer
-// about a datagram of this end. It does not say which Call that was, so it fails all in progress,
-// unless the next transmission may succeed: the system has learned the size of the path's packets.
+// read reads replies until the Conn is closed. An error is a report from a router or the peer about
+// one of our datagrams. It does not say which Call that was, so it fails all in progress, unless
+// the next transmission may succeed: the system has learned the size of the path's packets.
 func (c *Conn) read() {
 	defer c.wg.Done()
 	b := make([]byte, 1<<16)
@@ -192,7 +192,7 @@ func (c *Conn) read() {
 	}
 }
 
-// receive ends the Call that a datagram answers.
+// receive completes the Call that a datagram answers.
 func (c *Conn) receive(b []byte) {
 	xid, typ, ok := oncrpc.Peek(b)
 	c.mu.Lock()

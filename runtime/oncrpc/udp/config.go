@@ -27,8 +27,8 @@ var (
 
 // Config configures Dial and Listen. A nil *Config has the default in every field.
 type Config struct {
-	// MaxCalls is the largest number of Calls in progress of a client. If zero, the default is 256.
-	// If negative, there is no limit but 65,536. Further Calls wait.
+	// MaxCalls is the largest number of Calls that a client has in progress. If zero, the default
+	// is 256. If negative, there is no limit but 65,536. Further Calls wait.
 	MaxCalls int
 
 	// MinRetransmit is the time after which a client sends a Call again. If zero, the default is
@@ -36,7 +36,7 @@ type Config struct {
 	// MaxRetransmit, whose default is 16 s.
 	MinRetransmit, MaxRetransmit time.Duration
 
-	// MaxRequests is the largest number of Requests of a server that are not answered, and so the
+	// MaxRequests is the largest number of Requests that a server has not answered, and so the
 	// largest number of handlers. If zero, the default is 256. If negative, there is no limit. Each
 	// has the memory of its Call, at most 64 KiB. A source has at most as many as remain after it.
 	// Further Calls are ignored.
@@ -44,8 +44,8 @@ type Config struct {
 
 	// ReplyRate is the number of bytes in a second by which the replies of a server to one source
 	// may exceed its Calls, and the largest burst, beyond which one reply more is sent. If zero,
-	// the default is 16 KiB. If negative, there is no limit. There is none for the loopback
-	// addresses. Further replies are not sent.
+	// the default is 16 KiB. If negative, there is no limit. Loopback addresses have no limit.
+	// Further replies are not sent.
 	ReplyRate int
 
 	// Logger receives warnings. If nil, errors and panics of handlers go to the slog.Default of the

@@ -21,7 +21,7 @@ const maxSources = 4096
 // sweepInterval is the time between two searches for sources to forget.
 const sweepInterval = 100 * time.Millisecond
 
-// source returns the source of an address, or nil if there are too many. mu is locked.
+// source returns the source of an address, or nil if there are too many. s.mu must be held.
 func (s *Server) source(ip netip.Addr, now time.Time) *source {
 	ip = ip.Unmap().WithZone("")
 	bits := 64

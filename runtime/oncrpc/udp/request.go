@@ -34,8 +34,8 @@ func (r *request) Context() context.Context { return r.peer.ctx }
 // Room implements oncrpc.Responder. All results go with the reply.
 func (r *request) Room() (results []int, reply int) { return nil, MaxMessage }
 
-// Reply implements oncrpc.Responder. done gets nil when the datagram was passed to the system. For
-// a message that is no reply to the Call, or does not fit in a datagram, the caller gets
+// Reply implements oncrpc.Responder. done gets nil when the datagram was passed to the system. If
+// the message is not a reply to the Call, or does not fit in a datagram, the caller gets
 // SYSTEM_ERR.
 func (r *request) Reply(m oncrpc.Message, done func(error)) {
 	if !r.first(done) {
@@ -94,7 +94,7 @@ func (r *request) first(done func(error)) bool {
 	return true
 }
 
-// release ends an answered Request.
+// release finishes an answered Request.
 func (r *request) release(err error) {
 	r.done(err)
 	r.Message = nil
@@ -112,8 +112,8 @@ func (r *request) Report(err error) {
 	r.server.set.faults.Warn("udp: a handler failed", with...)
 }
 
-// Serve implements oncrpc.Responder. The handler runs on a goroutine of its own. If it panics or
-// ends its goroutine, the Request is dropped, and its Conn is down.
+// Serve implements oncrpc.Responder. The handler runs on a separate goroutine. If it panics or
+// exits the goroutine, the Request is dropped, and its Conn is down.
 func (r *request) Serve(h oncrpc.Handler) {
 	r.server.wg.Go(func() {
 		returned := false

@@ -39,7 +39,7 @@ type Server struct {
 type ServerStats struct {
 	Calls    uint64 // that got to the handler
 	Repeated uint64 // Calls that came again while the first was in progress
-	Garbage  uint64 // datagrams that are no Call, or came to many hosts
+	Garbage  uint64 // datagrams that are not a Call, or came to many hosts
 	Excess   uint64 // Calls ignored because of Config.MaxRequests, or of too many sources
 	Withheld uint64 // replies not sent because of Config.ReplyRate
 }
@@ -86,8 +86,8 @@ func (s *Server) Stats() ServerStats {
 
 // Close takes no more Calls, ends Request.Context, and waits for the handlers to answer the
 // Requests that they have and to return. Their replies are sent. If that takes 10 s, it logs a
-// warning and goes on waiting. Close must not be called from a handler or a done function, for
-// which it would wait.
+// warning and keeps waiting. Close must not be called from a handler or a done function, for which
+// it would wait.
 func (s *Server) Close() error {
 	s.stop(oncrpc.ErrClosed)
 	_ = s.sock.SetReadDeadline(time.Unix(1, 0)) // ends the reader
