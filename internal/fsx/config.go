@@ -37,6 +37,10 @@ type Config struct {
 	// Files is the largest number of names of files. If zero, the default is 12.
 	Files int
 
+	// Dense leaves out what makes a hole: writes begin at the end of a file at most, and Truncate
+	// makes no file longer.
+	Dense bool
+
 	// Only lists the operations to be used, beside Create, which comes while there is no file. If
 	// empty, all are.
 	Only []Op

@@ -57,6 +57,9 @@ func orNothing(err error) error {
 func (t *Tester) write() error {
 	name := t.existing()
 	off := t.number(t.cfg.MaxFile)
+	if t.cfg.Dense {
+		off = min(off, len(t.names[name].data))
+	}
 	size := min(t.amount(), t.cfg.MaxFile-off)
 	what := t.note(Write, "%s at %d, %d bytes", name, off, size)
 	n, err := t.handle(name)
@@ -111,6 +114,9 @@ func (t *Tester) truncate() error {
 		size = max(before-t.amount(), 0)
 	case 1, 2:
 		size = min(before+t.amount(), t.cfg.MaxFile)
+	}
+	if t.cfg.Dense {
+		size = min(size, len(t.names[name].data))
 	}
 	t.note(Truncate, "%s from %d to %d bytes", name, len(t.names[name].data), size)
 	n, err := t.handle(name)

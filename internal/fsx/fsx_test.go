@@ -51,6 +51,57 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
+// dense fails when a write begins after the file's last byte, or a file grows without a write.
+type dense struct {
+	fsx.File
+	t *testing.T
+}
+
+func (f dense) check(what string, at int64) {
+	if size, err := f.Size(); err != nil || at > size {
+		f.t.Errorf("%s at %d, the file has %d bytes, %v", what, at, size, err)
+	}
+}
+
+func (f dense) WriteAt(p []byte, off int64) (int, error) {
+	f.check("a write", off)
+	return f.File.WriteAt(p, off)
+}
+
+func (f dense) Truncate(size int64) error {
+	f.check("a truncation", size)
+	return f.File.Truncate(size)
+}
+
+// denseFS has files that are dense.
+type denseFS struct {
+	fsx.FS
+	t *testing.T
+}
+
+func (d denseFS) Create(name string) (fsx.File, error) {
+	f, err := d.FS.Create(name)
+	return dense{f, d.t}, err
+}
+
+func (d denseFS) Open(name string) (fsx.File, error) {
+	f, err := d.FS.Open(name)
+	return dense{f, d.t}, err
+}
+
+// With Config.Dense no operation makes a hole.
+func TestDenseRunMakesNoHole(t *testing.T) {
+	cfg := config(3)
+	cfg.Dense = true
+	tester := fsx.New(denseFS{fsx.OS(t.TempDir()), t}, cfg)
+	if err := tester.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if tester.Count(fsx.Write) == 0 || tester.Count(fsx.Truncate) == 0 {
+		t.Error("no write or no truncation")
+	}
+}
+
 // Config.Only limits the operations.
 func TestOnly(t *testing.T) {
 	cfg := config(2)

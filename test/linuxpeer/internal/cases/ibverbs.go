@@ -47,7 +47,9 @@ func ibverbsCases() []Case {
 		add("fsx-mount", 10*time.Minute, verbsFSX)
 		add("calls", 2*time.Minute, verbsCalls)
 		add("dials", 2*time.Minute, verbsDials)
-		if !d.ib {
+		if d.ib {
+			alone("syscalls", 8*time.Minute, verbsSyscalls)
+		} else {
 			add("to-iwarp", 2*time.Minute, verbsToIWARP)
 			add("from-iwarp", 2*time.Minute, verbsIWARP)
 		}

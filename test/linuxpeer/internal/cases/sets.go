@@ -48,6 +48,7 @@ var repeats = map[string]string{
 	"ibverbs/fsx-mount-siw":    "ibverbs/mount-siw",
 	"ibverbs/fsx-mount-rxe":    "ibverbs/mount-siw",
 	"ibverbs/page-siw":         "ibverbs/page-rxe",
+	"ibverbs/syscalls-rxe":     "ibverbs/calls-rxe",
 	"ibverbs/selftest-siw":     "verbstest/rxe",
 	"ibverbs/selftest-rxe":     "verbstest/rxe",
 	"verbstest/siw":            "verbstest/rxe",
