@@ -24,6 +24,6 @@ func Large() map[string]Size {
 		"rdmaio/providers/internal/stream.Conn":             {28, 28},
 		"rdmaio/providers/internal/stream.queuePair":        {83, 40},
 		"rdmaio/providers/iwarp/internal/stranger.Endpoint": {48, 25},
-		"runtime/oncrpc/tcp.Conn":                           {65, 40},
+		"runtime/oncrpc/tcp.Conn":                           {51, 35},
 	}
 }

@@ -104,8 +104,9 @@ func (c *Conn) begin(p *pending) error {
 	return nil
 }
 
-// settle wakes the caller when the Call is over and its memory no longer in use. c.mu must be held.
-func (c *Conn) settle(p *pending) {
+// settle wakes the caller when the Call is over and its memory no longer in use. The
+// connection's mu must be held.
+func (p *pending) settle() {
 	if p.over && !p.ended && p.out.state != writing {
 		p.ended = true
 		p.done <- struct{}{}
@@ -116,13 +117,13 @@ func (c *Conn) settle(p *pending) {
 func (c *Conn) end(p *pending, why error) {
 	switch p.out.state {
 	case queued:
-		c.queue.remove(&p.out)
+		c.out.queue.remove(&p.out)
 	case writing, sent:
 		p.sent = !hasNotRun(why)
 	}
 	delete(c.calls, p.call.XID())
 	p.over, p.err = true, why
-	c.settle(p)
+	p.settle()
 }
 
 // abandon gives up a Call whose context is done, unless the Call is over.
@@ -137,7 +138,7 @@ func (c *Conn) abandon(p *pending, why error) {
 		}
 	}
 	if p.out.state == writing {
-		c.interrupt()
+		c.out.interrupt()
 	}
 }
 
@@ -163,7 +164,7 @@ func (c *Conn) reply(xid uint32, rec []byte) (kept bool) {
 	}
 	delete(c.calls, xid)
 	p.over, c.replied = true, true
-	c.settle(p)
+	p.settle()
 	return kept
 }
 

@@ -110,7 +110,7 @@ func TestReleaseKeepsShortMemory(t *testing.T) {
 			c := &Conn{shared: alone(), requests: 1}
 			c.wake.L = &c.mu
 			memory := make([]byte, 0, size)
-			c.release(&request{memory: &memory, done: func(error) {}}, nil)
+			(&request{conn: c, memory: &memory, done: func(error) {}}).release(nil)
 			got := memories.Get().(*[]byte)
 			kept = kept || cap(*got) == keepBytes
 			if cap(*got) > keepBytes {

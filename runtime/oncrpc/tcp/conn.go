@@ -52,17 +52,12 @@ type Conn struct {
 	tls atomic.Pointer[oncrpc.TLSState] // nil: not known yet
 
 	mu        sync.Mutex
-	wake      sync.Cond // requests, calls, writes or err has changed
+	wake      sync.Cond // requests, calls, out.writes or err has changed
 	err       error     // why it is down
 	draining  bool
 	secured   bool // the stream is TLS; changed by the goroutine that reads
 	switching bool // the TLS handshake is in progress
-	queue     queue
-	stalled   bool      // with MaxRequests; its reader fills the read buffer
-	writes    bool      // a goroutine writes
-	hurry     bool      // its write was interrupted
-	broken    error     // of a write that has failed
-	farewell  time.Time // when the last write must end; zero: the connection is up
+	stalled   bool // with MaxRequests; its reader fills the read buffer
 	calls     map[uint32]*pending
 	abandoned xidSet
 	requests  int  // not answered
@@ -133,8 +128,7 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *s
 		local: nc.LocalAddr().String(), remote: nc.RemoteAddr().String(), accepted: accepted, secured: hasTLS(nc),
 		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: memories.Get().(*[]byte),
 	}
-	c.wake.L = &c.mu
-	c.pendings.New, c.out.run = newPending, c.write
+	c.join()
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.xids.Seed()
 	c.ready.Store(!accepted)
@@ -149,6 +143,13 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *s
 	c.wg.Add(1)
 	go c.read()
 	return c
+}
+
+// join connects the parts of a connection with what they share.
+func (c *Conn) join() {
+	c.wake.L = &c.mu
+	c.pendings.New = newPending
+	c.out = writer{run: c.write, timeout: c.set.SendTimeout, mu: &c.mu, wake: &c.wake, wg: &c.wg}
 }
 
 // setStream sets the stream. The deadlines of TLS are those of the stream below. Nothing is read or
@@ -216,11 +217,11 @@ func (c *Conn) awaitWriter(err error) error {
 		c.wake.Broadcast()
 	})
 	defer t.Stop()
-	for c.err == nil && c.writes && !c.switching && c.broken == nil && !expired {
+	for c.err == nil && c.out.writes && !c.switching && c.out.broken == nil && !expired {
 		c.wake.Wait()
 	}
-	if deadpeer.Gone(c.broken) {
-		return c.broken
+	if deadpeer.Gone(c.out.broken) {
+		return c.out.broken
 	}
 	return err
 }
@@ -239,7 +240,7 @@ func (c *Conn) awaitAnswers() {
 		c.wake.Broadcast()
 	})
 	defer t.Stop()
-	for c.err == nil && !expired && (c.requests > 0 || c.writes) {
+	for c.err == nil && !expired && (c.requests > 0 || c.out.writes) {
 		c.wake.Wait()
 	}
 }
@@ -330,10 +331,10 @@ func (c *Conn) fail(why error) {
 	c.err = why
 	c.cancel(why)
 	c.stopFirst()
-	c.hangUp(why)
+	c.out.hangUp(why)
 	var unsent []*request
-	for m := c.queue.first; m != nil; m = c.queue.first {
-		c.queue.remove(m)
+	for m := c.out.queue.first; m != nil; m = c.out.queue.first {
+		c.out.queue.remove(m)
 		if m.request != nil {
 			unsent = append(unsent, m.request)
 		} // Calls are ended below
@@ -344,7 +345,7 @@ func (c *Conn) fail(why error) {
 	c.wake.Broadcast()
 	c.mu.Unlock()
 	for _, r := range unsent {
-		c.release(r, why)
+		r.release(why)
 	}
 	c.dropWaiting()
 	switch {
@@ -353,15 +354,6 @@ func (c *Conn) fail(why error) {
 	default:
 		c.log.Warn("tcp: a connection was given up", "reason", why)
 	}
-}
-
-// hangUp closes the stream. c.mu is locked.
-func (c *Conn) hangUp(why error) {
-	if c.out.tls != nil && errors.Is(why, oncrpc.ErrClosed) {
-		c.sayGoodbye()
-		return
-	}
-	_ = c.out.nc.Close()
 }
 
 // XID implements oncrpc.Carrier.
@@ -440,7 +432,7 @@ func (c *Conn) finish() {
 func (c *Conn) drain() {
 	c.mu.Lock()
 	c.draining = true
-	for c.err == nil && !c.switching && (c.requests > 0 || c.writes) {
+	for c.err == nil && !c.switching && (c.requests > 0 || c.out.writes) {
 		c.wake.Wait()
 	}
 	c.mu.Unlock()

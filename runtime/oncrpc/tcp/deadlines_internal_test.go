@@ -32,7 +32,7 @@ func TestWritesAreOfBoundedSize(t *testing.T) {
 	c := bare(settings{})
 	c.out.nc = s
 	c.out.bufs = [][]byte{make([]byte, 600<<10)}
-	if err := c.writeAll(); err != nil || len(s.sizes) != 3 || s.sizes[0] != batchBytes || s.sizes[2] != 600<<10-2*batchBytes {
+	if err := c.out.writeAll(); err != nil || len(s.sizes) != 3 || s.sizes[0] != batchBytes || s.sizes[2] != 600<<10-2*batchBytes {
 		t.Errorf("writes of %d bytes, %v", s.sizes, err)
 	}
 }
@@ -48,13 +48,13 @@ func TestDeadlineOfWrites(t *testing.T) {
 		want    func(now time.Time) (time.Time, bool)
 	}{
 		{"the first write", func(*Conn) {}, func(now time.Time) (time.Time, bool) { return now.Add(limit), true }},
-		{"the goodbye", func(c *Conn) { c.farewell, c.hurry = farewell, true }, func(time.Time) (time.Time, bool) { return farewell, true }},
-		{"a cancelled Call", func(c *Conn) { c.hurry = true }, func(time.Time) (time.Time, bool) { return longAgo, true }},
+		{"the goodbye", func(c *Conn) { c.out.farewell, c.out.hurry = farewell, true }, func(time.Time) (time.Time, bool) { return farewell, true }},
+		{"a cancelled Call", func(c *Conn) { c.out.hurry = true }, func(time.Time) (time.Time, bool) { return longAgo, true }},
 		{"a recent limit", func(c *Conn) { c.out.deadline = time.Now().Add(limit - limit/8) }, func(time.Time) (time.Time, bool) { return time.Time{}, false }},
 		{"an old limit", func(c *Conn) { c.out.deadline = time.Now().Add(limit / 2) }, func(now time.Time) (time.Time, bool) { return now.Add(limit), true }},
 		{"after a cancelled Call", func(c *Conn) {
-			c.out.deadline, c.hurry = time.Now().Add(limit), true
-			c.clearWriteDeadline()
+			c.out.deadline, c.out.hurry = time.Now().Add(limit), true
+			c.out.clearWriteDeadline()
 			c.out.nc.(*sink).limits = nil
 		}, func(now time.Time) (time.Time, bool) { return now.Add(limit), true }},
 		{"another stream", func(c *Conn) {
@@ -68,7 +68,7 @@ func TestDeadlineOfWrites(t *testing.T) {
 		c.out.nc = s
 		tt.prepare(c)
 		before := time.Now()
-		c.setWriteDeadline()
+		c.out.setWriteDeadline()
 		want, set := tt.want(before)
 		switch {
 		case !set && len(s.limits) == 0:

@@ -7,7 +7,7 @@ import "github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 func (r *request) Serve(h oncrpc.Handler) {
 	c := r.conn
 	if c.set.NonBlocking {
-		c.handle(r, h)
+		r.handle(h)
 		return
 	}
 	r.handler = h
@@ -22,7 +22,7 @@ func (r *request) Serve(h oncrpc.Handler) {
 // run runs the handler of a Request at a place.
 func (r *request) run() {
 	if r.conn.awaitRoom() {
-		r.conn.handle(r, r.handler)
+		r.handle(r.handler)
 	} else {
 		r.drop()
 	}
@@ -35,7 +35,8 @@ func (r *request) drop() { r.Request.Drop(nil) }
 func (c *Conn) dropWaiting() { c.shared.places.RemoveAll(&c.waiting, (*request).drop) }
 
 // handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
-func (c *Conn) handle(r *request, h oncrpc.Handler) {
+func (r *request) handle(h oncrpc.Handler) {
+	c := r.conn
 	returned := false
 	prog, vers, proc, _ := oncrpc.Procedure(r.Message) // the message may be gone later
 	defer func() {

@@ -143,14 +143,14 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 	}
 	c.mu.Unlock()
 	if why != nil {
-		c.release(r, why)
+		r.release(why)
 	}
 }
 
 // Drop implements oncrpc.Responder.
 func (r *request) Drop(done func(error)) {
 	if r.first(done) {
-		r.conn.release(r, nil)
+		r.release(nil)
 	}
 }
 
@@ -180,7 +180,8 @@ func (r *request) first(done func(error)) bool {
 }
 
 // release gives back the memory of an answered Request and calls its done function.
-func (c *Conn) release(r *request, err error) {
+func (r *request) release(err error) {
+	c := r.conn
 	if err == nil {
 		err = r.failed
 	}

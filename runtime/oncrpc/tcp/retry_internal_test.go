@@ -136,12 +136,12 @@ func TestAbandonedCalls(t *testing.T) {
 		p := newPending().(*pending)
 		p.call = nullCall(t, 7)
 		c.calls[7] = p
-		if c.queue.push(&p.out); state == sent {
-			c.queue.remove(&p.out)
+		if c.out.queue.push(&p.out); state == sent {
+			c.out.queue.remove(&p.out)
 			p.out.state = sent
 		}
 		c.abandon(p, context.Canceled)
-		if len(p.done) != 1 || p.sent != (state == sent) || c.abandoned.has(7) != p.sent || len(c.calls) != 0 || c.queue.first != nil {
+		if len(p.done) != 1 || p.sent != (state == sent) || c.abandoned.has(7) != p.sent || len(c.calls) != 0 || c.out.queue.first != nil {
 			t.Errorf("state %d: %+v, abandoned %v, %d Calls", state, p, c.abandoned.has(7), len(c.calls))
 		}
 		for strays := range uint64(2) {

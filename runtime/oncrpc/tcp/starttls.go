@@ -183,7 +183,7 @@ func (c *Conn) plainOnly() bool {
 }
 
 // switchToTLS answers a probe and does the handshake, as the server. The goroutine that reads calls
-// it. Nothing else is written during the handshake: c.writes is set, as if a goroutine wrote.
+// it. Nothing else is written during the handshake: c.out.writes is set, as if a goroutine wrote.
 func (c *Conn) switchToTLS(xid uint32) error {
 	if ok, err := c.quiesce(); err != nil {
 		return err
@@ -232,10 +232,10 @@ func (c *Conn) quiesce() (ok bool, err error) {
 			if err := c.stall(); err != nil {
 				return false, err
 			}
-		case c.writes:
+		case c.out.writes:
 			c.wake.Wait() // for Config.SendTimeout at most
 		default:
-			c.writes, c.switching = true, true
+			c.out.writes, c.switching = true, true
 			return true, nil
 		}
 	}
@@ -252,7 +252,7 @@ func (c *Conn) continueOver(stream *tlsstream.Conn) error {
 	c.secured, c.switching, c.began = true, false, false
 	c.setStream(stream)
 	c.startFirst()
-	if c.writes = false; c.queue.first != nil {
+	if c.out.writes = false; c.out.queue.first != nil {
 		c.startWriter()
 	}
 	c.wake.Broadcast()

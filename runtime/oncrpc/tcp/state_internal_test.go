@@ -21,7 +21,7 @@ import (
 // bare returns a connection without a stream or goroutines.
 func bare(set settings) *Conn {
 	c := &Conn{set: set, shared: alone(), calls: make(map[uint32]*pending)}
-	c.wake.L = &c.mu
+	c.join()
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
 }
@@ -32,13 +32,13 @@ func TestBatchBounds(t *testing.T) {
 		{1, 10, 1}, {64, 10, 64}, {65, 10, 64}, {200, 0, 64}, {10, 128 << 10, 2}, {10, 128<<10 - 1, 3}, {2, 1 << 20, 1},
 	} {
 		c := bare(settings{})
-		c.writes = true
+		c.out.writes = true
 		data := make([]byte, tt.size)
 		for range tt.messages {
-			c.queue.push(&message{Message: oncrpc.Message{Inline: data}, request: &request{}})
+			c.out.queue.push(&message{Message: oncrpc.Message{Inline: data}, request: &request{}})
 		}
 		total := 0
-		for n := 0; c.take(); total += n {
+		for n := 0; c.out.take(); total += n {
 			if n = len(c.out.batch); total == 0 && n != tt.want {
 				t.Errorf("%d messages of %d bytes: %d in the first batch, want %d", tt.messages, tt.size, n, tt.want)
 			}
@@ -51,8 +51,8 @@ func TestBatchBounds(t *testing.T) {
 				t.Fatalf("%d slices for %d messages", len(c.out.bufs), n)
 			}
 		}
-		if total != tt.messages || c.writes {
-			t.Errorf("%d of %d messages were taken, and writes is %v", total, tt.messages, c.writes)
+		if total != tt.messages || c.out.writes {
+			t.Errorf("%d of %d messages were taken, and writes is %v", total, tt.messages, c.out.writes)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestCopyOfLongMessage(t *testing.T) {
 	c := bare(settings{})
 	for _, size := range []int{4 << 20, 10} {
 		c.out.bufs = [][]byte{make([]byte, size), make([]byte, 1)}
-		c.copyBatch()
+		c.out.copyBatch()
 		if len(c.out.bufs) != 1 || len(c.out.bufs[0]) != size+1 {
 			t.Errorf("%d slices of %d bytes", len(c.out.bufs), lengths(c.out.bufs))
 		}
@@ -369,7 +369,7 @@ func TestHandlerEndsBadly(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			c.handle(r, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			r.handle(oncrpc.HandlerFunc(func(r *oncrpc.Request) {
 				r.Responder = &counting{r.Responder, &drops}
 				tt.handler(r)
 			}))
@@ -411,12 +411,12 @@ func TestReasonOfWrite(t *testing.T) {
 			"a write waits": {writes: true, want: io.EOF, took: reasonTime},
 		} {
 			c := bare(settings{})
-			c.writes, c.switching = tt.writes, tt.switching
+			c.out.writes, c.switching = tt.writes, tt.switching
 			go func() {
 				time.Sleep(10 * time.Millisecond)
 				c.mu.Lock()
 				defer c.mu.Unlock()
-				if c.broken = tt.broken; tt.ended {
+				if c.out.broken = tt.broken; tt.ended {
 					c.err = oncrpc.ErrClosed
 				}
 				if tt.ended || tt.broken != nil {

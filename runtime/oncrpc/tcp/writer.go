@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
@@ -23,11 +24,32 @@ const (
 // goroutine, which writes until the queue is empty. Messages that are queued during a write are
 // written together by the next one. If there are other Calls or Requests in progress, the goroutine
 // first lets others run: without that, nearly every message would need a separate write.
+//
+//	           start                     take: the queue is empty
+//	resting ──────────> writes ────────────────────────────────────> resting
+//	                     │  ▲ the rest is copied, or made records
+//	 a Call of the batch v  │
+//	 is cancelled       hurry
+//
+// No goroutine writes without writes set. broken ends the connection, and farewell its last write.
 type writer struct {
-	nc     net.Conn
-	vector bool            // nc takes a list of slices without copying
-	tls    *tlsstream.Conn // nc, if it is one
-	run    func()          // Conn.write, bound once
+	nc      net.Conn
+	vector  bool            // nc takes a list of slices without copying
+	tls     *tlsstream.Conn // nc, if it is one
+	run     func()          // Conn.write, bound once
+	timeout time.Duration   // Config.SendTimeout
+
+	// Of the connection.
+	mu   *sync.Mutex
+	wake *sync.Cond
+	wg   *sync.WaitGroup
+
+	// Guarded by mu.
+	queue    queue
+	writes   bool      // a goroutine writes
+	hurry    bool      // its write was interrupted
+	broken   error     // of a write that has failed
+	farewell time.Time // when the last write must end; zero: the connection is up
 
 	// Others are likely to queue messages now, to go in the same write. Set before run starts.
 	together bool
@@ -43,18 +65,20 @@ type writer struct {
 
 // enqueue puts a message into the queue. c.mu must be held, and the connection must be up.
 func (c *Conn) enqueue(m *message) {
-	c.queue.push(m)
-	if !c.writes {
+	c.out.queue.push(m)
+	if !c.out.writes {
 		c.startWriter()
 	}
 }
 
 // startWriter starts the goroutine that writes. c.mu must be held.
-func (c *Conn) startWriter() {
-	c.writes = true
-	c.out.together = len(c.calls)+c.requests > 1
-	c.wg.Add(1)
-	go c.out.run()
+func (c *Conn) startWriter() { c.out.start(len(c.calls)+c.requests > 1) }
+
+// start starts the goroutine that writes. mu must be held.
+func (w *writer) start(together bool) {
+	w.writes, w.together = true, together
+	w.wg.Add(1)
+	go w.run()
 }
 
 // write writes the queue.
@@ -63,12 +87,12 @@ func (c *Conn) write() {
 	if c.out.together {
 		runtime.Gosched()
 	}
-	for c.take() {
-		err := c.writeAll()
-		c.written(err)
+	for c.out.take() {
+		err := c.out.writeAll()
+		c.out.written(err)
 		if err != nil {
 			c.mu.Lock()
-			c.broken = err
+			c.out.broken = err
 			c.wake.Broadcast()
 			c.mu.Unlock()
 			if tlsstream.Closed(err) {
@@ -106,14 +130,13 @@ func (c *Conn) sendError(err error) error {
 
 // take makes the batch for the next writes. It returns false if the queue is empty; the goroutine
 // that writes then exits.
-func (c *Conn) take() bool {
-	w := &c.out
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (w *writer) take() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.batch, w.bufs = w.batch[:0], w.bufs[:0]
-	for n := 0; c.queue.first != nil && n < batchBytes && len(w.batch) < batchMessages; {
-		m := c.queue.first
-		c.queue.remove(m)
+	for n := 0; w.queue.first != nil && n < batchBytes && len(w.batch) < batchMessages; {
+		m := w.queue.first
+		w.queue.remove(m)
 		m.state = writing
 		size := m.Size(nil)
 		appendMark(m.mark[:0], size)
@@ -122,8 +145,8 @@ func (c *Conn) take() bool {
 		n += size
 	}
 	if len(w.batch) == 0 {
-		c.writes = false
-		c.wake.Broadcast()
+		w.writes = false
+		w.wake.Broadcast()
 		return false
 	}
 	return true
@@ -131,29 +154,28 @@ func (c *Conn) take() bool {
 
 // writeAll writes the batch. If a Call in the batch is cancelled during the write, it copies the
 // rest, and the callers get their memory back.
-func (c *Conn) writeAll() error {
-	w := &c.out
+func (w *writer) writeAll() error {
 	switch {
 	case w.tls != nil:
-		return c.writeTLS()
+		return w.writeTLS()
 	case !w.vector:
-		c.copyBatch()
+		w.copyBatch()
 	}
 	for left := w.bufs; len(left) > 0; {
-		c.setWriteDeadline()
+		w.setWriteDeadline()
 		n, err := w.writePart(left)
 		left = advance(left, n)
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) || !c.hurried() {
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !w.hurried() {
 			return err
 		}
 		rest := make([]byte, 0, lengths(left))
 		for _, b := range left {
 			rest = append(rest, b...)
 		}
-		c.written(nil)
+		w.written(nil)
 		left = append(w.bufs[:0], rest)
 	}
 	return nil
@@ -180,8 +202,7 @@ func (w *writer) writePart(bufs [][]byte) (int, error) {
 
 // copyBatch copies the batch, for a stream that may be lost when a write is interrupted, as a
 // *tls.Conn is. Callers have their memory back before the first write, so that none interrupts it.
-func (c *Conn) copyBatch() {
-	w := &c.out
+func (w *writer) copyBatch() {
 	if cap(w.flat) > 2*batchBytes {
 		w.flat = nil // of a long message
 	}
@@ -190,7 +211,7 @@ func (c *Conn) copyBatch() {
 		w.flat = append(w.flat, b...)
 	}
 	w.bufs = append(w.bufs[:0], w.flat)
-	c.returnCalls()
+	w.returnCalls()
 }
 
 // advance removes the first n bytes. It changes the slices in place.
@@ -214,65 +235,64 @@ func lengths(bufs [][]byte) (n int) {
 
 // setWriteDeadline limits the next write to SendTimeout. A limit set less than a quarter of that
 // before is kept, so that small messages do not set a timer each.
-func (c *Conn) setWriteDeadline() {
-	limit := c.set.SendTimeout
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (w *writer) setWriteDeadline() {
+	limit := w.timeout
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	switch {
-	case !c.farewell.IsZero():
-		_ = c.out.nc.SetWriteDeadline(c.farewell)
+	case !w.farewell.IsZero():
+		_ = w.nc.SetWriteDeadline(w.farewell)
 		return
-	case c.hurry:
-		_ = c.out.nc.SetWriteDeadline(longAgo) // an answer of TLS may have removed it
+	case w.hurry:
+		_ = w.nc.SetWriteDeadline(longAgo) // an answer of TLS may have removed it
 		return
 	case limit == 0:
 		return
 	}
-	if now := time.Now(); c.out.deadline.Sub(now) < limit-limit/4 {
-		c.out.deadline = now.Add(limit)
-		_ = c.out.nc.SetWriteDeadline(c.out.deadline)
+	if now := time.Now(); w.deadline.Sub(now) < limit-limit/4 {
+		w.deadline = now.Add(limit)
+		_ = w.nc.SetWriteDeadline(w.deadline)
 	}
 }
 
 // longAgo is a deadline that interrupts a write at once.
 var longAgo = time.Unix(1, 0)
 
-// interrupt stops the write in progress, because a Call in its batch was cancelled. c.mu must be
+// interrupt stops the write in progress, because a Call in its batch was cancelled. mu must be
 // held.
-func (c *Conn) interrupt() {
-	if !c.hurry {
-		c.hurry = true
-		_ = c.out.nc.SetWriteDeadline(longAgo)
+func (w *writer) interrupt() {
+	if !w.hurry {
+		w.hurry = true
+		_ = w.nc.SetWriteDeadline(longAgo)
 	}
 }
 
 // hurried reports whether a write was interrupted.
-func (c *Conn) hurried() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.hurry
+func (w *writer) hurried() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.hurry
 }
 
-// clearWriteDeadline removes the write deadline. c.mu must be held.
-func (c *Conn) clearWriteDeadline() {
-	c.hurry, c.out.deadline = false, time.Time{}
-	_ = c.out.nc.SetWriteDeadline(time.Time{})
+// clearWriteDeadline removes the write deadline. mu must be held.
+func (w *writer) clearWriteDeadline() {
+	w.hurry, w.deadline = false, time.Time{}
+	_ = w.nc.SetWriteDeadline(time.Time{})
 }
 
 // returnCalls gives the memory of Calls in the batch back to their callers, and removes the Calls
 // from the batch.
-func (c *Conn) returnCalls() {
-	w := &c.out
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.hurry {
-		c.clearWriteDeadline()
+func (w *writer) returnCalls() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hurry {
+		w.clearWriteDeadline()
 	}
 	answers := w.batch[:0]
 	for _, m := range w.batch {
 		m.state = sent
 		if m.call != nil {
-			c.settle(m.call)
+			m.call.settle()
 		} else {
 			answers = append(answers, m)
 		}
@@ -282,11 +302,10 @@ func (c *Conn) returnCalls() {
 }
 
 // written gives back all memory of the batch.
-func (c *Conn) written(err error) {
-	c.returnCalls()
-	w := &c.out
+func (w *writer) written(err error) {
+	w.returnCalls()
 	for _, m := range w.batch {
-		c.release(m.request, err)
+		m.request.release(err)
 	}
 	clear(w.batch)
 	w.batch = w.batch[:0]

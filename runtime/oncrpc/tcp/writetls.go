@@ -5,6 +5,8 @@ import (
 	"math"
 	"os"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // recordBytes is the largest size of a TLS record, in bytes of plaintext (RFC 8446 §5.1).
@@ -13,8 +15,7 @@ const recordBytes = 16 << 10
 // writeTLS writes the batch over TLS. Records are made of batchBytes, from the memory of callers
 // and handlers, and then written together. If a Call is cancelled during that time, the rest is
 // encrypted at once, and the callers get their memory back.
-func (c *Conn) writeTLS() error {
-	w := &c.out
+func (w *writer) writeTLS() error {
 	for left := w.bufs; len(left) > 0; {
 		w.tls.Hold()
 		var err error
@@ -23,20 +24,20 @@ func (c *Conn) writeTLS() error {
 				return err
 			}
 			if len(left) == 0 {
-				c.returnCalls()
+				w.returnCalls()
 			}
-			c.setWriteDeadline()
+			w.setWriteDeadline()
 			if err = w.tls.Flush(); err == nil {
 				break
 			}
-			if !errors.Is(err, os.ErrDeadlineExceeded) || !c.hurried() {
+			if !errors.Is(err, os.ErrDeadlineExceeded) || !w.hurried() {
 				return err
 			}
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.clearWriteDeadline() // it would apply to what the goroutine that reads sends for TLS
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clearWriteDeadline() // it would apply to what the goroutine that reads sends for TLS
 	return nil
 }
 
@@ -78,23 +79,32 @@ func (w *writer) encrypt(bufs [][]byte, most int) ([][]byte, error) {
 const farewellTime = 200 * time.Millisecond
 
 // sayGoodbye closes the stream when the batch in progress is written, and announces that to the
-// peer (RFC 9289 §5.1.1), which cannot distinguish it from an attack otherwise. c.mu must be held.
-func (c *Conn) sayGoodbye() {
-	c.farewell = time.Now().Add(farewellTime)
-	_ = c.out.nc.SetWriteDeadline(c.farewell)
-	c.wg.Add(1) // the goroutine that reads still runs
+// peer (RFC 9289 §5.1.1), which cannot distinguish it from an attack otherwise. mu must be held.
+func (w *writer) sayGoodbye() {
+	w.farewell = time.Now().Add(farewellTime)
+	_ = w.nc.SetWriteDeadline(w.farewell)
+	w.wg.Add(1) // the goroutine that reads still runs
 	go func() {
-		defer c.wg.Done()
-		c.mu.Lock()
-		for c.writes {
-			c.wake.Wait()
+		defer w.wg.Done()
+		w.mu.Lock()
+		for w.writes {
+			w.wake.Wait()
 		}
-		broken := c.broken != nil
-		c.mu.Unlock()
+		broken := w.broken != nil
+		w.mu.Unlock()
 		if broken {
-			_ = c.out.nc.Close()
+			_ = w.nc.Close()
 			return
 		}
-		c.out.tls.Goodbye(farewellTime)
+		w.tls.Goodbye(farewellTime)
 	}()
+}
+
+// hangUp closes the stream. mu must be held.
+func (w *writer) hangUp(why error) {
+	if w.tls != nil && errors.Is(why, oncrpc.ErrClosed) {
+		w.sayGoodbye()
+		return
+	}
+	_ = w.nc.Close()
 }
