@@ -111,7 +111,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.IntVar(&s.retries, "retries", 0, "run a case that failed again, in a new guest, up to this many times; the first result is printed as AGAIN")
 	f.Int64Var(&s.size, "size", cases.DefaultSize, "`bytes` of the tree that the cases nfs-tree copy; a gigabyte needs -memory 6144")
 	f.IntVar(&s.memory, "memory", 0, "memory of the guest in `MiB`; default 1024")
-	f.DurationVar(&s.timeout, "timeout", 40*time.Minute, "limit for the cases, from the moment when the guest is ready; the case in progress is CUT")
+	f.DurationVar(&s.timeout, "timeout", 90*time.Minute, "limit for the cases, from the moment when the guest is ready; the case in progress is CUT")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(stderr, usage)

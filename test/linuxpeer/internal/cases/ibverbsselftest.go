@@ -13,7 +13,7 @@ func verbsSelftest(t *T, d verbsDevice) {
 	pageFolder(t)
 	for _, command := range verbsPageCommands(t) {
 		if verbsPageSteps[command].long {
-			d.selftest(t, d.here(command))
+			d.selftest(t, d.here(command)+" -v") // it names each case
 		}
 	}
 }

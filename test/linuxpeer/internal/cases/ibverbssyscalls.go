@@ -45,8 +45,8 @@ func verbsSyscalls(t *T, d verbsDevice) {
 	}
 	for _, size := range []int{64 << 10, 1 << 20} {
 		registered, bound := device["registration"][size]-device["registration"][0], device["windows"][size]-device["windows"][0]
-		if registered < 1.5 || bound > 0.5 {
-			t.Errorf("a READ of %d bytes takes %.2f further ioctls with registrations and %.2f with windows, expected 2 and 0", size, registered, bound)
+		if registered-bound < 1.5 { // both arm the completion queue more often
+			t.Errorf("a READ of %d bytes takes %.2f further ioctls with registrations and %.2f with windows, expected 2 fewer", size, registered, bound)
 		}
 		t.Say("a READ of %d bytes takes %.2f further ioctls with registrations, %.2f with windows", size, registered, bound)
 	}
