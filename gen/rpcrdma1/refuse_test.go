@@ -53,7 +53,7 @@ func TestRefused(t *testing.T) {
 		{
 			Name: "procedure 5", Vector: "done", At: 12, Word: 5,
 			Code: xdr.CodeEnum, Offset: 12, Path: "rpcrdma1.Message.Body.Proc",
-			Text: "xdr: rpcrdma1.Message.Body.Proc: offset 12: 5 is no enumerator (RFC 4506 §4.3)",
+			Text: "xdr: rpcrdma1.Message.Body.Proc: offset 12: 5 is not a value of the enum (RFC 4506 §4.3)",
 		},
 		{Name: "procedure -1", Vector: "msg-read-write", At: 12, Word: 0xffffffff, Code: xdr.CodeEnum, Offset: 12, Path: "rpcrdma1.Message.Body.Proc"},
 	})

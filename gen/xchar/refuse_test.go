@@ -53,7 +53,7 @@ func TestRefused(t *testing.T) {
 		{
 			Name: "level 4", Vector: "brs-genl", At: 0, Word: 4,
 			Code: xdr.CodeEnum, Offset: 0, Path: "xchar.BackwardSupport",
-			Text: "xdr: xchar.BackwardSupport: offset 0: 4 is no enumerator (RFC 4506 §4.3)",
+			Text: "xdr: xchar.BackwardSupport: offset 0: 4 is not a value of the enum (RFC 4506 §4.3)",
 		},
 		{Name: "level -1", Vector: "brs-genl", At: 0, Word: 0xffffffff, Code: xdr.CodeEnum, Offset: 0, Path: "xchar.BackwardSupport"},
 	})

@@ -34,7 +34,7 @@ func TestRefused(t *testing.T) {
 		{
 			Name: "direction 2", Vector: "req", At: 0, Word: 2,
 			Code: xdr.CodeEnum, Offset: 0, Path: "xcharcarrier.Optional.Direction",
-			Text: "xdr: xcharcarrier.Optional.Direction: offset 0: 2 is no enumerator (RFC 4506 §4.3)",
+			Text: "xdr: xcharcarrier.Optional.Direction: offset 0: 2 is not a value of the enum (RFC 4506 §4.3)",
 		},
 		{
 			Name: "body over the end", Vector: "req", At: 8, Word: 17,

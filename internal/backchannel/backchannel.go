@@ -53,7 +53,7 @@ func (b *Conns[C]) Bind(c C) {
 	b.news()
 }
 
-// latest returns the connection bound last of those that are up. mu is locked.
+// latest returns the connection bound last of those that are up. b.mu must be held.
 func (b *Conns[C]) latest() (c C, ok bool) {
 	for n := len(b.conns); n > 0; n-- {
 		if c := b.conns[n-1]; c.Err() == nil {
@@ -72,7 +72,7 @@ func (b *Conns[C]) Close() {
 	b.news()
 }
 
-// news wakes those that wait for a connection. mu is locked.
+// news wakes those that wait for a connection. b.mu must be held.
 func (b *Conns[C]) news() {
 	close(b.changed)
 	b.changed = make(chan struct{})

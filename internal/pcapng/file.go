@@ -70,7 +70,7 @@ func (f *File) block(typ uint32, body func()) {
 	_, f.err = f.w.Write(f.buf)
 }
 
-// addInterface writes the description of an interface and returns its number. mu is held.
+// addInterface writes the description of an interface and returns its number. f.mu must be held.
 func (f *File) addInterface(name string) uint32 {
 	f.block(interfaceHeader, func() {
 		f.u32(linkRawIPv4) // and two reserved bytes
@@ -90,7 +90,7 @@ func (f *File) option(code uint16, value []byte) {
 	f.pad()
 }
 
-// packet writes one packet of an interface. mu is held.
+// packet writes one packet of an interface. f.mu must be held.
 func (f *File) packet(iface uint32, at time.Time, data []byte) {
 	ns := uint64(0)
 	if !at.IsZero() {

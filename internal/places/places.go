@@ -117,7 +117,7 @@ func (p *Places[R]) next(j job[R], w worker[R]) job[R] {
 	return job[R]{}
 }
 
-// pop removes and returns the next Request that waits for a shared place. p.mu is locked.
+// pop removes and returns the next Request that waits for a shared place. p.mu must be held.
 func (p *Places[R]) pop() job[R] {
 	for len(p.waiting) > 0 {
 		q := p.waiting[0]

@@ -29,10 +29,9 @@
 //		return nil
 //	}
 //
-// With RPCSEC_GSS, a gss.Handler stands before the Handler of this package and checks the calls.
-// Allow then returns gss.Require(r.Context(), gss.Integrity). Clients set Config.Carrier.
-// A refused client has the initial limits, 1024 bytes. It closes the connection, unless
-// Config.IgnoreRefusal is set.
+// With RPCSEC_GSS, a gss.Handler wraps the Handler of this package and checks the calls. Allow then
+// returns gss.Require(r.Context(), gss.Integrity). Clients set Config.Carrier. A refused client has
+// the initial limits, 1024 bytes. It closes the connection, unless Config.IgnoreRefusal is set.
 //
 // # Sizes
 //
@@ -52,8 +51,8 @@ import (
 // Config configures either side. A nil *Config has the default in every field.
 type Config struct {
 	// Reads is the number of RDMA Reads that this side serves at a time. If zero, the default is
-	// 16, the depth of queue pairs on most devices. If negative, it is none, and the client must
-	// not use read chunks.
+	// 16, the depth of queue pairs on most devices. If negative, this side serves no Reads, and the
+	// client must not use read chunks.
 	Reads int
 
 	// Cred is the credential of a client. If zero, the default is AUTH_NONE. A server ignores it.

@@ -12,7 +12,7 @@ import (
 // program is the program of the protocol. It has no Bindings: nothing is eligible for RDMA (R295).
 var program = oncrpc.Program{Number: rdmaconfig.Program, Version: rdmaconfig.ProgramVers1}
 
-// align is the alignment that we recommend for opaque data: that of XDR.
+// align is the alignment that we recommend for opaque data: XDR's.
 const align = 4
 
 // Handler returns a handler that answers the calls of the protocol and passes all others to next.

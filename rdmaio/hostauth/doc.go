@@ -18,10 +18,10 @@
 //
 // # Values of property 6
 //
-// The draft leaves the value open. Here the first set of properties of an end has the property with
-// a value of no bytes, if the end takes part in host authentication. So each end knows at once
-// whether the other does. Later sets carry the messages, each in one value or more: a message may
-// be longer than a Send. The first byte of a value is its kind. The rest is a part of a message.
+// The draft leaves the value open. Here an end's first set of properties has this property, with an
+// empty value, if the end takes part in host authentication. So each end knows at once whether the
+// other does. Later sets carry the messages, each in one value or more: a message may be longer
+// than a Send. The first byte of a value is its kind. The rest is a part of a message.
 //
 //	kind  meaning
 //	0     the last part of a message
@@ -33,14 +33,14 @@
 // follow when both are done. An end that does not accept the peer closes the connection.
 // [Step.Values] makes these values, and [Session.ReceiveValue] takes them.
 //
-// Nothing here does I/O, starts a goroutine or waits. The connection carries the messages, ends
-// the exchange after a time limit of its own, and must not dispatch an RPC message before the
-// exchange is done if its policy requires authentication (R312).
+// Nothing here does I/O, starts a goroutine or waits. The connection carries the messages, gives up
+// the exchange after its own time limit, and must not dispatch an RPC message before the exchange
+// is done if its policy requires authentication (R312).
 //
 // # Threats
 //
 // The attacker can read, change, drop and insert messages between the two ends, and can open
-// connections of its own to both. Its limits depend on the Method. No Method can prevent these:
+// connections to both. Its limits depend on the Method. No Method can prevent these:
 //
 //   - Removal. Properties are sent in the clear (§10.3). An attacker can remove the messages, and
 //     both ends then see a peer that does not authenticate. Only a policy that requires

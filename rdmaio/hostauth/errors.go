@@ -11,7 +11,7 @@ var (
 	ErrLocal = errors.New("hostauth: fault of this side")
 	// ErrMalformed reports a message that is not encoded as the method requires.
 	ErrMalformed = errors.New("hostauth: malformed message")
-	// ErrVersion reports a message of another method, or of another version of the method.
+	// ErrVersion reports a message of another method or method version.
 	ErrVersion = errors.New("hostauth: message of another method or version")
 	// ErrOrder reports a message, or a call, that the state of the exchange does not allow.
 	ErrOrder = errors.New("hostauth: message out of order")
@@ -33,17 +33,17 @@ var (
 
 // Error is the failure of an exchange. Of keys its text has only fingerprints of public ones.
 type Error struct {
-	// Kind is one of the errors of this package.
+	// Kind is one of this package's errors.
 	Kind error
 
-	// Role is the role of the side that detected the failure. Errors of constructors have none.
+	// Role is the role of the side that detected the failure. It is zero in errors of constructors.
 	Role Role
 
 	// Detail has the fault, the expected value and the remedy.
 	Detail string
 
-	// Err is the cause. It may be nil. Its text is not part of the text of Error, since it may
-	// contain text of the peer. Detail has that text with control characters escaped.
+	// Err is the cause. It may be nil. Error does not include Err's text, because that may contain
+	// text from the peer. Detail has that text with control characters escaped.
 	Err error
 }
 

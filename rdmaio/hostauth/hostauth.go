@@ -35,7 +35,7 @@ func (r Role) Peer() Role {
 
 // Binding identifies the protected channel below the connection, such as TLS below package rdmatcp
 // (RFC 5056). Both ends of one channel have the same Binding, and no other channel has it. The zero
-// value says that there is none: an exchange can then not detect a relay.
+// value means that there is no channel binding: an exchange can then not detect a relay.
 type Binding struct {
 	// Type is the registered name of the kind of binding, such as "tls-exporter" (RFC 9266).
 	Type string
@@ -50,7 +50,7 @@ type Info struct {
 	// Role is the role of this side.
 	Role Role
 
-	// Binding identifies the channel below the connection. Its zero value says that there is none.
+	// Binding identifies the channel below the connection. If zero, the channel has no binding.
 	Binding Binding
 
 	// Sent and Received are the properties that this side and the peer have sent, other than the
@@ -119,7 +119,7 @@ type Peer struct {
 	Name string
 
 	// Key is the public key whose private key the peer has proved to hold. It is nil if the method
-	// has none.
+	// does not use keys.
 	Key crypto.PublicKey
 
 	// Certificates are the verified X.509 certificates in DER, the peer's own first and the root

@@ -95,7 +95,7 @@ func (s *Session) MaxMessage() int {
 	return s.limits.Bytes - s.bytes
 }
 
-// tooLong is the error of a message of n bytes or more.
+// tooLong is the error for a message that has n bytes or more.
 func (s *Session) tooLong(n int) error {
 	return &Error{Kind: ErrLimit, Role: s.role, Detail: fmt.Sprintf(
 		"the peer's message has %d bytes, expected at most %d after %d of %d: raise Limits.Bytes if the method needs more", n, s.MaxMessage(), s.bytes, s.limits.Bytes)}
@@ -124,7 +124,7 @@ func (s *Session) step(call func() (Step, error)) (Step, error) {
 	return step, nil
 }
 
-// fail ends the exchange with an error.
+// fail stops the exchange with an error.
 func (s *Session) fail(kind error, detail string) (Step, error) {
 	s.err = &Error{Kind: kind, Role: s.role, Detail: detail}
 	return Step{}, s.err

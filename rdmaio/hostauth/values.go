@@ -14,8 +14,8 @@ const (
 const LeastPart = 1024
 
 // Values returns the values of property 6 that carry the Step to the peer, in their order. None is
-// longer than size, which must be more than LeastPart. There is none if the Step neither sends nor
-// is Done.
+// longer than size, which must be more than LeastPart. Values returns no value if the Step neither
+// sends nor is Done.
 func (s Step) Values(size int) (values [][]byte) {
 	if !s.Send {
 		if s.Done {

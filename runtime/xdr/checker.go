@@ -2,14 +2,14 @@ package xdr
 
 // Lenient says which rules of the wire form a reader does not enforce: one switch a rule, for
 // peers that break it. The zero value is strict. Encoding a value again gives its canonical
-// form, except that encoders always refuse numbers that are no enumerators.
+// form, except that encoders always refuse numbers that are not a value of the enum.
 type Lenient struct {
 	// Padding allows padding bytes of any value (RFC 4506 §3).
 	Padding bool
 	// Booleans makes any number but 0 true, for presence words too (RFC 4506 §4.4, §4.19).
 	Booleans bool
-	// Enums keeps numbers that are no enumerators (RFC 4506 §4.3). Discriminants still need an
-	// arm.
+	// Enums keeps numbers that are not a value of the enum (RFC 4506 §4.3). Discriminants still
+	// need an arm.
 	Enums bool
 	// Trailing makes Done allow bytes after the value.
 	Trailing bool

@@ -28,8 +28,8 @@ type Item struct {
 	// sets it.
 	Inline int
 	// Data is the item without its count and without padding. An opaque is the caller's own
-	// slice, never a copy; the elements of an array are encoded into memory of their own.
-	// For ReinsertInOrder, nil means that the chunk was not used: the item is inline.
+	// slice, never a copy; the elements of an array are encoded into separate memory. For
+	// ReinsertInOrder, nil means that the chunk was not used: the item is inline.
 	Data []byte
 }
 
@@ -75,9 +75,9 @@ func (e *Encoder) Gather(dst [][]byte) [][]byte {
 
 var zeros [4]byte
 
-// ReinsertAt gives d the items of a Call, from its read chunks, in order of position. An
-// eligible item is out of line if the position of the next of them is its own. base is the
-// position, in the RPC message, of the next byte that d will read.
+// ReinsertAt gives d the items of a Call, from its read chunks, in order of position. An eligible
+// item is out of line if its position is the next item's Position. base is the position, in the RPC
+// message, of the next byte that d will read.
 func (d *Decoder) ReinsertAt(base uint64, items []Item) {
 	d.reinsert(placement{Items: items, Base: base - uint64(d.Off)})
 }
@@ -90,9 +90,9 @@ func (d *Decoder) ReinsertInOrder(sites []Site, items []Item) {
 }
 
 // ExpectAt gives d the items of a Call that came by chunk, if the transport has already put them
-// into the message. At each Position, an eligible item of the length of the chunk must begin. d
-// decodes these items from the stream like any other. base is the position, in the RPC message, of
-// the next byte that d will read.
+// into the message. At each Position, an eligible item as long as the chunk must begin. d decodes
+// these items from the stream like any other. base is the position, in the RPC message, of the next
+// byte that d will read.
 func (d *Decoder) ExpectAt(base uint64, items []Item) {
 	d.reinsert(placement{Items: items, InStream: true, Base: base - uint64(d.Off)})
 }

@@ -18,7 +18,7 @@ const (
 	CodePadding                  // padding byte not zero
 	CodeBound                    // length over the declared maximum
 	CodeCount                    // count larger than the input can hold, or than the element limit
-	CodeEnum                     // number that is no enumerator
+	CodeEnum                     // number that is not a value of the enum
 	CodeUnion                    // discriminant without an arm
 	CodeDepth                    // recursion deeper than the limit
 	CodeMemory                   // memory budget used up
@@ -36,7 +36,7 @@ var (
 	ErrPadding  = errors.New("xdr: padding is not zero")
 	ErrBound    = errors.New("xdr: length over its bound")
 	ErrCount    = errors.New("xdr: count larger than the input can hold")
-	ErrEnum     = errors.New("xdr: number is no enumerator")
+	ErrEnum     = errors.New("xdr: number is not a value of the enum")
 	ErrUnion    = errors.New("xdr: discriminant has no arm")
 	ErrDepth    = errors.New("xdr: nested too deeply")
 	ErrMemory   = errors.New("xdr: memory budget used up")
@@ -82,8 +82,8 @@ type Error struct {
 // errorState is the state of an Error that package codec works on; see state.go.
 type errorState struct{ Trace trace }
 
-// maxSteps is the number of steps of a path that an Error keeps: the outermost, and those next to
-// the fault. The first nearSteps need no memory of their own, as an Error may have to be made for
+// maxSteps is the number of path steps that an Error keeps: the outermost, and those next to the
+// fault. The first nearSteps need no separate memory, because an Error may have to be made for
 // every message of a peer.
 const (
 	maxSteps  = 8
@@ -97,8 +97,8 @@ type trace struct {
 	far   *[maxSteps - nearSteps]step
 }
 
-// step is the part of a path that one function knows: fields, with "[]" for each index. A type
-// that the path begins at stands before a colon.
+// step is the part of a path that one function knows: fields, with "[]" for each index. If the path
+// begins at a type, the type's name and a colon precede the fields.
 type step struct {
 	path  string
 	index [2]uint32
@@ -189,7 +189,7 @@ func (err *Error) Error() string {
 	case CodeCount:
 		what = fmt.Sprintf("count %d is larger than the %d that can be there", err.Found, err.Want)
 	case CodeEnum:
-		what = fmt.Sprintf("%d is no enumerator", int32(uint32(err.Found)))
+		what = fmt.Sprintf("%d is not a value of the enum", int32(uint32(err.Found)))
 	case CodeUnion:
 		what = fmt.Sprintf("discriminant %d has no arm", int32(uint32(err.Found)))
 	case CodeDepth:

@@ -32,7 +32,7 @@ type Extension struct {
 	Codes  []CodePoint
 }
 
-// Find returns the code point of a number, or nil if x has none.
+// Find returns the code point of a number, or nil if x does not define it.
 func (x *Extension) Find(space CodeSpace, value uint32) *CodePoint {
 	for i := range x.Codes {
 		if c := &x.Codes[i]; c.Space == space && c.Value == value {

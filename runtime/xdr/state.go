@@ -43,7 +43,7 @@ type decoderState struct {
 type checkerState struct {
 	Options *DecoderOptions // if nil, the defaults
 	Depth   int             // levels of types that contain themselves
-	Decoder *Decoder        // has the items out of line; if nil, there are none
+	Decoder *Decoder        // has the items out of line; if nil, no item is
 }
 
 // placement is the state of a Decoder that has items out of line.
@@ -52,7 +52,7 @@ type placement struct {
 	InOrder  bool   // items are matched by order and Sites, not by position
 	InStream bool   // items are in the stream already; only their places are checked
 	Sites    []Site // the eligible sites, if InOrder
-	Base     uint64 // the stream position of offset 0 of the input
+	Base     uint64 // the stream position of the input's first byte
 	Inserted uint64 // bytes of items found so far, padding included
 	Within   bool   // the elements of an item are being read
 }

@@ -53,13 +53,12 @@
 // # Threats
 //
 // The attacker has the network: it can read, change, drop, insert and replay messages, and can open
-// connections of its own to both ends. It does not have the private keys. The method detects
+// connections to both ends. It does not have the private keys. The method detects
 //
 //   - an impostor without the private key of an accepted identity,
 //   - a changed message, property or channel binding: the ends then sign different digests,
 //   - a replay: both sides sign both nonces, which are new for each exchange,
-//   - a reflection: the text that a server signs differs from that of a client, even if both have
-//     the same key,
+//   - a reflection: a server signs another text than a client, even if both have the same key,
 //   - an exchange carried over to a connection with another peer: both sides sign both identities,
 //   - a relay between two channels: both sides sign the channel binding.
 //

@@ -93,7 +93,7 @@ func appendProof(b []byte, p *proof) []byte {
 	return append(b, p.signature...)
 }
 
-// typeOf returns the type of a message of this version.
+// typeOf returns the type of a message in this version.
 func typeOf(msg []byte) (messageType, error) {
 	switch {
 	case len(msg) < headerSize:
@@ -155,7 +155,7 @@ func (d *decoder) number(low, high byte, name string) byte {
 	return b[0]
 }
 
-// item returns the next item, whose length stands before it and is between low and high.
+// item returns the next item. Its length precedes it, and is between low and high.
 func (d *decoder) item(low, high int, name string) []byte {
 	b := d.take(4, "the length of "+name)
 	if d.err != nil {

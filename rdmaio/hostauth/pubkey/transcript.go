@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
 )
 
-// digests are the three digests that each side signs. They stand in the messages so that a failure
+// digests are the three digests that each side signs. The messages contain them so that a failure
 // can say which part differs. They prove nothing without the signature.
 type digests [3][digestSize]byte
 
@@ -44,8 +44,9 @@ func digest(name string, parts ...[]byte) (d [digestSize]byte) {
 	return d
 }
 
-// context begins the text that a side signs. The spaces are those of TLS 1.3 (RFC 8446 §4.4.3): no
-// text that a key signs in TLS 1.2 or in another protocol of this form begins with all of it.
+// context begins the text that a side signs. The spaces are the same as in TLS 1.3 (RFC 8446
+// §4.4.3): no text that a key signs in TLS 1.2 or in another protocol of this form begins with all
+// of it.
 var context = strings.Repeat(" ", 64) + "RPC-over-RDMA host authentication 1, "
 
 // signed returns the text that the side with a role signs. The roles differ in it, so that a

@@ -57,7 +57,7 @@ func (d *Driver) PostDrain() {
 	d.Post(engine.Event{Kind: engine.EventDrain, Err: why})
 }
 
-// drained reports whether the runner must call PostDrain, at most once. mu is locked.
+// drained reports whether the runner must call PostDrain, at most once. d.mu must be held.
 func (d *Driver) drained() bool {
 	if d.draining.Load() && d.busy == 0 && !d.drainPosted {
 		d.drainPosted = true

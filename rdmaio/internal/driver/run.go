@@ -135,7 +135,7 @@ func (d *Driver) serve(rounds int) (more bool) {
 }
 
 // freeMemory frees memory of the runner before it leaves: what another one can use, and after a
-// while without load the rest. mu is held.
+// while without load the rest. d.mu must be held.
 func (d *Driver) freeMemory() {
 	if d.wcs != nil {
 		wcPool.Put(d.wcs)

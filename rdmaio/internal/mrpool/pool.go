@@ -348,7 +348,7 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 	return b, nil
 }
 
-// kept returns the number of buffers of a class that are kept. mu is locked.
+// kept returns the number of buffers of a class that are kept. p.mu must be held.
 func (p *Pool) kept(class int) int {
 	if p.buffers == nil {
 		return 0

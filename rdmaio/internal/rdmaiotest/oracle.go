@@ -62,7 +62,7 @@ func newOracle() *oracle {
 	}
 }
 
-// fail keeps the first error. mu is locked.
+// fail keeps the first error. o.mu must be held.
 func (o *oracle) fail(err error) {
 	if err != nil && o.first == nil {
 		o.first = err

@@ -42,27 +42,27 @@ type Config struct {
 	// 256. If negative, there is no limit but 65,536. Further Calls wait.
 	MaxCalls int
 
-	// MaxRequests is the largest number of Requests of a connection that are not answered. If zero,
+	// MaxRequests is the largest number of Requests that a connection has not answered. If zero,
 	// the default is 64. If negative, there is no limit. With as many, the connection stops
 	// reading. While Calls of this side are in progress it cannot stop, and a peer that sends twice
 	// as many loses the connection.
 	MaxRequests int
 
-	// MaxHandlers is the largest number of handlers of a server that run at a time, beside one for
-	// each connection. If zero, the default is 256 for each processor (GOMAXPROCS). If negative,
-	// there is no limit but the MaxRequests of each connection. Further Requests wait in a queue.
-	// It has no effect with NonBlocking.
+	// MaxHandlers is the largest number of handlers that a server runs at a time, in addition to
+	// one for each connection. If zero, the default is 256 for each processor (GOMAXPROCS). If
+	// negative, there is no limit but the MaxRequests of each connection. Further Requests wait in
+	// a queue. It has no effect with NonBlocking.
 	MaxHandlers int
 
 	// MaxRecord is the size of the longest record received, in bytes. If zero, the default is 16
 	// MiB and 64 KiB. If negative, there is no limit but the 2 GiB of the largest int32.
 	MaxRecord int
 
-	// MaxFragments is the largest number of fragments of a record, empty ones included. If zero,
+	// MaxFragments is the largest number of fragments in a record, empty ones included. If zero,
 	// the default is 16,384. If negative, there is no limit.
 	MaxFragments int
 
-	// MaxMemory is the memory in bytes that the Requests of all connections of a server take,
+	// MaxMemory is the memory in bytes that the Requests on all connections of a server take,
 	// including those that have not arrived completely, and the replies that are not written. If
 	// zero, the default is 256 MiB. If negative, there is no limit. A connection takes at most as
 	// much as remains after it, so n greedy connections leave 1/(n+1). Beyond that it stops
@@ -81,7 +81,7 @@ type Config struct {
 
 	// SendTimeout is the longest time that one write of at most 256 KiB may take. If zero, the
 	// default is 30 s. If negative, there is no limit. A write that takes longer means that the
-	// peer does not read, and ends the connection.
+	// peer does not read, and closes the connection.
 	SendTimeout time.Duration
 
 	// FirstCallTimeout is the time in which an accepted connection must bring its first message. If
@@ -92,13 +92,13 @@ type Config struct {
 	// TCP. If zero, the default is 30 s. If negative, there is no limit but the system's. After
 	// half of it without traffic the system sends keepalive probes. Where it has an option for
 	// that (Linux, macOS, FreeBSD 14, Windows), sent data that stays unacknowledged for PeerTimeout
-	// ends the connection, too. Linux also ends it if the peer answers but reads nothing for
+	// closes the connection, too. Linux also closes it if the peer answers but reads nothing for
 	// PeerTimeout while data waits, whatever SendTimeout is.
 	PeerTimeout time.Duration
 
-	// MaxConns is the largest number of connections of a server. If zero, the default is 10,000. If
-	// negative, there is no limit. Further connections are closed at once; a client of this package
-	// then has ErrFull.
+	// MaxConns is the largest number of connections that a server has. If zero, the default is
+	// 10,000. If negative, there is no limit. Further connections are closed at once; a client of
+	// this package then has ErrFull.
 	MaxConns int
 
 	// AcceptRate is the largest number of connections that a server accepts in a second, and the
@@ -106,13 +106,13 @@ type Config struct {
 	// connections wait in the system's queue.
 	AcceptRate int
 
-	// MaxPerSource is the largest number of connections of a server from one IPv4 address or one
-	// IPv6 network of 64 bits. If zero, the default is 64. If negative, there is no limit.
+	// MaxPerSource is the largest number of connections that a server has from one IPv4 address or
+	// one IPv6 network of 64 bits. If zero, the default is 64. If negative, there is no limit.
 	// Connections from this machine are limited only if it is positive.
 	MaxPerSource int
 
 	// TLS is RPC-with-TLS (RFC 9289). If zero, connections are in plaintext. NewConn and package
-	// mem have none; see NewConn.
+	// mem do not use TLS; see NewConn.
 	TLS TLS
 
 	// Logger receives warnings, and whether each connection has TLS, unless TLS is off. If nil,

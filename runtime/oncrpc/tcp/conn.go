@@ -165,7 +165,7 @@ func (c *Conn) setStream(nc net.Conn) {
 	w.tls, _ = nc.(*tlsstream.Conn)
 }
 
-// startFirst limits the time for the first message on an accepted connection. c.mu is locked.
+// startFirst limits the time for the first message on an accepted connection. c.mu must be held.
 func (c *Conn) startFirst() {
 	if limit := c.set.FirstCallTimeout; c.accepted && limit > 0 {
 		late := fmt.Errorf("%w: no message within Config.FirstCallTimeout (%v)", ErrTimeout, limit)
@@ -321,7 +321,7 @@ func (s *settings) vanished(err error) error {
 	return fmt.Errorf("%w: the peer, or the network to it, has not answered for %v (Config.PeerTimeout): %w", ErrTimeout, s.PeerTimeout, err)
 }
 
-// fail ends the connection. The first reason is kept.
+// fail closes the connection. The first reason is kept.
 func (c *Conn) fail(why error) {
 	c.mu.Lock()
 	if c.err != nil {
@@ -372,7 +372,8 @@ func (c *Conn) RemoteAddr() string { return c.remote }
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 
 // Err returns the reason why the connection is down, or nil while it is not: oncrpc.ErrClosed if
-// this side closed it, ErrPeerClosed if the peer did, and otherwise the error that ended it.
+// this side closed it, ErrPeerClosed if the peer did, and otherwise the error that broke the
+// connection.
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
 // Stats returns the counts.
@@ -390,7 +391,7 @@ func (c *Conn) answered() bool {
 }
 
 // Close closes the connection, which ends Request.Context, and waits for the handlers to answer the
-// Requests that they have and to return. If that takes 10 s, it logs a warning and goes on waiting.
+// Requests that they have and to return. If that takes 10 s, it logs a warning and keeps waiting.
 // Calls in progress fail with oncrpc.ErrClosed, and answers that were not sent are discarded. Close
 // must not be called from a handler or a done function, for which it would wait.
 func (c *Conn) Close() error {
@@ -427,8 +428,8 @@ func (c *Conn) finish() {
 	c.shared.places.Leave(&c.waiting)
 }
 
-// drain ends the connection when its Requests are answered and the answers written. No further
-// Call gets to the handler.
+// drain closes the connection when its Requests are answered and the answers are written. No
+// further Call gets to the handler.
 func (c *Conn) drain() {
 	c.mu.Lock()
 	c.draining = true

@@ -10,9 +10,9 @@
 // # Calls
 //
 // Any number of Calls are in progress on a connection, up to Config.MaxCalls. Replies come in any
-// order. A Call whose context ends leaves the queue if it was not sent; Call returns at once, and
-// the error says whether the server may execute it. A Call of a [Client] whose connection is lost
-// is sent again on the next one with the same XID, ClientConfig.Retransmits times at most. A
+// order. A Call whose context is done leaves the queue if it was not sent; Call returns at once,
+// and the error says whether the server may execute it. A Call of a [Client] whose connection is
+// lost is sent again on the next one with the same XID, ClientConfig.Retransmits times at most. A
 // [Backchannel] does the same for the Calls of a server to a client.
 //
 // A Client whose first connection fails returns the error to the Calls that wait, because the
@@ -25,14 +25,14 @@
 // # Requests
 //
 // Each Request has a goroutine, unless Config.NonBlocking is set, so that a slow handler holds no
-// other Call; a server runs Config.MaxHandlers of them at a time, and one more for each connection.
-// With Config.MaxRequests unanswered, a connection takes no more until one is answered. It still
-// notices that the client has gone, and ends Request.Context: on Linux at once, elsewhere unless
-// the client sent more than 16 KiB ahead.
+// other Call; a server runs Config.MaxHandlers goroutines at a time, and one more for each
+// connection. With Config.MaxRequests unanswered, a connection takes no more until one is answered.
+// It still notices that the client has gone, and ends Request.Context: on Linux at once, elsewhere
+// unless the client sent more than 16 KiB ahead.
 //
-// A client may close its direction of the stream behind its last Call and go on reading. Replies
-// that are made within 100 ms are sent. Then the connection and Request.Context end, because the
-// server cannot distinguish such a client from one that has gone.
+// A client may close its direction of the stream after its last Call and continue to read. Replies
+// that are made within 100 ms are sent. Then the connection is closed and Request.Context is done,
+// because the server cannot distinguish such a client from one that has gone.
 //
 // A handler may call the client on Request.Conn after AllowReverse. While such Calls are in
 // progress, the connection must go on reading, and is closed if the client exceeds its limits.
@@ -42,7 +42,7 @@
 // The peer decides what arrives, and when. A record has at most Config.MaxRecord bytes in at most
 // Config.MaxFragments fragments, empty ones included. Its memory follows the bytes that have
 // arrived: 64 KiB at first, then at most 32 times as much as came. A record that makes no progress
-// for Config.RecordTimeout ends the connection, as does a peer that reads nothing for
+// for Config.RecordTimeout closes the connection, as does a peer that reads nothing for
 // Config.SendTimeout. Config has limits for connections, too: in all, per source and per second.
 //
 // # TLS
@@ -52,7 +52,7 @@
 // connection, and Calls in both directions then go over TLS. Conn.Peer returns the certificates of
 // the peer, which identify its host and no user. Handlers never see the flavour AUTH_TLS.
 //
-// The probe costs a round trip, and the handshake another. Plaintext after the probe ends the
+// The probe costs a round trip, and the handshake another. Plaintext after the probe closes the
 // connection. A handshake that fails is an ErrTLS, and never leads to plaintext. Over a stream that
 // NewConn gets, there is no probe.
 package tcp

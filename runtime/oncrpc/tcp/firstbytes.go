@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// Errors of the first record of a connection, for errors.Is. A Call that fails with one of them has
-// not been executed.
+// Errors caused by a connection's first record, for errors.Is. A Call that fails with one of them
+// has not been executed.
 var (
 	// ErrNotRPC reports that the peer does not speak RPC over TCP: its first bytes, which the error
 	// quotes, cannot begin an RPC message. The connection is lost.

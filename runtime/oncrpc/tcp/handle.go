@@ -2,7 +2,7 @@ package tcp
 
 import "github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 
-// Serve implements oncrpc.Responder. It runs the handler on a goroutine of its own when there is a
+// Serve implements oncrpc.Responder. It runs the handler on a separate goroutine when there is a
 // place (Config.MaxHandlers), or on this one with Config.NonBlocking.
 func (r *request) Serve(h oncrpc.Handler) {
 	c := r.conn
@@ -31,7 +31,7 @@ func (r *request) run() {
 // drop drops a Request by way of all Responders.
 func (r *request) drop() { r.Request.Drop(nil) }
 
-// dropWaiting drops the Requests that wait for a place. The connection has ended.
+// dropWaiting drops the Requests that wait for a place. The connection is closed.
 func (c *Conn) dropWaiting() { c.shared.places.RemoveAll(&c.waiting, (*request).drop) }
 
 // handle runs the handler. If it panics or ends its goroutine, handle closes the connection.

@@ -57,18 +57,19 @@ func (c *Conn) reserve(n int) error {
 	}
 }
 
-// maxUnsent is the number of bytes of replies from which on a connection serves no further Request
-// until some are written.
+// maxUnsent is a number of bytes. A connection with more bytes of unwritten replies serves no
+// further Request until some are written.
 const maxUnsent = 4 << 20
 
 // full reports whether so many bytes of replies are not written that the connection must serve no
 // further Request: more than maxUnsent, or than remains of the server's budget. It is not full
-// without any. c.mu is locked.
+// without any. c.mu must be held.
 func (c *Conn) full() bool {
 	return c.unsent > 0 && (c.unsent > maxUnsent || c.unsent > c.shared.budget.remaining())
 }
 
-// awaitRoom waits while the connection is full. It returns false if the connection ends meanwhile.
+// awaitRoom waits while the connection is full. It returns false if the connection is closed during
+// the wait.
 func (c *Conn) awaitRoom() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +84,7 @@ func (c *Conn) awaitRoom() bool {
 	return true
 }
 
-// budget bounds the memory of all connections of a server.
+// budget bounds the memory that all connections of a server share.
 type budget struct {
 	most int
 
@@ -123,7 +124,7 @@ func (b *budget) remaining() int {
 	return b.most - b.used - b.replies
 }
 
-// release gives back n bytes of a Request, and those of its reply.
+// release gives back n bytes for a Request, and reply bytes for the reply.
 func (b *budget) release(n, reply int) {
 	if n == 0 && reply == 0 {
 		return

@@ -18,12 +18,12 @@ const (
 	lastFragment = 1 << 31
 )
 
-// appendMark appends the mark of a record of one fragment with n bytes.
+// appendMark appends the mark of a record that has one fragment with n bytes.
 func appendMark(b []byte, n int) []byte {
 	return binary.BigEndian.AppendUint32(b, lastFragment|uint32(n))
 }
 
-// Sizes of the memory of a record. The first is for records shorter than that.
+// Sizes of a record's memory. The first is for records shorter than that.
 const (
 	firstSize   = 64 << 10
 	growth      = 32       // a longer record has at most as many times the bytes that have come
@@ -143,8 +143,8 @@ func (rd *records) larger(buf []byte, n int) ([]byte, error) {
 // is kept, so that a peer's records find memory whatever their usual size is.
 var long [16]sync.Pool // of *[]byte
 
-// class returns the class of memory of n bytes: 0 up to firstSize, then one for each doubling, up
-// to 15 for 2 GiB.
+// class returns the class of a buffer with n bytes: 0 up to firstSize, then one for each doubling,
+// up to 15 for 2 GiB.
 func class(n int) int { return bits.Len(uint(n-1) / firstSize) }
 
 // memoryFor returns memory of at least n bytes, and at most twice as many.

@@ -5,12 +5,12 @@ import "github.com/rpcrdma/rpcrdma/runtime/xdr"
 // A copying Decoder keeps opaque data in an arena: one or two allocations a message.
 
 // wide is the length from which the address of a copy matters. From wide bytes on, memmove may
-// use REP MOVSB, which is several times slower from an address that is no multiple of 8, as
-// behind an XDR count, to one that is a multiple of 16.
+// use REP MOVSB, which is several times slower from an address that is not a multiple of 8, as
+// after an XDR count, to one that is a multiple of 16.
 const wide = 2048
 
-// lead stands before wide data that has memory of its own, if it is at least largeData long.
-// Below that, 8 more bytes would need the next size class.
+// lead precedes wide data that has its own memory, if the data is at least largeData long. Below
+// that, 8 more bytes would need the next size class.
 var lead [8]byte
 
 const largeData = 32 << 10
@@ -18,8 +18,8 @@ const largeData = 32 << 10
 // spare returns the room for aligning the wide data in n bytes of input.
 func spare(n int) int { return n / wide * 16 }
 
-// Bytes returns data, or in copying mode a copy of it. data must be a part of the input without
-// spare capacity.
+// Bytes returns data, or in copying mode a copy. data must be a part of the input without spare
+// capacity.
 func Bytes(d *xdr.Decoder, data []byte) []byte {
 	if d.Alias {
 		return data
@@ -43,10 +43,10 @@ func copyBytes(d *xdr.Decoder, data []byte) []byte {
 	return p
 }
 
-// copyFirst copies data into a new arena. The first arena has a third of the size of the input:
-// in most messages opaque data is less than that, and clearing unused memory takes time. The
-// second has the size of the rest of the input. So a message needs at most two, unless items
-// come from elsewhere. An arena that is kept has room for a whole message.
+// copyFirst copies data into a new arena. The first arena is a third as large as the input: in most
+// messages opaque data is less than that, and clearing unused memory takes time. The second is as
+// large as the remaining input. So a message needs at most two, unless items come from elsewhere.
+// An arena that is kept has room for a whole message.
 func copyFirst(d *xdr.Decoder, data []byte) []byte {
 	n, rest := len(data), len(d.Buf)
 	if !d.Keep {
@@ -68,7 +68,7 @@ func copyFirst(d *xdr.Decoder, data []byte) []byte {
 	return copyBytes(d, data)
 }
 
-// alone returns a copy of data in memory of its own, which is not cleared before.
+// alone returns a copy of data in separate memory, which is not cleared before.
 func alone(data []byte) []byte {
 	var p []byte
 	if len(data) >= largeData {

@@ -25,8 +25,8 @@ func limit(set, def int) int {
 
 // Refuses reports whether the rule that code stands for is in force. A nil Checker is for bytes
 // that have been checked: it refuses nothing. Generated code asks only if the rule is broken.
-// The function is inlined: a call in the condition of a list's loop makes the check of a
-// message of lists 15 % slower.
+// The function is inlined: a call in the condition of a list's loop would make checking a message
+// with lists 15 % slower.
 func Refuses(c *xdr.Checker, code xdr.Code) bool {
 	return c != nil && (c.Options == nil || !allows(&c.Options.Lenient, code))
 }

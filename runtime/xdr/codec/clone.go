@@ -10,11 +10,11 @@ type Cloner struct {
 	arena  []byte // memory for the next
 }
 
-// maxArena is the largest block of memory that items of opaque data share in a copy.
+// maxArena is the size in bytes of the largest block that opaque items share in a copy.
 const maxArena = 16 << 10
 
 // Clone returns a deep copy of v, or nil if v is nil. deepen replaces all memory that its argument,
-// a plain copy, shares with v. If it is nil, there is none.
+// a plain copy, shares with v. If deepen is nil, they share nothing.
 func Clone[T any](v *T, deepen func(k *Cloner, c *T)) (*T, error) {
 	if v == nil {
 		return nil, nil

@@ -78,7 +78,7 @@ func (e *Enum) Parse(name string) (int32, error) {
 // maxQuoted is the length at which errors cut a name. Longer names get no suggestion.
 const maxQuoted = 64
 
-// unknown returns the error for a name that is no member's.
+// unknown returns the error for a name that no member has.
 func (e *Enum) unknown(name string) error {
 	if len(name) > maxQuoted {
 		return fmt.Errorf("xdr: %q... (%d bytes) is not a member of enum %s", name[:maxQuoted], len(name), e.Name)

@@ -11,7 +11,7 @@ var full = &xdr.Error{Code: xdr.CodeBuffer}
 // tries again. The error is shared, and callers never see it.
 func Full() *xdr.Error { return full }
 
-// unread is the error of reading behind a part that failed. Callers never see it.
+// unread is the error of reading after a part that failed. Callers never see it.
 var unread = &xdr.Error{Code: xdr.CodeShort}
 
 // Fail returns an Error. path is the path of the innermost step, with "[]" for each index.

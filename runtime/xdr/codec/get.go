@@ -63,7 +63,7 @@ func GetBool[T ~bool](d *xdr.Decoder, b []byte, off int, p *T) (int, error) {
 	return off + 4, nil
 }
 
-// Enumerator is an enumeration, the values of which are its members (RFC 4506 §4.3).
+// Enumerator is an enumeration: its values are the members (RFC 4506 §4.3).
 type Enumerator interface {
 	~int32
 	Valid() bool

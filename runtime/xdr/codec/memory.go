@@ -30,7 +30,7 @@ func left(d *xdr.Decoder) uint64 {
 	return all - min(all, d.Charged)
 }
 
-// charge takes the memory of n values of size bytes from the budget.
+// charge takes the memory for n values, size bytes each, from the budget.
 func charge(d *xdr.Decoder, n, size, off int) error {
 	left, want := left(d), uint64(n)*uint64(size)
 	if want > left {
@@ -79,7 +79,7 @@ func ExtendFixed[S ~[]T, T any](d *xdr.Decoder, s *S, size int, b []byte, off, s
 	if off < 0 {
 		return nil, unread
 	}
-	// It doubles at least: a lenient decoder goes on at words that are not 1.
+	// Double the capacity: links stops at a word other than 1, but a lenient decoder reads past it.
 	return extend(d, s, max(cap(*s), links(b, off, step)), size, off)
 }
 

@@ -44,7 +44,7 @@ func PutFixed(b []byte, off int, data []byte) (int, error) {
 	return PutOpaque(b, off, data), nil
 }
 
-// PutCounted writes opaque data of at most most bytes, behind its length.
+// PutCounted writes the length and then the bytes of opaque data, which has at most most bytes.
 func PutCounted[T ~[]byte](b []byte, off int, data T, most uint32) (int, error) {
 	off, err := putCount(b, off, len(data), most)
 	if err != nil {

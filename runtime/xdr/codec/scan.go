@@ -12,13 +12,13 @@ type Scan struct {
 	B    []byte // the message, unchecked from Off on
 	Off  int    // the offset of the next byte
 	At   int    // the number of the next place
-	Left int    // if the loop over a list was ended early, how many elements are known to follow
+	Left int    // if the loop over a list stopped early, how many elements are known to follow
 }
 
 // wrongPlace is the place of a scan whose input is invalid. It is beyond all others.
 const wrongPlace = math.MaxInt
 
-// Fail ends the scan, as the input is invalid at Off. It returns false.
+// Fail stops the scan, because the input is invalid at Off. It returns false.
 func (s *Scan) Fail() bool {
 	s.At = wrongPlace
 	return false

@@ -13,11 +13,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Feed reads one value from an io.Reader, and no byte behind it. Generated code finds the extent
-// of the value: it calls the methods of Feed in the order of the value's parts. Each call moves
-// over a part, and a count or presence word reads the bytes that then must follow. So buf never
-// has bytes behind the value. Feed checks only what the extent depends on. The decoder checks the
-// rest, and describes all errors.
+// Feed reads one value from an io.Reader, and no byte after the value. Generated code finds the
+// extent of the value: it calls the methods of Feed in the order of the value's parts. Each call
+// moves over a part, and a count or presence word reads the bytes that then must follow. So buf
+// never has bytes that follow the value. Feed checks only what the extent depends on. The decoder
+// checks the rest, and describes all errors.
 //
 // After the first fault, the methods do nothing and return zero.
 type Feed struct {
@@ -134,7 +134,7 @@ func (f *Feed) fill(n int) {
 	}
 }
 
-// grow enlarges buf, of which n bytes are needed.
+// grow enlarges buf, which needs n bytes.
 func (f *Feed) grow(n int) {
 	size := max(2*cap(f.buf), min(n, firstPiece))
 	if n > size && n/2 <= size {
@@ -218,7 +218,7 @@ func (f *Feed) More(least int) bool {
 	return n == 1 && f.stop == running
 }
 
-// Left reports whether a loop goes on that has n elements left.
+// Left reports whether a loop with n elements left continues.
 func (f *Feed) Left(n int) bool { return n > 0 && f.stop == running }
 
 // Enter counts one level of a type that contains itself. If it reports true, a call of Leave must

@@ -8,8 +8,8 @@ import (
 
 // The functions below are for generated views. A view is of bytes that have been checked, so
 // these functions cannot fail. They may panic on bytes that have not been checked, or that
-// change while the view is used. Those named Skip return the offset after what they name, of
-// which the first byte is at off; skip returns the offset after an element.
+// change while the view is used. Those named Skip take the offset of a value in off, and return the
+// offset after the value; skip returns the offset after an element.
 
 // Uint32 returns the word at off.
 func Uint32(b []byte, off int) uint32 { return binary.BigEndian.Uint32(b[off : off+4]) }
@@ -48,7 +48,7 @@ func SkipArray(b []byte, off int, skip func(off int) int) int {
 	return SkipElements(off+4, int(Uint32(b, off)), skip)
 }
 
-// SkipFixed skips an array of elements of size bytes.
+// SkipFixed skips an array whose elements have size bytes each.
 func SkipFixed(b []byte, off, size int) int { return off + 4 + size*int(Uint32(b, off)) }
 
 // SkipElements skips n elements.

@@ -16,7 +16,7 @@ const maxText = 4096
 const spoiledWords = 32
 
 // printed prints a value that was decoded, and what the decoder left of one with a word replaced:
-// arms that are not selected, numbers that are no enumerators.
+// arms that are not selected, numbers that are not values of the enum.
 func printed(t *Type, wire []byte) error {
 	v := t.New()
 	if err := v.UnmarshalBinary(wire); err != nil {

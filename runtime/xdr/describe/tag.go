@@ -56,8 +56,8 @@ func Parse(tag string) Tag {
 	return t
 }
 
-// Node returns the name of the one field of the nodes of a linked list. It returns "" if the
-// sequence at that level is none, or its nodes are structs in Go, too.
+// Node returns the field name of a linked list whose nodes have one field. It returns "" if the
+// sequence at that level is not a linked list, or its nodes are structs in Go, too.
 func (t *Tag) Node(level int) string {
 	for _, n := range t.Nodes {
 		if n.Level == level {

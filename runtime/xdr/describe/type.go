@@ -30,7 +30,7 @@ const (
 
 var cache sync.Map // of *Struct by reflect.Type
 
-// Of returns the description of a struct type. It panics if t is not one.
+// Of describes a struct type. It panics if t is not one.
 func Of(t reflect.Type) *Struct {
 	if s, ok := cache.Load(t); ok {
 		return s.(*Struct)

@@ -1,8 +1,8 @@
 // Package text prints values of generated types on one line, for logs. The String methods of
 // generated types call it.
 //
-// The names of fields and enumerators are those of the .x file. Of a union, only the discriminant
-// and the selected arm are printed:
+// Fields and enumerators have the names of the .x file. Of a union, only the discriminant and the
+// selected arm are printed:
 //
 //	READ3res{status: NFS3_OK, resok: {count: 5, eof: true, data: 5 bytes 68656c6c6f}}
 //

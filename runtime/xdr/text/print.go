@@ -76,7 +76,7 @@ func fitting[T string | []byte](p *printer, s T) T {
 	return s[:n]
 }
 
-// end ends the output if something did not fit.
+// end closes the output if something did not fit.
 func (p *printer) end(short bool) {
 	if short && !p.full {
 		p.out.WriteString(cut)

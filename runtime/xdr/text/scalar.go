@@ -47,7 +47,7 @@ func (p *printer) int(n int64) {
 	p.append(strconv.AppendInt(room[:0], n, 10))
 }
 
-// number returns the number that a discriminant stands for, or 0 if its type is none of a
+// number returns the number that a discriminant stands for, or 0 if its type cannot be a
 // discriminant.
 func number(v reflect.Value) int64 {
 	switch {
@@ -61,7 +61,7 @@ func number(v reflect.Value) int64 {
 	return 0
 }
 
-// bytes prints the beginning of a string or of opaque data.
+// bytes prints the beginning of a string or opaque data.
 func (p *printer) bytes(v reflect.Value, text bool) {
 	b, n := front(v), v.Len()
 	if !text || n > maxString {

@@ -9,7 +9,7 @@
 // [Unmarshal] is strict, as the decoders of XDR are: it refuses a key that is unknown, missing or
 // there twice, a value of another type, also null, text that is not UTF-8, and a value that the
 // type's encoder refuses. Its errors have the path of the fault, its line and its column. Within
-// encoding/json, these count from the start of the value of the generated type.
+// encoding/json, these count from the start of the generated type's value.
 //
 // [Marshal] and [Unmarshal] also convert structs and unions that have no such methods.
 //

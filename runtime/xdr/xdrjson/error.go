@@ -49,7 +49,7 @@ func (e *Error) at(step string) *Error {
 	return e
 }
 
-// maxSteps is the number of innermost and of outermost steps of a path that are shown.
+// maxSteps is the number of steps that are shown at either end of a path.
 const maxSteps = 8
 
 // path joins the steps. If there are many, "..." replaces those in the middle.

@@ -33,7 +33,7 @@ const (
 	union
 )
 
-// form is the JSON form of the values of a Go type at some place.
+// form is the JSON form of a Go type's values at some place.
 type form struct {
 	kind   kind
 	word   string  // the type in messages

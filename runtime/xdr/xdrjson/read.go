@@ -47,8 +47,8 @@ func (r reader) fault(off int, format string, args ...any) *Error {
 	return &Error{Offset: off, Message: fmt.Sprintf(format, args...)}
 }
 
-// mismatch returns an error for a value that does not fit the type of f. The reader stands before
-// it.
+// mismatch returns an error for a value that does not fit the type of f. The value is the next one
+// in the reader.
 func (r reader) mismatch(f *form, want string) *Error {
 	return r.fault(r.Offset(), "found %s, expected %s for %s", r.What(), want, f.word)
 }

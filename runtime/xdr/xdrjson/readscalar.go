@@ -115,8 +115,8 @@ func isNaN(bits uint64, size int) bool {
 	return math.IsNaN(math.Float64frombits(bits))
 }
 
-// enum reads the name of a member, or a number. The type's encoder refuses numbers that are no
-// members, unless the enum is open.
+// enum reads the name of a member, or a number. The type's encoder refuses numbers that no member
+// has, unless the enum is open.
 func (r reader) enum(f *form, v reflect.Value) *Error {
 	start := r.Place()
 	switch r.Kind() {

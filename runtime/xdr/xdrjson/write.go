@@ -12,8 +12,8 @@ import (
 )
 
 // Marshal returns the JSON form of v on one line. It refuses a value that EncodeXDR refuses, with
-// the same error, and a value with a cycle of pointers. tag is the tag of a field of v's type;
-// only types that are not structs in Go need one.
+// the same error, and a value with a cycle of pointers. tag is the tag of a field that has v's
+// type; only types that are not structs in Go need one.
 func Marshal(v Value, tag string) ([]byte, error) {
 	p := reflect.ValueOf(v)
 	if p.IsNil() {

@@ -139,8 +139,8 @@ func TestInvalidValues(t *testing.T) {
 		{&tree{Choice: choice{Big: true}}, "xdr: test.tree.Choice.Tree: offset 0: a value is required, found a nil pointer"},
 		{&tree{Kids: make([]tree, 4)}, "xdr: test.tree.Kids: offset 0: length 4 is over its bound 3 (RFC 4506 §4.10)"},
 		{&bad, "xdr: nfs3.LookupArgs.What.Dir.Data: offset 0: length 65 is over its bound 64"},
-		{&nfs3.ReadRes{Status: 3}, "xdr: nfs3.ReadRes.Status: offset 0: 3 is no enumerator"},
-		{&nfs3.SetAttr{Atime: nfs3.SetAtime{SetIt: 7}}, "7 is no enumerator"},
+		{&nfs3.ReadRes{Status: 3}, "xdr: nfs3.ReadRes.Status: offset 0: 3 is not a value of the enum"},
+		{&nfs3.SetAttr{Atime: nfs3.SetAtime{SetIt: 7}}, "7 is not a value of the enum"},
 	} {
 		text, err := xdrjson.Marshal(c.v, "")
 		if err == nil || !strings.Contains(err.Error(), c.want) {

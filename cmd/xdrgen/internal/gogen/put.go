@@ -28,7 +28,7 @@ func (p *putter) put(s *plan.Step, v value) {
 			p.part(p.runtime("PutEnum", v.x()), v)
 			return
 		}
-		// RFC 4506 §4.3: a value that is no enumerator is an error.
+		// RFC 4506 §4.3: a value that is not a value of the enum is an error.
 		if !s.Of.Open {
 			p.check(invalid(v.x), v.fail("CodeEnum", p.at(), jen.Uint64().Call(jen.Uint32().Call(v.x())), jen.Lit(0)))
 		}

@@ -96,7 +96,7 @@ func (cq *CompletionQueue) push(e entry, solicited bool) bool {
 	return wakes && cq.notify != nil
 }
 
-// grow doubles the memory. mu is held.
+// grow doubles the memory. cq.mu must be held.
 func (cq *CompletionQueue) grow() {
 	ring := make([]entry, min(cq.size, max(4, 2*len(cq.ring))))
 	n := copy(ring, cq.ring[cq.head:])
@@ -104,7 +104,7 @@ func (cq *CompletionQueue) grow() {
 	cq.ring, cq.head = ring, 0
 }
 
-// fire calls notify, unless the queue was closed meanwhile.
+// fire calls notify, unless the queue was closed in the meantime.
 func (cq *CompletionQueue) fire() {
 	if !cq.closed.Load() {
 		cq.notify()

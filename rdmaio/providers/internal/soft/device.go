@@ -24,7 +24,7 @@ type Device struct {
 
 	mu        sync.RWMutex
 	keys      keyGen
-	regions   map[uint32]*Region // by key; regions without a remote right have none
+	regions   map[uint32]*Region // by key; only regions with a remote right have a key
 	queues    map[*QueuePair]Owner
 	listeners map[Listener]struct{}
 	removed   bool
@@ -44,7 +44,7 @@ type Config struct {
 
 // Owner is a provider's queue pair.
 type Owner interface {
-	// Removed ends the connection with verbs.ErrDeviceRemoved.
+	// Removed breaks the connection with verbs.ErrDeviceRemoved.
 	Removed()
 
 	// Interrupt makes goroutines that hold pins while they wait for the peer release them.
@@ -112,8 +112,8 @@ func (d *Device) Close() error {
 	return nil
 }
 
-// Remove closes all listeners, ends all connections in the order of their queue pair
-// numbers, and makes the device refuse to create objects.
+// Remove closes all listeners, breaks all connections in the order of their queue pair numbers, and
+// makes the device refuse to create objects.
 func (d *Device) Remove() {
 	d.mu.Lock()
 	d.removed = true

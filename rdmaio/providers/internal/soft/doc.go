@@ -8,10 +8,10 @@
 //
 // # Pins
 //
-// Code pins an Element before it accesses registered memory, and unpins it afterwards. A
-// pin fails if the registration of the element has ended. Invalidate and Deregister end the
-// registration, and then wait until its pins are gone. Pins are therefore short: code that
-// holds a pin may wait for a peer only if Owner.Interrupt ends that wait.
+// Code pins an Element before it accesses registered memory, and unpins it afterwards. A pin fails
+// if the element's registration is no longer valid. Invalidate and Deregister revoke the
+// registration, and then wait until no pin is left. Pins are therefore short: code that holds a pin
+// may wait for a peer only if Owner.Interrupt interrupts the wait.
 //
 // # Checked memory
 //
@@ -21,5 +21,5 @@
 // # Locks
 //
 // Locks are taken in this order: a Mutex (the provider's lock), Domain, Region, Device,
-// CompletionQueue. Notifications run with none of them held.
+// CompletionQueue. Notifications run while no lock is held.
 package soft

@@ -6,15 +6,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Element is a checked range of one registration of a region.
+// Element is a checked range in one registration of a region.
 type Element struct {
 	Region       *Region
 	Off, Len     int
 	registration uint64 // the registration that was checked
 }
 
-// Pin keeps the registration from ending until Unpin. It returns false if the registration
-// that was checked has ended.
+// Pin keeps the registration valid until Unpin. It returns false if the registration that was
+// checked is no longer valid.
 func (e *Element) Pin() bool {
 	for {
 		u := e.Region.loadUse()
@@ -30,7 +30,7 @@ func (e *Element) Pin() bool {
 // Unpin releases the pin.
 func (e *Element) Unpin() { e.Region.Unpin() }
 
-// Unpin releases the pin of one element of the region.
+// Unpin releases one element's pin of the region.
 func (mr *Region) Unpin() {
 	if u := use(mr.use.Add(^uint64(usePin - 1))); (!u.valid() || u.redirecting()) && u.pins() == 0 {
 		mr.mu.Lock()                  // a waiter is now in Wait, or has not looked at the pins yet
@@ -45,8 +45,8 @@ func (mr *Region) Unpin() {
 // Bytes returns the memory of a pinned element.
 func (e *Element) Bytes() []byte { return e.Region.bytes()[e.Off : e.Off+e.Len] }
 
-// Overlaps reports whether two elements share a byte. It returns false if the registration
-// of either has ended.
+// Overlaps reports whether two elements share a byte. It returns false if either registration is no
+// longer valid.
 func (e *Element) Overlaps(o *Element) bool {
 	if !e.Pin() {
 		return false
@@ -63,7 +63,8 @@ func (e *Element) Overlaps(o *Element) bool {
 // List is the checked form of a scatter/gather list.
 type List []Element
 
-// Pin pins every element. It returns false, and pins none, if a registration has ended.
+// Pin pins every element. It returns false, and leaves no element pinned, if a registration is no
+// longer valid.
 func (l List) Pin() bool {
 	for i := range l {
 		if !l[i].Pin() {

@@ -37,9 +37,8 @@ func (g *keyGen) next() (key uint32) {
 	return key
 }
 
-// address returns the remote address of the first byte of the region with the last key: a
-// multiple of 4096 below 2^47, as the addresses of a process are, and as hard to relate to
-// other regions.
+// address returns the remote address at which the region with the last key begins: a multiple of
+// 4096 below 2^47, as the addresses of a process are, and as hard to relate to other regions.
 func (g *keyGen) address() uint64 {
 	g.encipher(0xff, g.counter)
 	return binary.BigEndian.Uint64(g.out[:]) & (1<<47 - 1) &^ 4095

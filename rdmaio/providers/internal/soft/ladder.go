@@ -1,6 +1,6 @@
 package soft
 
-// The ladder of checks of the memory of Alloc. Each step finds errors that those before it
+// The ladder of checks for memory that Alloc returned. Each step finds errors that earlier steps
 // miss, at a price. A build without the tags named here has step 0 only.
 //
 //	0  always              keys, rights, ranges and pins: the accesses that a peer may make
@@ -16,5 +16,5 @@ package soft
 // come with a provider that maps memory. A failed check panics, because the error is in
 // this program. The text has the stack of the Alloc.
 
-// align is the alignment of the memory of Alloc, which verbs.ProtectionDomain promises.
+// align is the alignment of memory that Alloc returns, as verbs.ProtectionDomain promises.
 const align = 64

@@ -25,13 +25,13 @@ type Region struct {
 	key   uint32
 	base  uint64
 
-	// onDemand returns the memory of a registration that has none yet. It is nil for those that
-	// had memory from the beginning.
+	// onDemand returns memory for a registration that was made without memory. It is nil if the
+	// registration had memory from the beginning.
 	onDemand func() ([]byte, error)
 }
 
-// noLocalUse is a bit of Region.access, beside those of verbs.Access: no work request of this side
-// may use the region (verbs.OnDemand).
+// noLocalUse is a bit of Region.access in addition to the bits of verbs.Access: no work request of
+// this side may use the region (verbs.OnDemand).
 const noLocalUse = 1 << 16
 
 // use is the state of a region that code needs to access its bytes, in one word, so that it
@@ -270,8 +270,8 @@ func (mr *Region) Deregister() error {
 	return nil
 }
 
-// Denial is the reason for which a peer may not use a key. It is empty if the peer may. A value
-// that is none of the constants means that the region lacks the right.
+// Denial is the reason for which a peer may not use a key. It is empty if the peer may. Any value
+// other than the constants means that the region lacks the right.
 type Denial string
 
 // The denials other than a missing right.

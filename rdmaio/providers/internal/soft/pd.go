@@ -16,7 +16,7 @@ type Domain struct {
 	closed  bool
 	queues  map[*QueuePair]Owner
 	regions map[*Region]struct{}
-	allocs  map[*byte]int // sizes of the buffers of Alloc, by first byte
+	allocs  map[*byte]int // sizes of Alloc's buffers, by first byte
 	heap    heap          // the memory of these buffers
 }
 

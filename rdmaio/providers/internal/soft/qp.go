@@ -30,11 +30,11 @@ func (q *QueuePair) Num() uint32 { return q.num }
 // State implements verbs.QueuePair.
 func (q *QueuePair) State() verbs.QPState { return verbs.QPState(q.state.Load()) }
 
-// SetState sets the state. The provider's lock is held.
+// SetState sets the state. The provider's lock must be held.
 func (q *QueuePair) SetState(s verbs.QPState) { q.state.Store(uint32(s)) }
 
-// StartConnecting moves the queue pair from StateInit to StateConnecting. The provider's lock
-// is held.
+// StartConnecting moves the queue pair from StateInit to StateConnecting. The provider's lock must
+// be held.
 func (q *QueuePair) StartConnecting() error {
 	if s := q.State(); s != verbs.StateInit {
 		return fmt.Errorf("queue pair %d is in state %v, want %v: %w", q.num, s, verbs.StateInit, verbs.ErrInvalidState)

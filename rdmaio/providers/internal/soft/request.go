@@ -40,8 +40,8 @@ func (q *QueuePair) CheckSend(r *Request, wrs []verbs.SendWR, i int, maxSend uin
 	return nil
 }
 
-// BeginSend is CheckSend without the list, for a provider with regions of its own. It returns the
-// limits of the list.
+// BeginSend is CheckSend without the list, for a provider with another kind of regions. It returns
+// the limits of the list.
 func (q *QueuePair) BeginSend(r *Request, wrs []verbs.SendWR, i int, maxSend uint32, depth int) (ListLimits, error) {
 	if int(q.SendUsed.Load()) >= q.Cfg.MaxSendWR {
 		return ListLimits{}, q.sendFull(wrs, i)
@@ -101,12 +101,12 @@ func (q *QueuePair) CheckRecv(to List, wrs []verbs.RecvWR, i int) (List, int, er
 	return to, total + wrs[i].Lend, nil // one of them is 0
 }
 
-// RecvLimits returns the limits of the list of a Receive.
+// RecvLimits returns the limits of a Receive's list.
 func (q *QueuePair) RecvLimits() ListLimits {
 	return ListLimits{q.Cfg.MaxRecvSGE, int(q.PD.dev.attrs.MaxMessageSize), verbs.AccessLocalWrite}
 }
 
-// BeginRecv is CheckRecv without the list, for a provider with regions of its own.
+// BeginRecv is CheckRecv without the list, for a provider with another kind of regions.
 func (q *QueuePair) BeginRecv(wrs []verbs.RecvWR, i int) error {
 	if int(q.RecvUsed.Load()) < q.Cfg.MaxRecvWR && wrs[i].Lend == 0 {
 		return nil
@@ -158,8 +158,8 @@ func (r *Request) wcOpcode() verbs.WCOpcode {
 }
 
 // CompleteSend completes the oldest request of the send queue. An unsignaled request that
-// has succeeded gets no completion: its entry is freed with that of the next completion.
-// m is locked.
+// has succeeded gets no completion: its entry is freed with the next completion's entry. m must be
+// held.
 func (q *QueuePair) CompleteSend(m *Mutex, r *Request, status verbs.Status) {
 	q.unreported++
 	if status == verbs.StatusSuccess && r.Flags&verbs.SendSignaled == 0 {

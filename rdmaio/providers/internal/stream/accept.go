@@ -100,8 +100,8 @@ func (r *connRequest) Reject(private []byte) error {
 	return nil
 }
 
-// Accept implements verbs.ConnRequest. It returns when the answer has been written. If
-// the client has given up by then, the connection ends afterwards.
+// Accept implements verbs.ConnRequest. It returns when the answer has been written. If the client
+// has given up by then, the connection breaks afterwards.
 func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	fail := func(err error) (*verbs.ConnInfo, error) {
 		return nil, fmt.Errorf("%s: accept from %v: %w", r.dev.cfg.Provider, r.RemoteAddr(), err)

@@ -9,7 +9,7 @@ import (
 )
 
 // check checks a frame against the state of the connection and sets the target
-// of its payload. All checks but that of the checksum come before the first byte is placed.
+// of its payload. All checks except the checksum's come before the first byte is placed.
 func (q *queuePair) check(c *Conn, f *Frame) error {
 	q.mu.Lock()
 	defer q.unlock()
@@ -77,7 +77,7 @@ func (q *queuePair) acceptSend(f *Frame) error {
 }
 
 // lent returns the memory that is lent for the open Send, from the place of f's payload on. It is
-// nil if f is no part of a Send, or if its Receive has memory.
+// nil if f does not belong to a Send, or if the Receive has memory.
 func (in *incoming) lent(f *Frame) []byte {
 	if f.Kind != KindSend || in.lend == 0 || f.Payload == 0 {
 		return nil
@@ -151,9 +151,9 @@ func (q *queuePair) awaitSources(c *Conn, f *Frame, e *soft.Element) bool {
 	return true
 }
 
-// await waits until done, which it asks whenever wake was called, returns true. It
-// returns false if that takes longer than atMost, or if the connection ends. mu is held,
-// but not while waiting.
+// await waits until done, which it asks whenever wake was called, returns true. It returns false if
+// that takes longer than atMost, or if the connection is closed. q.mu must be held; await releases
+// it while it waits.
 func (q *queuePair) await(done func() bool, atMost time.Duration) bool {
 	if done() {
 		return true

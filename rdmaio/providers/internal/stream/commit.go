@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// commit carries out a frame whose checksum was checked: until then, nothing of it was
-// reported. mu is held.
+// commit carries out a frame whose checksum was checked: until then, nothing was reported. q.mu
+// must be held.
 func (q *queuePair) commit(c *Conn, f *Frame) error {
 	switch {
 	case f.Kind == KindReadRequest:
@@ -75,7 +75,7 @@ func (q *queuePair) deliver(c *Conn, f *Frame) error {
 	return nil
 }
 
-// reported ends the connection because of a report of the peer.
+// reported closes the connection because the peer has sent a report.
 func (q *queuePair) reported(c *Conn, f *Frame) error {
 	p, err := c.framer.Ended(f)
 	switch {

@@ -59,7 +59,7 @@ func (q *queuePair) completeRecv(a *message) {
 	q.rq.pop()
 }
 
-// end starts the end of the queue pair, unless it has started. mu is held. last is the
+// end starts the end of the queue pair, unless it has started. q.mu must be held. last is the
 // report for the peer, if it has a reason.
 func (q *queuePair) end(why error, last Report) {
 	if q.ending || q.State() >= verbs.StateError {
@@ -84,7 +84,7 @@ func (q *queuePair) end(why error, last Report) {
 	}
 }
 
-// ioDone ends a read or write that the caller has counted in ioCount. mu is held.
+// ioDone uncounts a read or write that the caller has counted in ioCount. q.mu must be held.
 func (q *queuePair) ioDone() {
 	if q.ioCount--; q.ioCount == 0 && q.ending && q.State() < verbs.StateError {
 		q.finish()

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Config configures Open. The fields from HandshakeTimeout on are those of the provider's public
-// Config, with the same names and meaning: errors name them.
+// Config configures Open. The fields from HandshakeTimeout on have the same names and meaning as in
+// the provider's public Config, because errors name them.
 type Config struct {
 	Provider string // the provider's package, for errors
 	Attrs    verbs.DeviceAttributes
@@ -59,8 +59,8 @@ type Shape struct {
 	// The largest payloads of a frame that are staged. See Copies in the package documentation.
 	StageSend, StageReceive int
 
-	// Whole makes the frames of a message follow each other: none of a response comes between those
-	// of a request, and the reverse.
+	// Whole makes a message's frames follow each other: no frame of a response comes between a
+	// request's frames, and the reverse.
 	Whole bool
 
 	// SumFirst makes the checksum of a frame with staged payload be checked before its header.

@@ -36,7 +36,7 @@
 //	Begin ──> Next ──> payload pinned ──> PutRequest ──┬──> Next ... last frame ──> next request
 //	          NextResponse ─────────────> PutResponse ─┘
 //
-// With Shape.Whole, all frames of a message come before those of another one.
+// With Shape.Whole, all frames of a message come before the next message's.
 //
 // The batch adds payload, padding and the checksum. A fence, the depth of Reads, LocalInvalidate
 // and the order of completions are the concern of the queue pair.
@@ -66,9 +66,9 @@
 //
 // # The end
 //
-// The first error, Disconnect or the peer's end of the stream ends a queue pair. Then reads and
-// writes in progress return, all requests are flushed, and the reader sends what LastBytes returns
-// and closes the stream. A frame of KindReport is the same from the peer.
+// A queue pair fails with the first error, with Disconnect, or when the peer closes the stream.
+// Then reads and writes in progress return, all requests are flushed, and the reader sends what
+// LastBytes returns and closes the stream. A frame of KindReport is the same from the peer.
 //
 // # Copies
 //
@@ -84,7 +84,7 @@
 // # TLS
 //
 // With Config.TLS, the stream of Dial and Listen is a tlsstream.Conn (ADR 0054). Its handshake runs
-// where the set-up of the framing runs, in the same time: in a goroutine of its own for each
+// where the set-up of the framing runs, in the same time: in a separate goroutine for each
 // connection of a listener. The framing sees a stream and does not know of TLS.
 //
 //	encrypt  The goroutine with the token makes the records of a batch from the registered
@@ -138,7 +138,7 @@
 //
 // Two ends that read and write at once with full windows both make progress. A Read of the peer is
 // a small entry in a list, bounded by the negotiated depth, until the writer sends its response. A
-// Send behind it that must not overtake it (Receiver.Waits) is placed at once and completes later.
+// later Send that must not overtake it (Receiver.Waits) is placed at once and completes later.
 // There is one case in which the reader waits for the writer: a Write that must not overtake an
 // earlier Read and overlaps its source.
 //
@@ -146,8 +146,8 @@
 //
 // Invalidate, Deregister and Disconnect wait for system calls that use the memory, not for the
 // peer. They interrupt a read or write that waits for the peer. An interrupted write copies the
-// rest of its payload and continues. An interrupted read pins its target again; if the region is
-// no longer valid, it ends the connection.
+// rest of its payload and continues. An interrupted read pins its target again; if the region is no
+// longer valid, it closes the connection.
 //
 // # Locks
 //

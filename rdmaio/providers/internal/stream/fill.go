@@ -17,8 +17,8 @@ const (
 )
 
 // fill adds the frames that can be sent now to the batch, of requests and responses in turn. If
-// stagedOnly is set, it leaves direct payload to the writer, and reports whether there is some. mu
-// is held.
+// stagedOnly is set, it leaves direct payload to the writer, and reports whether there is some.
+// q.mu must be held.
 func (q *queuePair) fill(c *Conn, stagedOnly bool) (more bool) {
 	shape := &q.dev.cfg.Shape
 	q.out.first = q.sqNext
@@ -125,8 +125,8 @@ func (q *queuePair) localInvalidate(r *Request) step {
 	return stepAdded
 }
 
-// failRequest ends the connection because of a request that cannot be carried out. It
-// first waits until the batch before it was sent.
+// failRequest breaks the connection because a request cannot be carried out. It first waits until
+// the batch before it was sent.
 func (q *queuePair) failRequest(r *Request, status verbs.Status, what string) step {
 	if !q.out.empty() {
 		return stepNone

@@ -11,12 +11,13 @@ import (
 // Framing sets up the connections of a device. One value serves all of them, on many goroutines.
 type Framing interface {
 	// Connect does the initiator's part of the set-up: it writes to c and reads from it until both
-	// sides may send frames. It runs on the goroutine of Dial, with no lock held. The end of Dial's
-	// context ends its reads and writes.
+	// sides may send frames. It runs on the goroutine of Dial, with no lock held. When Dial's
+	// context is done, the reads and writes fail.
 	Connect(c *Conn, p *verbs.ConnParams) (*Session, error)
 
-	// Receive waits for the initiator's request. It runs on a goroutine of the listener or on that
-	// of AcceptConn, with no lock held. Config.HandshakeTimeout ends its reads and writes.
+	// Receive waits for the initiator's request. It runs on a goroutine of the listener or of
+	// AcceptConn's caller, with no lock held. Its reads and writes fail after
+	// Config.HandshakeTimeout.
 	Receive(c *Conn) (Offer, error)
 }
 
@@ -29,8 +30,8 @@ type Offer interface {
 	// the queue pair held.
 	Accept(c *Conn, p *verbs.ConnParams) (*Session, error)
 
-	// Reject returns the bytes that tell the initiator that the application has rejected the
-	// request, or nil if there are none. The connection is closed after them.
+	// Reject returns the bytes that inform the initiator that the application has rejected the
+	// request, or nil if the framing has no such message. The connection is closed after them.
 	Reject(private []byte) []byte
 
 	// Refuse returns the same for a request that the listener cannot queue.
@@ -52,8 +53,8 @@ type Session struct {
 	Sent            bool
 	Nudge           []byte
 
-	// Sum returns the checksum of the bytes whose checksum is sum, followed by b; that of no bytes
-	// is 0. If nil, the trailer of a frame is sent as zero and not checked.
+	// Sum returns the checksum of the bytes whose checksum is sum, followed by b; the checksum of
+	// an empty slice is 0. If nil, the trailer of a frame is sent as zero and not checked.
 	Sum func(sum uint32, b []byte) uint32
 }
 
@@ -65,22 +66,22 @@ type Session struct {
 //
 // Each method says which goroutine calls it: the sender has the queue pair's token and its lock;
 // the reader is one goroutine for the life of the connection, with or without the lock. A Framer
-// needs no lock of its own: fields used by the sender and by the reader with the lock are safe, as
-// are fields that only the reader uses.
+// needs no lock: fields used by the sender and by the reader with the lock are safe, as are fields
+// that only the reader uses.
 //
-// An error of a method for the reader ends the connection. It is a breach of the framing's rules,
+// An error of a method for the reader breaks the connection. It is a breach of the framing's rules,
 // unless it is a *Refusal.
 type Framer interface {
 	Sender
 	Receiver
 
-	// LastBytes appends the report of why this side ends the connection to b, if the framing has
+	// LastBytes appends the report of why this side closes the connection to b, if the framing has
 	// one and a frame may follow those already sent. It runs on the reader, with the lock, after
 	// the last of all other calls, and only if Ready has returned true or a frame has arrived.
 	LastBytes(b []byte, why *Report, sent Progress) []byte
 }
 
-// Progress says how much of the message of the next request was sent.
+// Progress says how much of the next request's message was sent.
 type Progress uint8
 
 // The values of Progress.
@@ -100,8 +101,8 @@ type Sender interface {
 	// the request, or "". If it returns a reason, it has had no other effect.
 	Begin(r *Request) (impossible string)
 
-	// Next returns the size of the payload of the request's next frame, and whether that is the
-	// last. A Read has no payload and one frame. It has no effect: it may be called again before
+	// Next returns the payload size of the request's next frame, and whether that is the last. A
+	// Read has no payload and one frame. It has no effect: it may be called again before
 	// PutRequest.
 	Next(r *Request) (n int, last bool)
 
@@ -147,15 +148,14 @@ type Receiver interface {
 	// has any effect. It runs without the lock.
 	Observe(f *Frame, qpNum uint32)
 
-	// Deliver returns the wishes of the Send, of which f is the last frame. It runs
-	// with the lock.
+	// Deliver returns the wishes of the Send whose last frame is f. It runs with the lock.
 	Deliver(f *Frame) (Delivery, error)
 
 	// Waits reports whether the message of f must not complete, and as a Write not be placed,
 	// before the response r to an earlier Read was sent. It runs with the lock.
 	Waits(f *Frame, r *Response) bool
 
-	// Ended returns the peer's report, of which f is the last frame. It runs with the lock.
+	// Ended returns the peer's report whose last frame is f. It runs with the lock.
 	Ended(f *Frame) (*PeerReport, error)
 }
 

@@ -7,9 +7,9 @@ import (
 )
 
 // source returns the address that MaxPerSource counts a connection for: an IPv4
-// address, or the 64-bit network of an IPv6 address, since a host can choose any
-// address of it. It returns the zero value for a connection that is not counted: one
-// that is not TCP, or comes from this machine unless limitLocal is set.
+// address, or the 64-bit network of an IPv6 address, because a host can choose any address in it.
+// It returns the zero value for a connection that is not counted: one that is not TCP, or comes
+// from this machine unless limitLocal is set.
 func source(local, remote net.Addr, limitLocal bool) netip.Addr {
 	there, ok := remote.(*net.TCPAddr)
 	here, ok2 := local.(*net.TCPAddr)
@@ -49,8 +49,8 @@ func (g *handshakes) remove(c net.Conn) {
 	}
 }
 
-// closeOldest closes the oldest connection, whose goroutine then removes it from the
-// device. It returns false if there is none.
+// closeOldest closes the oldest connection, whose goroutine then removes it from the device. It
+// returns false if no handshake is in progress.
 func (g *handshakes) closeOldest() bool {
 	e := g.order.Front()
 	if e == nil {

@@ -44,7 +44,7 @@ func (d *Device) logRefused(counter *atomic.Int64, conn net.Conn, why error) {
 		slog.String("device", d.cfg.Attrs.Name), slog.Any("at", conn.LocalAddr()), slog.Any("peer", conn.RemoteAddr()), slog.Any("error", why))
 }
 
-// logEnd logs the error that ended a connection. It does not log an orderly close.
+// logEnd logs the error that broke a connection. It does not log an orderly close.
 func (q *queuePair) logEnd(c *Conn) {
 	err := q.Err()
 	if !errors.Is(err, verbs.ErrConnectionBroken) {

@@ -59,8 +59,8 @@ func (c *Conn) lookAhead() {
 	}
 }
 
-// receiveDirect reads the payload of a frame into its target and computes the checksum
-// meanwhile. If the checksum is wrong, the connection ends and the content of the target is
+// receiveDirect reads the payload of a frame into its target and computes the checksum at the same
+// time. If the checksum is wrong, the connection is closed and the content of the target is
 // undefined.
 func (q *queuePair) receiveDirect(c *Conn, f *Frame) error {
 	b, err := q.need(c, f.Head)
@@ -176,8 +176,8 @@ func (q *queuePair) unpinTarget(c *Conn) {
 	q.unlock()
 }
 
-// targetGone ends the connection because the target of a frame is no longer a valid
-// region. mu is held.
+// targetGone breaks the connection because the target of a frame is no longer a valid region. q.mu
+// must be held.
 func (q *queuePair) targetGone(f *Frame) error {
 	if q.ending {
 		return errClosing
@@ -195,7 +195,7 @@ func (q *queuePair) targetGone(f *Frame) error {
 	return q.refuse(Report{Reason: ReasonFailed, AtHand: true, Number: f.Number}, "region of the Read was invalidated after the post")
 }
 
-// checkSum compares the computed checksum with that of the frame.
+// checkSum compares the computed checksum with the frame's.
 func (c *Conn) checkSum(f *Frame, sum uint32, field []byte) error {
 	if found := binary.LittleEndian.Uint32(field); found != sum {
 		return &breach{c.framer.BadSum(f, found, sum)}

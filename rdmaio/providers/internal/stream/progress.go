@@ -45,8 +45,8 @@ func (q *queuePair) mayOffer(c *Conn) bool {
 	return q.turn.isWanted() && c.w == c.r && q.in.cork == 0 && !c.noWait && !q.in.frame.Open
 }
 
-// progress handles input until done returns true. It returns false if the reader must go on, with
-// the error that it goes on with, or nil.
+// progress handles input until done returns true. It returns false if the reader must take over,
+// with the error for the reader, or nil.
 func (q *queuePair) progress(c *Conn) (left bool, err error) {
 	for {
 		if q.in.cork > 0 && !c.frameBuffered() {

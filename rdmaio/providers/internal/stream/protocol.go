@@ -38,8 +38,8 @@ var protocols = []struct {
 	},
 }
 
-// beginsRPC reports whether a stream begins with the mark of a record of one fragment, and a call
-// of RPC version 2 or a reply (RFC 5531 §9).
+// beginsRPC reports whether a stream begins with the mark of a record that has one fragment, and a
+// call of RPC version 2 or a reply (RFC 5531 §9).
 func beginsRPC(first []byte) bool {
 	if len(first) < 12 || first[0]&0x80 == 0 {
 		return false

@@ -10,8 +10,8 @@ import (
 // Only the holder of a token, queuePair.sending, sends. A goroutine that has posted and
 // finds the token free takes it. It sends staged frames itself, as long as the socket
 // takes them at once. It hands the token to the writer goroutine (handoff) if payload is
-// direct, the socket is full, or the stream is not plain TCP. Requests that others post
-// meanwhile go into the next write. So only the writer ever waits for the peer.
+// direct, the socket is full, or the stream is not plain TCP. Requests that others post during the
+// write go into the next one. So only the writer ever waits for the peer.
 //
 // A write costs more than all other work on a short message. Two rules let messages
 // share one:
@@ -31,8 +31,8 @@ const (
 	corkShare    = 4 << 10 // bytes of payload that count as one more frame
 )
 
-// kick sends what can be sent, or makes the writer do it, unless the reader has corked.
-// mu is held, and may be unlocked in between.
+// kick sends what can be sent, or makes the writer do it, unless the reader has corked. q.mu must
+// be held; kick may release it for a time.
 func (q *queuePair) kick() {
 	if !q.corked {
 		q.push(q.inlineWrites == 0 && !q.streaming)
@@ -62,8 +62,8 @@ func (q *queuePair) push(now bool) {
 	q.handoff <- struct{}{}
 }
 
-// uncork runs the notifications that the reader held back, then sends the requests
-// posted meanwhile, many of them in response. mu is held, and unlocked in between.
+// uncork runs the notifications that the reader held back, then sends the requests that were posted
+// since, many in response. q.mu must be held; uncork releases it for a time.
 func (q *queuePair) uncork() {
 	if q.in.cork > 0 {
 		q.mu.UnlockNotify()
@@ -73,8 +73,8 @@ func (q *queuePair) uncork() {
 	}
 }
 
-// cork holds back notifications and posted requests, because the reader has further
-// input at hand. n is the number of bytes of payload it has just placed. mu is held.
+// cork holds back notifications and posted requests, because the reader has further input at hand.
+// n is the number of payload bytes that it has just placed. q.mu must be held.
 func (q *queuePair) cork(n int) {
 	q.corked = true
 	q.in.cork += 1 + n/corkShare
@@ -89,7 +89,7 @@ func (q *queuePair) unlock() {
 	}
 }
 
-// noteArrival records that a frame of the peer has arrived. mu is held.
+// noteArrival records that a frame of the peer has arrived. q.mu must be held.
 func (q *queuePair) noteArrival() {
 	if q.posts > 0 {
 		q.streaming = q.posts > 1
@@ -97,7 +97,7 @@ func (q *queuePair) noteArrival() {
 	q.posts, q.inlineWrites, q.heard = 0, 0, true
 }
 
-// releaseToken releases the token. mu is held.
+// releaseToken releases the token. q.mu must be held.
 func (q *queuePair) releaseToken() {
 	q.sending = false
 	q.wake()
@@ -114,8 +114,8 @@ func (q *queuePair) ready() bool {
 	return q.mayWrite && !q.paused && (q.sqNext < q.sq.tail || q.rspNext < q.resp.tail || q.nudgeDue)
 }
 
-// pump sends what can be sent without waiting. It returns true if it has released the
-// token, and false if the caller must hand it to the writer. mu is held.
+// pump sends what can be sent without waiting. It returns true if it has released the token, and
+// false if the caller must hand it to the writer. q.mu must be held.
 func (q *queuePair) pump(c *Conn) bool {
 	for range inlineRounds {
 		q.out.reset()
@@ -168,7 +168,7 @@ func (q *queuePair) writeLoop() {
 	}
 }
 
-// write writes one batch and reports whether there may be another. mu is held.
+// write writes one batch and reports whether there may be another. q.mu must be held.
 func (q *queuePair) write(c *Conn) bool {
 	if q.ending {
 		return false
@@ -209,8 +209,8 @@ func (q *queuePair) write(c *Conn) bool {
 	return err == nil
 }
 
-// sent marks the requests and responses whose last frame was in the batch just
-// written as done, and completes what can be. mu is held.
+// sent marks the requests and responses whose last frame was in the batch just written as done, and
+// completes what can be. q.mu must be held.
 func (q *queuePair) sent() {
 	s := &q.dev.stats
 	s.sentDirect.Add(int64(q.out.direct))
@@ -240,7 +240,7 @@ func (d *Device) vanished(err error) error {
 		d.cfg.PeerTimeout, err, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 }
 
-// writeFailed ends the connection because of an error of a write.
+// writeFailed breaks the connection because a write failed.
 func (q *queuePair) writeFailed(err error) {
 	if err = q.dev.vanished(err); err == errSlow {
 		err = fmt.Errorf("the peer took no data for %v (Config.SendTimeout): %w", q.dev.cfg.SendTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})

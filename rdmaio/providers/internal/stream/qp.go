@@ -207,7 +207,7 @@ func (q *queuePair) endPause(patience time.Duration, sent bool) {
 }
 
 // start moves a queue pair from StateConnecting to StateConnected and starts its
-// reader. If the queue pair has ended meanwhile, start returns the reason.
+// reader. If the queue pair has failed since, start returns the reason.
 func (q *queuePair) start(c *Conn, s *Session) error {
 	c.borrowInput()
 	q.mu.Lock()

@@ -42,7 +42,7 @@ func (q *queuePair) readLoop(c *Conn) {
 	}
 }
 
-// stopReading ends the connection because of an error of the reader, unless it has ended, and
+// stopReading breaks the connection because the reader failed, unless it is broken already, and
 // closes the stream at the end.
 func (q *queuePair) stopReading(c *Conn, err error) {
 	q.mu.Lock()
@@ -87,7 +87,7 @@ type breach struct{ error }
 
 func (b *breach) Unwrap() error { return b.error }
 
-// readFailed ends the connection because of an error of the reader, unless it has ended.
+// readFailed breaks the connection because the reader failed, unless it is broken already.
 func (q *queuePair) readFailed(err error) {
 	var broken *breach
 	var refusal *Refusal
@@ -118,8 +118,8 @@ func (q *queuePair) readFailed(err error) {
 	q.end(fmt.Errorf("%w: queue pair %d: %w", verbs.ErrConnectionBroken, q.Num(), err), last)
 }
 
-// refuse ends the connection because of a message of the peer, and reports the reason to
-// the peer. mu is held.
+// refuse breaks the connection because the peer sent a wrong message, and reports the reason to the
+// peer. q.mu must be held.
 func (q *queuePair) refuse(why Report, what string) error {
 	err := fmt.Errorf("%w: queue pair %d: peer's message %#x: %s", verbs.ErrConnectionBroken, q.Num(), why.Number, what)
 	q.end(err, why)

@@ -5,14 +5,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Reason is the reason for which this side ends a connection.
+// Reason says why this side closes a connection.
 type Reason uint8
 
 // The reasons.
 const (
 	ReasonNone     Reason = iota // there is nothing to report
 	ReasonGoodbye                // Disconnect
-	ReasonFormat                 // the peer broke a rule of the framing or of an upper protocol
+	ReasonFormat                 // the peer broke a rule of the framing or an upper protocol
 	ReasonAccess                 // a key, range, right or domain was wrong: see Report.Denial
 	ReasonLength                 // a Send was longer than its Receive
 	ReasonReceiver               // a Send found no Receive
@@ -21,7 +21,7 @@ const (
 	ReasonSlow                   // a time limit was exceeded
 )
 
-// Report is the report of this side: the reason for which it ends the connection.
+// Report is this side's report: it says why this side closes the connection.
 type Report struct {
 	Reason Reason
 	Denial soft.Denial // for ReasonAccess

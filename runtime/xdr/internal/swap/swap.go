@@ -6,8 +6,8 @@ import (
 )
 
 // The functions of this file copy the numbers of src to dst, in the other byte order. The slices
-// have one length, a multiple of the size of a number, and any alignment. They may be the same
-// memory, but must not overlap otherwise. A copy changes no byte outside dst.
+// have one length, a multiple of a number's size, and any alignment. They may be the same memory,
+// but must not overlap otherwise. A copy changes no byte outside dst.
 
 // Words copies numbers of 4 bytes.
 func Words(dst, src []byte) {
