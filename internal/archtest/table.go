@@ -108,6 +108,7 @@ func Table() []Row {
 		{Package: ibverbs + "/internal/abi", Unsafe: []string{"memory.go"}},
 		{Package: ibverbs + "/internal/lib", Imports: []string{ibverbs + "/internal/abi"}, Outside: []string{purego}, Unsafe: []string{"*.go"}},
 		{Package: ibverbs + "/internal/fakelib", Imports: []string{ibverbs + "/internal/abi", ibverbs + "/internal/lib", ibverbs + "/internal/quirks"}},
+		{Package: ibverbs + "/internal/tcpstate"},
 		{Package: ibverbs + "/internal/quirks", Imports: []string{ibverbs + "/internal/abi"}},
 		{Package: ibverbs, Imports: []string{"internal/rdmadev", "rdmaio/verbs", "rdmaio/providers/internal/soft", ibverbs + "/internal/*"}},
 		{Package: "rdmaio/providers/rdmatcp/crc", Imports: []string{"internal/cpuid"}},

@@ -29,4 +29,11 @@ var ibverbsMutants = []mutant{
 	{"an initiator nudges a peer that it has heard", ibverbsFolder + "complete.go", "		q.opening.stop()\n", "", ibverbsTests},
 	{"an initiator never nudges", ibverbsFolder + "opening.go", "if q.sq.tail > 0 { // else", "if false { // else", ibverbsTests},
 	{"an initiator nudges without end", ibverbsFolder + "opening.go", "q.opening.wait > lastNudge", "false", ibverbsTests},
+	{"a ping over siw is a Read of no bytes", ibverbsFolder + "life.go", "case q.dev.transport == abi.TransportIB, q.dev.quirks.KernelTCP:", "case q.dev.transport == abi.TransportIB:", ibverbsTests},
+	{"the kernel's acknowledgments do not count", ibverbsFolder + "life.go", "			l.heard = at\n", "", ibverbsTests},
+	{"an old acknowledgment hides a later message", ibverbsFolder + "life.go", "at.After(l.heard)", "true", ibverbsTests},
+	{"a kernel that does not answer ends connections", ibverbsFolder + "life.go", "	l.heard = time.Now()\n}\n\n// ping asks", "}\n\n// ping asks", ibverbsTests},
+	{"a Read of no bytes goes to siw", ibverbsFolder + "post.go", "	if e.unsent(q.dev) {", "	if false {", ibverbsTests},
+	{"a Read that was not sent is a sign of the peer", ibverbsFolder + "complete.go", " && !e.unsent(q.dev)", "", ibverbsTests},
+	{"siw's refusal of a connection is not recognised", ibverbsFolder + "errors.go", "	case errors.Is(err, syscall.ECONNREFUSED):", "	case false:", ibverbsTests},
 }

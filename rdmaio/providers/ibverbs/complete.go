@@ -58,7 +58,7 @@ func (q *queuePair) sent(seq uint64, wc *abi.WC) bool {
 	q.sq.reached = max(q.sq.reached, seq+1)
 	// Over iWARP a Send or Write is complete when the local stream has it.
 	return e.status == verbs.StatusSuccess && e.kind != kindBind && e.kind != kindRevoke &&
-		(q.dev.transport == abi.TransportIB || e.Opcode == verbs.RDMARead)
+		(q.dev.transport == abi.TransportIB || e.Opcode == verbs.RDMARead && !e.unsent(q.dev))
 }
 
 // completeSends completes the oldest requests, up to the first one that is not complete. A request

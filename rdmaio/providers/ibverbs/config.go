@@ -47,8 +47,9 @@ type Config struct {
 
 	// PeerTimeout is the time after which a peer that does not respond is given up. If zero, the
 	// default is 30 s. If negative, there is no limit while nothing is sent. While nothing arrives,
-	// the provider sends an empty Write (over iWARP an empty Read, if the connection has any
-	// Reads).
+	// the provider sends an empty Write. Over iWARP in hardware it sends an empty Read, if the
+	// connection has any Reads. Over siw it asks the kernel for acknowledgments of TCP, which needs
+	// the kernel's module tcp_diag.
 	PeerTimeout time.Duration
 
 	// Backlog is the largest number of connection requests that wait for Listener.Accept. If zero,

@@ -2,6 +2,7 @@ package ibverbs
 
 import (
 	"context"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -134,10 +135,10 @@ func (c *connection) await(ctx context.Context, want abi.CMEventType) (abi.CMEve
 func (c *connection) abort() { c.endOnce.Do(func() { close(c.ended) }) }
 
 // addresses returns both ends' addresses.
-func (c *connection) addresses() (local, remote string, err error) {
+func (c *connection) addresses() (local, remote netip.AddrPort, err error) {
 	err = c.do(func(id lib.ID) error {
 		f := abi.GetCMID(uintptr(id))
-		local, remote = fromSockaddr(f.Src).String(), fromSockaddr(f.Dst).String()
+		local, remote = fromSockaddr(f.Src), fromSockaddr(f.Dst)
 		return nil
 	})
 	return local, remote, err

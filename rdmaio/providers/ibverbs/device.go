@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,10 +19,10 @@ import (
 
 // Device implements verbs.Device.
 type Device struct {
-	lib       lib.Lib
-	ctx       lib.Context
-	cfg       Config
-	tree      rdmadev.Tree
+	lib lib.Lib
+	ctx lib.Context
+	cfg Config
+	kernel
 	driver    string // rdma-core's name for it
 	quirks    quirks.Quirks
 	transport abi.Transport
@@ -50,6 +51,14 @@ type Device struct {
 	queues map[uintptr]*queuePair // by queuePair.user
 	byQP   map[lib.QP]*queuePair
 	ids    map[lib.ID]cmObject
+}
+
+// kernel is a part of the kernel that the libraries do not show.
+type kernel struct {
+	tree rdmadev.Tree
+
+	// lastHeard returns the time since something came from the other end of a TCP connection.
+	lastHeard func(local, remote netip.AddrPort) (time.Duration, error)
 }
 
 var _ verbs.Device = (*Device)(nil)

@@ -76,7 +76,7 @@ func (d *Device) connect(ctx context.Context, addr string, c *connection, q *que
 		return d.lib.Connect(id, &param)
 	})
 	if err != nil {
-		return nil, d.callError("connect", err)
+		return nil, c.connectError(err)
 	}
 	e, err := c.await(ctx, abi.CMEstablished)
 	if err != nil {
@@ -176,6 +176,7 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 	}
 	q.depth = depth
 	q.SetState(verbs.StateConnected)
+	q.life.local, q.life.remote = local, remote
 	q.life.start(q)
 	if c.peer != "" && q.dev.transport == abi.TransportIWARP {
 		q.opening.start(q)
@@ -189,7 +190,7 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 	}
 	q.mu.UnlockNotify()
 	return &verbs.ConnInfo{
-		PrivateData: bytes.Clone(private), RemoteAddr: remote, LocalAddr: local,
+		PrivateData: bytes.Clone(private), RemoteAddr: remote.String(), LocalAddr: local.String(),
 		InitiatorDepth: depth, ResponderResources: resources,
 	}, nil
 }

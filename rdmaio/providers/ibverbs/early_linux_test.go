@@ -1,6 +1,8 @@
 package ibverbs
 
 import (
+	"errors"
+	"syscall"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
@@ -129,5 +131,20 @@ func TestNudgesOfSilentPeerAreBounded(t *testing.T) {
 	// One is outstanding at a time.
 	if n := c.qp.sq.tail - 1; n == 0 || n > 9 || c.qp.opening.wait != 0 {
 		t.Errorf("%d nudges, and the next one after %v; want 1 to 9, and none", n, c.qp.opening.wait)
+	}
+}
+
+// Over siw the TCP connection is made within the call of rdma_connect, which reports what failed.
+func TestErrorsOfConnectSayWhatFailed(t *testing.T) {
+	for errno, want := range map[syscall.Errno]error{
+		syscall.ECONNREFUSED: verbs.ErrConnectionRefused, syscall.ETIMEDOUT: verbs.StatusError{Status: verbs.StatusRetryExceeded},
+		syscall.EHOSTUNREACH: verbs.ErrConnectionBroken, syscall.ENODEV: verbs.ErrDeviceRemoved,
+	} {
+		f := openFake(t, abi.TransportIWARP, noQuirks, Config{})
+		f.client.Fail("rdma_connect", errno, 0, 1)
+		c := newSide(t, f.c, verbs.QPConfig{})
+		if _, err := f.c.Dial(t.Context(), "127.0.0.2:7", c.qp, nil); !errors.Is(err, want) || !errors.Is(err, errno) {
+			t.Errorf("errno %d: Dial returns %v, want %v", errno, err, want)
+		}
 	}
 }

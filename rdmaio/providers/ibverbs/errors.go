@@ -92,9 +92,25 @@ func (d *Device) eventError(e abi.CMEvent, addr string) error {
 	case abi.CMRouteError:
 		return d.unreached("route", addr, errno)
 	case abi.CMUnreachable:
-		return fmt.Errorf("the peer does not respond: %w: %w: %w", d.unreached("connection", addr, errno), verbs.StatusError{Status: verbs.StatusRetryExceeded}, verbs.ErrConnectionBroken)
+		return noAnswer(d.unreached("connection", addr, errno))
 	}
 	return fmt.Errorf("the connection manager reports event %d with status %d: %w", e.Type, e.Status, verbs.ErrConnectionBroken)
+}
+
+// connectError returns the error of rdma_connect. siw makes the TCP connection within the call.
+func (c *connection) connectError(err error) error {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, err)
+	case errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return noAnswer(c.dev.unreached("connection", c.peer, err))
+	}
+	return c.dev.callError("connect", err)
+}
+
+// noAnswer returns the error of a connection whose peer does not answer.
+func noAnswer(err error) error {
+	return fmt.Errorf("the peer does not respond: %w: %w: %w", err, verbs.StatusError{Status: verbs.StatusRetryExceeded}, verbs.ErrConnectionBroken)
 }
 
 // rejected returns the error of a REJECTED event: of a peer without a listener, or of one that has

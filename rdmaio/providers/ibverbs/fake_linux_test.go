@@ -34,6 +34,7 @@ func openFakeOver(t *testing.T, tr abi.Transport, q quirks.Quirks, cfg Config, a
 		if err != nil {
 			t.Fatal(err)
 		}
+		d.lastHeard = h.LastHeard
 		return h, d
 	}
 	t.Cleanup(func() {

@@ -2,6 +2,7 @@ package ibverbs
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
@@ -12,11 +13,25 @@ import (
 //
 //	heard ── nothing for half of the limit: ping ──> asked ── nothing until the limit ──> end
 //	  └──────────── a message or an acknowledgment <──┘
+//
+// The peer's device or kernel answers a ping without its program. A ping is,
+//
+//   - over InfiniBand and RoCE a Write of no bytes. It completes when the peer's device has
+//     acknowledged it.
+//   - over iWARP a Read of no bytes, since a Write is complete when this device has sent it. A peer
+//     that has no Reads is not pinged: TCP finds out about it when there is something to send.
+//   - over the TCP connection of a kernel (siw) a Write of no bytes. siw answers Reads of no bytes
+//     wrongly at times, and its kernel can be asked when TCP was acknowledged.
+//
+// None needs a key.
 type life struct {
 	qp    *queuePair
 	limit time.Duration // Config.PeerTimeout
 	heard time.Time     // of the last sign of the peer
 	timer *time.Timer   // nil before the connection, and if there is no limit
+
+	local, remote netip.AddrPort // of the connection
+	deaf          bool           // the kernel cannot be asked about its TCP connection
 }
 
 // start begins to watch. The queue pair's lock is held.
@@ -44,6 +59,9 @@ func (l *life) checkPeer() {
 	if q.end.begun {
 		return
 	}
+	if q.dev.quirks.KernelTCP {
+		l.ask()
+	}
 	quiet := time.Since(l.heard)
 	switch {
 	case quiet >= l.limit:
@@ -57,21 +75,35 @@ func (l *life) checkPeer() {
 	}
 }
 
-// ping posts a request that the peer's device answers without the peer's program: a Write of no
-// bytes, or over iWARP, where that is complete at once, a Read of no bytes. Neither needs a key. A
-// peer that has no Reads over iWARP is not pinged: TCP finds out about it when there is something
-// to send. q.mu is held.
+// ask takes over what the kernel has heard of the peer on its TCP connection. The caller holds
+// q.mu.
+func (l *life) ask() {
+	ago, err := l.qp.dev.lastHeard(l.local, l.remote)
+	switch {
+	case err == nil:
+		if at := time.Now().Add(-ago); at.After(l.heard) {
+			l.heard = at
+		}
+		return
+	case !l.deaf:
+		l.deaf = true
+		l.qp.dev.cfg.Logger.Warn("ibverbs: a peer that is gone may not be noticed: the kernel does not report on its TCP connection (module tcp_diag)",
+			"device", l.qp.dev.attrs.Name, "qp", l.qp.Num(), "err", err)
+	}
+	l.heard = time.Now()
+}
+
+// ping asks the peer's device for a sign. The caller holds q.mu.
 func (l *life) ping() {
 	q := l.qp
-	op, wire := verbs.RDMAWrite, abi.OpWrite
-	if q.dev.transport == abi.TransportIWARP {
-		op, wire = verbs.RDMARead, abi.OpRead
-		if q.depth == 0 {
-			q.life.heard = time.Now()
-			return
-		}
+	switch {
+	case q.dev.transport == abi.TransportIB, q.dev.quirks.KernelTCP:
+		q.ping(verbs.RDMAWrite, abi.OpWrite)
+	case q.depth > 0:
+		q.ping(verbs.RDMARead, abi.OpRead)
+	default:
+		l.heard = time.Now()
 	}
-	q.ping(op, wire)
 }
 
 // ping posts a request of no bytes, unless one is outstanding. q.mu is held.

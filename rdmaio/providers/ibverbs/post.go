@@ -124,8 +124,17 @@ func (q *queuePair) addSend(wrs []verbs.SendWR, i int) error {
 		wire.Invalidate, wire.RKey = wr.InvalidateRKey, wr.InvalidateRKey
 		wire.RemoteAddr = 0
 	}
+	if e.unsent(q.dev) {
+		wire.Opcode, wire.RemoteAddr, wire.RKey = abi.OpWrite, 0, 0
+	}
 	q.enqueue(seq, wire)
 	return nil
+}
+
+// unsent reports whether a request is a Read of no bytes on a device that cannot have one. A Write
+// of no bytes is posted in its place: neither has an effect.
+func (e *request) unsent(d *Device) bool {
+	return e.kind == kindUser && e.Opcode == verbs.RDMARead && e.Total == 0 && d.quirks.NoEmptyReads
 }
 
 // markEnd posts a signaled request, a Write of no bytes, if the last one is not signaled: it

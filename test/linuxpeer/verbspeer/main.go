@@ -8,6 +8,8 @@
 //	verbspeer -device siw0 perftest-client send 10.0.2.15:18515
 //	verbspeer -device rxe0 calls 2 192.168.77.1:0
 //	verbspeer -device rxe0 -n 20 dials 2 192.168.77.1:0
+//	verbspeer -device rxe0 -peer-timeout 2s idle 192.168.77.1:0 20s
+//	verbspeer -device siw0 -peer-timeout 2s vanish 10.0.2.15:0 ip link set lo down
 //	verbspeer -device rxe0 removed 192.168.77.1:0
 //	verbspeer -device rxe0 fsx 20049 20048 192.168.77.1:/export/fsx /export/fsx
 //
@@ -23,6 +25,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -36,7 +39,9 @@ type options struct {
 	messages int // of rping or perftest, or operations of fsx
 	size     int // of a message of perftest
 	noCredit bool
-	dev      verbs.Device
+
+	peerTimeout time.Duration // ibverbs.Config.PeerTimeout
+	dev         verbs.Device
 }
 
 // commands are the commands by name. Each gets the arguments behind its name.
@@ -47,6 +52,8 @@ var commands = map[string]func(ctx context.Context, o *options, args []string) e
 	"perftest-client": perftestClient,
 	"calls":           calls,
 	"dials":           dials,
+	"idle":            idle,
+	"vanish":          vanish,
 	"removed":         removed,
 	"fsx":             random,
 }
@@ -57,6 +64,7 @@ func main() {
 	flag.IntVar(&o.messages, "n", 5, "`number` of messages of perftest, pings of rping, connections, or operations of fsx")
 	flag.IntVar(&o.size, "size", 4096, "`bytes` of a message of perftest")
 	flag.BoolVar(&o.noCredit, "no-credit", false, "perftest over RoCE or InfiniBand")
+	flag.DurationVar(&o.peerTimeout, "peer-timeout", 0, "`time` after which a peer that does not respond is given up; by default 30 s")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -76,7 +84,7 @@ func run(ctx context.Context, o *options, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.dev, err = ibverbs.Open(&ibverbs.Config{Device: o.device, Logger: slog.Default()}); err != nil {
+	if o.dev, err = ibverbs.Open(&ibverbs.Config{Device: o.device, PeerTimeout: o.peerTimeout, Logger: slog.Default()}); err != nil {
 		return err
 	}
 	failure := commands[args[0]](ctx, o, args[1:])

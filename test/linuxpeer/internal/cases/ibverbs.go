@@ -15,12 +15,25 @@ type verbsDevice struct {
 	kind string // part of a case's name
 	addr string
 	ib   bool // RoCE; otherwise iWARP
+
+	// cut is a command of ip(8) that drops the packets between both ends when the device is
+	// connected to itself. mend lets them through again.
+	cut, mend []string
 }
 
 func verbsDevices() []verbsDevice {
 	return []verbsDevice{
-		{name: "siw0", kind: "siw", addr: guest.GuestAddr},
-		{name: "rxe0", kind: "rxe", addr: guest.RxeAddr, ib: true},
+		{
+			name: "siw0", kind: "siw", addr: guest.GuestAddr,
+			cut: []string{"link", "set", "lo", "down"}, mend: []string{"link", "set", "lo", "up"},
+		},
+		{
+			// rxe delivers packets to its own address itself. Those to its former address go out,
+			// and are lost.
+			name: "rxe0", kind: "rxe", addr: guest.RxeAddr, ib: true,
+			cut:  []string{"link", "set", "rxenet", "address", "02:00:00:00:77:02"},
+			mend: []string{"link", "set", "rxenet", "address", "02:00:00:00:77:01"},
+		},
 	}
 }
 
@@ -47,6 +60,8 @@ func ibverbsCases() []Case {
 		add("fsx-mount", 10*time.Minute, verbsFSX)
 		add("calls", 2*time.Minute, verbsCalls)
 		add("dials", 2*time.Minute, verbsDials)
+		add("idle", 2*time.Minute, verbsIdle)
+		add("vanished", time.Minute, verbsVanished)
 		if d.ib {
 			alone("syscalls", 8*time.Minute, verbsSyscalls)
 		} else {

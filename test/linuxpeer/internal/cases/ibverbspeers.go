@@ -89,6 +89,17 @@ func verbsDials(t *T, d verbsDevice) {
 	t.Say("%s; %s", one, two)
 }
 
+// verbsIdle keeps a connection without Calls for thirty times the PeerTimeout.
+func verbsIdle(t *T, d verbsDevice) {
+	t.Say("%s", lastLine(t.Run(d.verbspeer("-peer-timeout", "2s", "idle", d.at(0), "60s")...)))
+}
+
+// verbsVanished cuts the network between both ends, which must notice.
+func verbsVanished(t *T, d verbsDevice) {
+	t.Cleanup(func() { t.Run(append([]string{"ip"}, d.mend...)...) })
+	t.Say("%s", t.Run(d.verbspeer(append([]string{"-peer-timeout", "4s", "vanish", d.at(0), "ip"}, d.cut...)...)...))
+}
+
 // verbsIWARP connects the provider iwarp on the host with siw, which the provider ibverbs uses in
 // the guest: rping both ways, and NFS both ways.
 func verbsIWARP(t *T, d verbsDevice) {

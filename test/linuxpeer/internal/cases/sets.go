@@ -35,6 +35,8 @@ var repeats = map[string]string{
 	"perftest/read-to-guest":   "perftest/read-from-guest",
 	"ibverbs/calls-siw":        "ibverbs/calls-rxe",
 	"ibverbs/dials-rxe":        "ibverbs/dials-siw",
+	"ibverbs/idle-rxe":         "ibverbs/idle-siw",
+	"ibverbs/vanished-rxe":     "ibverbs/vanished-siw",
 	"ibverbs/library-siw":      "ibverbs/library-rxe",
 	"ibverbs/rping-rxe":        "ibverbs/rping-siw",
 	"ibverbs/perftest-siw":     "ibverbs/perftest-rxe",

@@ -112,7 +112,7 @@ func modules() []string {
 	return []string{
 		"virtio_pci", "virtio_net", "virtio_rng", "dummy", "veth",
 		"crc32c_generic", "crc32_generic",
-		"ib_uverbs", "rdma_ucm", "siw", "rdma_rxe",
+		"ib_uverbs", "rdma_ucm", "siw", "rdma_rxe", "tcp_diag",
 		"rpcrdma", "nfsd", "nfs", "nfsv3", "nfsv4",
 	}
 }

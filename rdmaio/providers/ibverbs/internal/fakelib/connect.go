@@ -271,7 +271,7 @@ func (id *cmID) establish(ev *abi.CMEvent) {
 func (id *cmID) connectQP(peer *cmID) {
 	q := id.qp
 	q.peer = peer.qp
-	q.state = abi.QPRTS
+	q.state, q.heard = abi.QPRTS, time.Now()
 	q.rnrRetry = int(id.param.RNRRetry)
 	q.initiator = int(min(id.param.Initiator, peer.param.Responder))
 	q.kick()

@@ -3,6 +3,10 @@
 package fakelib
 
 import (
+	"net/netip"
+	"syscall"
+	"time"
+
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
 )
@@ -43,6 +47,19 @@ func (h *librdmacm) HoldEvents(on bool) {
 			}
 		}
 	}
+}
+
+// LastHeard returns the time since a connection of a device with the quirk KernelTCP has heard of
+// its peer.
+func (h *librdmacm) LastHeard(local, remote netip.AddrPort) (time.Duration, error) {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	for _, o := range h.net.objects {
+		if id, ok := o.(*cmID); ok && id.host == h && id.src == local && id.dst == remote && id.qp != nil && id.dev.quirks.KernelTCP {
+			return time.Since(id.qp.heard), nil
+		}
+	}
+	return 0, syscall.ENOENT
 }
 
 // Port sets the state of the device's port, and reports it as an asynchronous event.

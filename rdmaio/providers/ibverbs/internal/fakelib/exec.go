@@ -112,6 +112,10 @@ func (q *qp) start(r *sendReq) bool {
 		if q.reads() >= q.initiator {
 			return false
 		}
+		if len(r.sges) == 0 && q.dev.quirks.NoEmptyReads { // it has an older element
+			r.finish(abi.StatusRemAccess)
+			return true
+		}
 	}
 	if !q.reaches(q.peer) {
 		q.wait(r, abi.StatusRetryExc, q.dev.net.opts.RetryTime)
@@ -123,6 +127,7 @@ func (q *qp) start(r *sendReq) bool {
 		}
 		q.peer.unread = false
 	}
+	q.heard, q.peer.heard = time.Now(), time.Now()
 	switch r.wr.Opcode {
 	case abi.OpSend, abi.OpSendInv:
 		return q.send(r, q.peer)

@@ -35,6 +35,7 @@ type qp struct {
 	rnrRetry       int         // attempts of a Send to a peer without a Receive; 7 means no limit
 	timer          *time.Timer // of the request that waits for the peer
 	initiator      int         // Reads that may be outstanding
+	heard          time.Time   // of the last message or acknowledgment of the peer
 	sent, received counter
 
 	sq   []*sendReq // that have no completion yet, oldest first

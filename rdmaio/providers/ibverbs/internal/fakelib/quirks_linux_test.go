@@ -84,6 +84,38 @@ var quirkTests = map[string]func(t *testing.T, on bool){
 		s.want(1, abi.StatusSuccess)
 		c.want(2, abi.StatusSuccess)
 	},
+	"NoEmptyReads": func(t *testing.T, on bool) {
+		e := connected(t, options{quirks: quirks.Quirks{NoEmptyReads: on}})
+		want := abi.StatusSuccess
+		if on {
+			want = abi.StatusRemAccess
+		}
+		e.client.mustSend(abi.SendWR{ID: 2, Opcode: abi.OpRead, Flags: abi.Signaled}, 0, -1)
+		e.client.want(2, want)
+	},
+	"KernelTCP": func(t *testing.T, on bool) {
+		e := connected(t, options{transport: abi.TransportIWARP, quirks: quirks.Quirks{KernelTCP: on}})
+		c, s := e.client, e.server
+		id := abi.GetCMID(uintptr(c.id))
+		local, _ := addrPort(id.Src)
+		remote, _ := addrPort(id.Dst)
+		before, err := c.h.LastHeard(local, remote)
+		if !on {
+			if err != syscall.ENOENT {
+				t.Errorf("LastHeard: %v, want ENOENT", err)
+			}
+			return
+		}
+		check(t, err)
+		s.recv(1, 0, 8)
+		time.Sleep(time.Millisecond)
+		start := time.Now()
+		c.mustSend(abi.SendWR{ID: 2, Opcode: abi.OpSend, Flags: abi.Signaled}, 0, 8)
+		c.want(2, abi.StatusSuccess)
+		if got := must(c.h.LastHeard(local, remote))(t); got > time.Since(start) {
+			t.Errorf("heard %v ago, and %v ago before a message", got, before)
+		}
+	},
 	"NoRNR": func(t *testing.T, on bool) {
 		e := connected(t, options{transport: abi.TransportIWARP, quirks: quirks.Quirks{NoRNR: on}})
 		c := e.client

@@ -26,6 +26,13 @@ type Quirks struct {
 	// left unread until more comes.
 	UnreadFirst bool
 
+	// NoEmptyReads: a Read without elements takes the element of an older request in its place, and
+	// a peer that is such a device answers a Read of no bytes with an older message's bytes.
+	NoEmptyReads bool
+
+	// KernelTCP: connections are TCP connections of the kernel, which can be asked about them.
+	KernelTCP bool
+
 	// EmptySGE: a Receive without elements is refused. One element of length 0 works.
 	EmptySGE bool
 

@@ -28,6 +28,7 @@ func Entries() []Entry {
 	return []Entry{
 		{"siw", iwarp, run, iwarpQuirks(Quirks{
 			UnorderedReads: true, NoSolicitedEvent: true, LateCause: true, CauseAfterEnd: true, NoRNR: true, UnreadFirst: true,
+			NoEmptyReads: true, KernelTCP: true,
 			EmptySGE: true, NoLocalInvalidate: true, UnreportedInvalidate: true, InvalidateInRKey: true,
 			DeregLeavesReads: true, MaxUnflushed: 64, NoWindows: true,
 		})},
@@ -76,7 +77,7 @@ func Default(tr abi.Transport) Quirks {
 		GuessableKeys: true, DeregLeavesReads: true, MaxUnflushed: 1 << 16, NoWindows: true, WindowsUnbounded: true,
 	}
 	if tr == abi.TransportIWARP {
-		q.NoRNR, q.UnreadFirst, q.SinkNeedsRemoteWrite = true, true, true
+		q.NoRNR, q.UnreadFirst, q.NoEmptyReads, q.SinkNeedsRemoteWrite = true, true, true, true
 		return iwarpQuirks(q)
 	}
 	return ibQuirks(q)
