@@ -112,7 +112,7 @@ func growthCases() []growthCase {
 // TestGrowthCases measures commands whose input is not one file of definitions alone.
 func TestGrowthCases(t *testing.T) {
 	if testing.Short() {
-		t.Skip("to measure each command at three sizes takes long")
+		t.Skip("to measure each command at two sizes takes long")
 	}
 	for _, c := range growthCases() {
 		t.Run(c.name, func(t *testing.T) {
