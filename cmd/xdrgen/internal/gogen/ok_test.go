@@ -70,7 +70,7 @@ func TestOK(t *testing.T) {
 		mod.write(t, "ok/"+pkg+"/special_test.go", special)
 	}
 	longRun(t, "the generated code equals the golden files; to build and run it takes long")
-	mod.run(t)
+	mod.run(t, "-short=false")
 }
 
 // longRun skips the rest of a test in short runs. What CODEC_GOARCH asks for is
@@ -119,15 +119,16 @@ func (m module) add(t *testing.T, dir string, files []File) {
 	}
 }
 
-// run tests the module; go test vets what it tests. CODEC_GOARCH names another
-// architecture to do that for, and CODEC_EXEC what runs its programs: see make
-// test-arch. With -trimpath the build cache knows packages that did not change,
-// though their folder is another one each time. args are further arguments of go test.
+// run tests the module; go test vets what it tests. Generated tests are short, which spoils a third
+// of the places in each input. In TestOK and in gen/ they spoil all. CODEC_GOARCH names another
+// architecture to do that for, and CODEC_EXEC what runs its programs: see make test-arch. With
+// -trimpath the build cache knows packages that did not change, though their folder is another one
+// each time. args are further arguments of go test.
 func (m module) run(t *testing.T, args ...string) {
 	t.Helper()
-	cmd := m.command("go", slices.Concat([]string{"test", "-vet=all"}, args, []string{"./..."})...)
+	cmd := m.command("go", slices.Concat([]string{"test", "-vet=all", "-short"}, args, []string{"./..."})...)
 	if arch := os.Getenv("CODEC_GOARCH"); arch != "" {
-		cmd = m.command("go", slices.Concat([]string{"test", "-short", "-vet=off", "-exec=" + os.Getenv("CODEC_EXEC")}, args, []string{"./..."})...)
+		cmd = m.command("go", slices.Concat([]string{"test", "-vet=off", "-exec=" + os.Getenv("CODEC_EXEC")}, args, []string{"-short", "./..."})...)
 		cmd.Env = append(cmd.Env, "GOARCH="+arch, "CGO_ENABLED=0")
 	}
 	out, err := cmd.CombinedOutput()

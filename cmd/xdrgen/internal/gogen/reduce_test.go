@@ -89,7 +89,7 @@ func TestReduceRandom(t *testing.T) {
 		}
 		mod.write(t, "reduce/"+name, text)
 	}
-	mod.run(t)
+	mod.run(t, "-short=false")
 }
 
 // compile generates the schema's package into mod, with its tests or without.
