@@ -23,6 +23,9 @@ func tryCorpus(t *testing.T, c corpusCmd) (stdout, stderr string, code int) {
 
 // TestCorpusTable checks the output of the command for files of each kind.
 func TestCorpusTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds, vets and tests packages three times")
+	}
 	files := map[string]string{
 		"MANIFEST.tsv":    "file\tsource\trpcgen\nx/a.x\t-\trpcgen -h\nx/c.x\t-\trpcgen -h\nx/d.x\t-\tno\nx/bad-e.x\t-\trpcgen -h\n",
 		"x/a.x":           "struct a { int x; string y<>; };\nprogram P { version V { a GET(int) = 1; } = 1; } = 0x20000000;\n",
@@ -65,6 +68,9 @@ func TestCorpusTable(t *testing.T) {
 
 // TestCorpusMeasure checks the sums and times, and that a second run builds again.
 func TestCorpusMeasure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds packages four times")
+	}
 	dir := writeFiles(t, map[string]string{
 		"a.x": "struct a { int x; string y<>; };\n",
 		"b.x": "struct b { unsigned int x; };\n",

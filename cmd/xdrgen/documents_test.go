@@ -93,6 +93,9 @@ func TestDocumentsAsTheyStand(t *testing.T) {
 // TestDocuments extracts documents with the errata of testdata/documents, generates code, and
 // vets and round-trips it.
 func TestDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds, vets and tests a package for each document")
+	}
 	extract := extractor(t)
 	spec := t.TempDir()
 	if err := os.CopyFS(spec, os.DirFS("testdata/documents")); err != nil {
