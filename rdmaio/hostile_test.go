@@ -273,7 +273,8 @@ func hostileReply(t *testing.T, w *rdmaiotest.World, wait time.Duration, reply f
 
 // Bad Replies to a client end the RPC with the name of the rule. The connection goes on, unless the
 // peer sent more than a Receive takes, used memory in a way that was not offered, or invalidated a
-// key that it must not (R9, R16, R87, R119 to R123).
+// key that it must not (R9, R16, R87, R119 to R123). A chunk without data may come back unused or
+// empty (RFC 8267 §6.4.1; R330).
 func TestHostileReplies(t *testing.T) {
 	// The Call's write list is 1 chunk of 1 segment at byte 20 to 44, its reply chunk follows at
 	// 48: the peer echoes both.

@@ -310,7 +310,8 @@ func (o *offering) register(to []header.Segment, buf []byte, number int) error {
 // read registers data for the peer to read and adds its segments to the read list.
 func (o *offering) read(position uint32, data []byte) error {
 	s := o.slot
-	mr, err := o.region(data, verbs.AccessRemoteRead, readChunk) // R304
+	// draft-ietf-nfsv4-rpcrdma-version-two-00 §4.4.5: the exact length, without roundup; R71, R304
+	mr, err := o.region(data, verbs.AccessRemoteRead, readChunk)
 	if err == nil {
 		s.call.Lists.Reads = readSegments(s.call.Lists.Reads, position, mr, len(data), s.segment)
 	}

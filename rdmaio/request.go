@@ -143,7 +143,8 @@ func (r *request) plan(m *Message) (refuse header.Error, err error) {
 			refuse = r.conn.answerer.kept.keep(r.Message, m, refuse)
 			return refuse, &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "the caller has to offer a larger buffer in Results; Request.Room returns what it offered"}
 		}
-		sge, err := r.register(data) // RFC 8166 §3.4.6.2: without roundup; R82
+		// RFC 8166 §3.4.6.2, draft-ietf-nfsv4-rpcrdma-version-two-00 §4.4.6: without roundup; R82
+		sge, err := r.register(data)
 		if err != nil {
 			return refuse, err
 		}

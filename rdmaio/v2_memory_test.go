@@ -120,7 +120,7 @@ func TestKeptExpires(t *testing.T) {
 }
 
 // The properties of a peer that this side does not know cost no memory after they were judged, and
-// those of a set that goes on count for Config.MaxMemory (R222, R310).
+// those of a set that goes on count for Config.MaxMemory (R222, R310, R313).
 func TestPropertyMemory(t *testing.T) {
 	// set is one of many properties without a value, which are largest in memory.
 	set := func(more bool) peer2.Message {

@@ -166,9 +166,9 @@ func TestRefused2(t *testing.T) {
 }
 
 // CONNPROP at either end: unknown properties are skipped, in any order (R222, R223); bad ones are
-// BAD_XDR (R197, R228), and then nothing of the set is applied (T103). The set of a client that is
-// refused is answered by ERROR and by the server's own set, a body that is not XDR by ERROR alone.
-// A client sends no ERROR (R193).
+// BAD_XDR (R197, R228, R313), and then nothing of the set is applied (T103). The set of a client
+// that is refused is answered by ERROR and by the server's own set, a body that is not XDR by ERROR
+// alone. A client sends no ERROR (R193).
 func TestProperties2(t *testing.T) {
 	size := peer2.Prop(peer2.ReceiveSize, 8192)
 	raw := func(id uint32, data ...byte) peer2.Property { return peer2.Property{ID: id, Data: data} }

@@ -15,7 +15,8 @@ type ChannelBinding struct {
 }
 
 // ChannelBinder is a QueuePair that can report the binding of the channel below it. It is optional:
-// most networks have no protected channel.
+// most networks have no protected channel (RFC 8166 §8.2.1, draft-ietf-nfsv4-rpcrdma-version-two-00
+// §10.2.1; R308).
 type ChannelBinder interface {
 	// ChannelBinding returns the binding of a queue pair that is in StateConnected or was. It
 	// returns ErrInvalidState before, and ErrNotSupported if the channel has no binding. The

@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzReceive feeds sequences of messages to an Endpoint that also makes requests and decisions. An
-// input is a list of messages: operation, direction, xid, length and body.
+// input is a list of messages: operation, direction, xid, length and body (R313).
 //
 //fuzz:floor 100 each execution has two state machines and many messages
 func FuzzReceive(f *testing.F) {

@@ -61,6 +61,7 @@ var endpoints = []string{
 	"rdmaio/internal/sim",    // two engines
 	"rdmaio/verbs/",          // what every provider must do, between two queue pairs
 	"rdmaio/providers/",      // providers
+	"examples/nfs3/serve",    // an NFS server, over TCP and RDMA
 	"runtime/oncrpc/gss",     // RPCSEC_GSS, over carriers
 	"runtime/oncrpc/rpc",     // programs over carriers
 	"runtime/oncrpc/rpcbind", // a client of rpcbind, against a server
@@ -68,7 +69,7 @@ var endpoints = []string{
 
 // harness lists the folders without product code: their code outside of test files serves tests.
 var harness = []string{
-	"bench/", "examples/", "internal/", "rdmaio/internal/peertest/", "rdmaio/internal/rdmaiotest/", "rdmaio/internal/sim/", "runtime/xdr/codectest/",
+	"bench/", "examples/filestore/", "examples/notes/", "examples/readwrite/", "internal/", "rdmaio/internal/peertest/", "rdmaio/internal/rdmaiotest/", "rdmaio/internal/sim/", "runtime/xdr/codectest/",
 }
 
 // under reports whether a folder is in a list: under its own name, or below a name that ends in a

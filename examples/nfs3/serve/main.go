@@ -38,6 +38,7 @@ type options struct {
 
 func main() {
 	var o options
+	// RFC 8166 §8.2.2.1: clients set up security over TCP, at the usual port; R311
 	flag.StringVar(&o.tcp, "tcp", "127.0.0.1:2049", "`address` for NFS, MOUNT and locks over TCP, and for MOUNT and locks over UDP")
 	flag.StringVar(&o.rdma, "rdma", "127.0.0.1:20049", "`address` for NFS over RDMA; empty for none")
 	flag.StringVar(&o.provider, "provider", "iwarp", "verbs `provider`: "+provider.Forms())

@@ -51,7 +51,8 @@ func commands(t *testing.T) (out [][2]string) {
 }
 
 // The commands of the page print what it says, with ports and a directory of the test's own, and
-// succeed when they are run again. libnfs is a client of another project.
+// succeed when they are run again: the server answers over TCP and over RDMA (R311). libnfs is a
+// client of another project.
 func TestCommandsOfPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the commands")

@@ -58,7 +58,7 @@ func DefaultProperties() Properties {
 }
 
 // bounded returns p with values that can be used: none is below the minimum of the protocol, and
-// all fit an int (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2, §10.3; R229, T104).
+// all fit an int (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2, §10.3; R229, R313, T104).
 func (p Properties) bounded() Properties {
 	def := DefaultProperties()
 	p.MaxSend = min(max(p.MaxSend, LeastInline), math.MaxInt32)

@@ -11,7 +11,7 @@ import (
 )
 
 // Over TLS 1.3 both ends have the binding of RFC 9266, which no other session has. Over other
-// streams there is none.
+// streams there is none (R308).
 func TestChannelBinding(t *testing.T) {
 	cert := certificate(t)
 	over13 := func(version uint16) (c, s *victim, ends [2]*tls.Conn) {
