@@ -98,6 +98,7 @@ func verbsTwoDevices(t *T) {
 	if works != 1 || fails != 1 {
 		t.Errorf("with two devices %d work and %d are refused, expected one of each", works, fails)
 	}
+	t.Report(Finding{What: "the provider ibverbs with siw0 and rxe1 on one network device", Saw: "librdmacm picks one; opening the other one fails with both names"})
 	t.Say("%d works, %d says which device was picked", works, fails)
 }
 
@@ -111,5 +112,6 @@ func verbsMissing(t *T) {
 		t.Cleanup(func() { t.Run("mv", file+".away", file) })
 		t.refused(verbsDevices()[0].list(), library, "rdma-core")
 	}
+	t.Report(Finding{What: "the provider ibverbs without the device, librdmacm or libibverbs", Saw: "the error names it"})
 	t.Say("the errors name the device and the library")
 }

@@ -21,6 +21,7 @@ type pageStep struct {
 	prepare string   // a script that runs before it, after verbsPrelude
 	ready   string   // the command stays, and its output has this when the next one can follow
 	want    []string // texts of the output
+	only    bool     // the other devices are removed first: -provider ibverbs is the only one
 	long    bool     // ibverbs/selftest runs it, because it takes minutes
 }
 
@@ -35,7 +36,7 @@ var verbsPageSteps = map[string]pageStep{
 	"modprobe siw && rdma link add siw0 type siw netdev eth1":      {prepare: "rdma link del siw0; "},
 	"bin/rpcrdma devices":                      {want: []string{"rxe0: RoCE", "siw0: iWARP", "port 1: ACTIVE", "limits: ", "provider ibverbs: ", "RLIMIT_MEMLOCK"}},
 	"modprobe rpcrdma":                         {},
-	"echo rdma 20049 > /proc/fs/nfsd/portlist": {},
+	"echo rdma 20049 > /proc/fs/nfsd/portlist": {only: true},
 	"bin/rpcrdma nfsping -provider ibverbs -c 3 192.168.1.5": {
 		want: []string{"private data received: f6ab0e18010", " (sends up to 4096 bytes", "version=3 seq=3", "version 3: 3 calls, 3 replies"},
 	},
@@ -90,7 +91,7 @@ func verbsPage(t *T, d verbsDevice) {
 
 // follow runs a command.
 func (d verbsDevice) follow(t *T, command string, step pageStep) {
-	if strings.Contains(command, "-provider ibverbs ") {
+	if step.only {
 		d.only(t)
 	}
 	argv := []string{"sh", "-c", verbsPrelude + step.prepare + d.here(command)}
@@ -109,7 +110,7 @@ func (d verbsDevice) follow(t *T, command string, step pageStep) {
 	}
 }
 
-// only removes the other devices: -provider ibverbs means the only one.
+// only removes the other devices.
 func (d verbsDevice) only(t *T) {
 	for _, other := range verbsDevices() {
 		if other.name != d.name {
