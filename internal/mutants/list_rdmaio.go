@@ -94,6 +94,7 @@ var rdmaioMutants = []mutant{
 	// Limits and retries.
 	{"a budget that was exceeded stays so", "rdmaio/limit.go", "	b.used.Add(int64(-n))\n	return false\n", "	return false\n", ioTests},
 	{"memory of Calls is not given back", "rdmaio/answerer.go", "	a.shared.memory.release(n)\n	a.chunks.used -= n\n", "	a.chunks.used -= n\n", ioTests},
+	{"a log has more records a second than its limit", "internal/lograte/lograte.go", "const maxRecords = 10", "const maxRecords = 11", ioTests},
 	{"records that were left out are not counted", "internal/lograte/lograte.go", "		s.omitted++\n", "", ioTests},
 	{"pauses between tries are all the same", "rdmaio/redial.go", "b.last - rand.N(b.last/2+1))", "b.last - 0*rand.N(b.last/2+1))", ioTests},
 	{"a pause between tries never starts over", "rdmaio/redial.go", "	case why == nil:\n		c.first = backoff{}\n", "	case why == nil:\n", ioTests},
