@@ -43,8 +43,8 @@ const baseFlags = 1 | 2
 const maxProperties = header.LeastInline
 
 // newExtensionSet checks extensions: each number has one owner, and the base protocol owns its own
-// (draft-ietf-nfsv4-rpcrdma-version-two-00 §B.1 to §B.4; R322). version2 reports whether this side
-// has version 2.
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §B.1, §B.2, §B.3 and §B.4; R322). version2 reports
+// whether this side has version 2.
 func newExtensionSet(list []Extension, version2 bool) (*extensionSet, error) {
 	s := &extensionSet{codes: make(map[number]code)}
 	if len(list) == 0 {

@@ -19,7 +19,7 @@ type set struct {
 // readSet reads a whole list before anything of it is applied. Unknown characteristics are counted
 // and not read.
 func readSet(values iter.Seq2[int, wire.ValueView]) (set, error) {
-	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §2.1, §5.2; R231, R233
+	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §2.1, §5.2 and §7; R231, R233, R313
 	var found set
 	for i, v := range values {
 		found.elements++
