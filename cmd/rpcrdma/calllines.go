@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// maxLine is the size of the longest line of input, in bytes.
+// maxLine is the largest size of an input line, in bytes.
 const maxLine = 64 << 20
 
 // lines makes a call for each line of standard input and prints an object for each, in order. The
@@ -104,7 +104,7 @@ func nextLine(ctx context.Context, input <-chan inputLine) (l inputLine, ok bool
 	return l, ok && ctx.Err() == nil
 }
 
-// readLines returns the lines of in until its end or that of ctx. A read that blocks when ctx ends
+// readLines returns the lines of in until in is at its end or ctx is done. A read that blocks then
 // is left alone: a terminal cannot interrupt it.
 func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 	out := make(chan inputLine)

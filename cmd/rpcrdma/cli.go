@@ -141,7 +141,7 @@ func (f *failure) Error() string { return f.stage + ": " + f.err.Error() }
 // Unwrap returns the reason.
 func (f *failure) Unwrap() error { return f.err }
 
-// errReported ends a command whose failure has been reported.
+// errReported is returned by a command that has reported its failure already.
 var errReported = errors.New("reported")
 
 // report writes an error, unless it is nil or was reported before, and returns the exit code.

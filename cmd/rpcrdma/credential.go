@@ -63,7 +63,7 @@ func setIDs(sys *oncrpc.AuthSysParms, text string) error {
 	return nil
 }
 
-// ownIDs sets the user and the groups of this process, of which only the first 16 fit.
+// ownIDs sets the user and the groups of this process. Only the first 16 groups fit.
 func ownIDs(sys *oncrpc.AuthSysParms) error {
 	if os.Getuid() < 0 {
 		return errors.New("this system has no user numbers: give them, as in sys:1000:100")

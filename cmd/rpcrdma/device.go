@@ -32,7 +32,7 @@ type deviceFlags struct {
 	host string // of the address to connect to
 }
 
-// rdmaFlags are the flags of connections over RDMA but those of TLS.
+// rdmaFlags are the flags for connections over RDMA, except the TLS flags.
 type rdmaFlags struct {
 	Provider provider `default:"${provider}"`
 	Versions versions `default:"1"`

@@ -111,7 +111,7 @@ prints the private data that the two ends exchanged (RFC 8797), the inline thres
 number of RDMA Reads that each end may have in progress, then the time and the credits of each
 reply. A version that the server does not have (PROG_MISMATCH), or a program (PROG_UNAVAIL), is
 reported once. The exit code is 0 if the server has one of the versions and answered all of its
-calls, and 4 if it has none.
+calls, and 4 if it serves no calls.
 
 Flags:
   -c N           stop after N calls of each version; default 0: run until interrupted
@@ -123,7 +123,7 @@ Flags:
   -json          print JSON lines: rpcrdma help json
 `
 
-const helpPerf = `Measure calls to a server started by rpcrdma serve. Without HOST, perf runs a server of its own.
+const helpPerf = `Measure calls to a server started by rpcrdma serve. Without HOST, perf starts a server itself.
 
 Usage: rpcrdma perf [flags] [HOST[:PORT]]
 
@@ -217,7 +217,7 @@ Examples:
   rpcrdma selftest -provider ibverbs -case "memory/write then send"
   rpcrdma selftest -provider rdmatcp
 
-selftest connects the device to itself and runs each case of the suite in a process of its own, so
+selftest connects the device to itself and runs each case of the suite in a separate process, so
 that a case which hangs costs that case only. Then it measures the latency of small calls, their
 rate, and the throughput of large ones, as perf does. It prints one page: the versions, the device
 with its firmware, the cases that passed, failed and were skipped, the reason of each failure, and the
@@ -293,7 +293,7 @@ Each object has "v": 1 and a "type". Later versions may add fields, and keep tho
   all    terms     rpcrdma_version inline_send_bytes inline_recv_bytes segment_max_bytes max_segments
                    reads read_chunks remote_invalidate. segment_max_bytes and max_segments are 0 in
                    version 1, which has no such limits; reads is the number of RDMA Reads at a time,
-                   0 if there is no limit, or less than 0 if there are none
+                   0 if there is no limit, or less than 0 if Reads are not possible
   all    start     with -tls also tls_version tls_cipher_suite tls_server
   serve  ready     address provider
   devices
@@ -326,7 +326,7 @@ const helpRDMA = `  -provider NAME   rdmatcp: RDMA framed in TCP; iwarp: iWARP o
                    4 KiB of data. The peer may have less: the lesser holds. With version 2 in
                    -versions it is at least 4096
   -credits N       credits: concurrent calls per connection; default 32, with perf at least -depth
-  -crc on|off      whether iwarp asks for CRCs; default on. There are none if neither side asks
+  -crc on|off      whether iwarp asks for CRCs; default on. They are off if neither side asks
   -trace FILE      write a line for each step, with decoded headers, and the negotiated terms; - is
                    standard error. Steps are numbered; posted Receives and notifications are
                    counted, but not written
@@ -336,7 +336,7 @@ const helpRDMA = `  -provider NAME   rdmatcp: RDMA framed in TCP; iwarp: iWARP o
 `
 
 const helpTLS = `  -tls             use TLS, 1.3 or later, with rdmatcp and iwarp
-  -cert FILE       certificate of this side in PEM, with those of its authorities; required for
+  -cert FILE       certificate of this side in PEM, with its authorities' certificates; required for
                    serve. perf without HOST makes one
   -key FILE        its private key in PEM; default: in the file of -cert
   -ca FILE         authorities in PEM. The peer must have a certificate of one of them, also a

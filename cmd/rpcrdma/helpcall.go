@@ -14,13 +14,13 @@ Examples:
   rpcrdma call -d - notes.x localhost:20200 NOTES.NOTES_V1.NOTES_GET < names.jsonl
   rpcrdma call -cred sys:1000:100,4,24 -d '{"object":{"data":"00"}}' nfs3.x storage.example.net NFS_PROGRAM.NFS_V3.NFSPROC3_GETATTR
 
-FILE is an interface file, with its sidecar beside it, as for xdrgen; - is standard input, such as
+FILE is an interface file, with a sidecar in the same folder, as for xdrgen; - is standard input, such as
 the output of tools/extract for a document of the IETF. Program, version and procedure have names or
 numbers. Without PORT, the host's rpcbind is asked; for NFS over RDMA it is 20049.
 
 Arguments and results have the form that xdrgen help json describes: opaque data are hex, or
 {"text": ...} or {"base64": ...} in arguments. One argument is given as it is, several are an object
-with their names, or arg1, arg2 and so on if they have none. A void result is printed as {}. Results
+with their names, or arg1, arg2 and so on without names. A void result is printed as {}. Results
 go to standard output, all else to standard error. With -d -, a call is made for each line of standard
 input, in order, and an object is printed for each line, also if it failed. If there is no connection,
 call ends; a lost one is replaced for the next line, but no call is made twice.
@@ -36,10 +36,10 @@ Flags:
   -tls [WHEN]    required, also without a word: use TLS or fail; wanted: use it if the server offers
                  it; off. Over TCP it begins with a probe (RFC 9289), over RDMA it is below the
                  provider, where nothing can be wanted. Default off
-  -cert FILE     certificate of this side in PEM, with those of its authorities
+  -cert FILE     certificate of this side in PEM, with its authorities' certificates
   -key FILE      its private key in PEM; default: in the file of -cert
-  -ca FILE       authorities in PEM, one of which the server's certificate must be of. The default
-                 is those of the system
+  -ca FILE       authorities in PEM; one must have issued the server's certificate. The default
+                 is the system's authorities
   -tls-name NAME name that the server's certificate must have; default HOST
   -insecure      accept any certificate of the server
   -no-alpn       accept a server that names no application protocol, which RFC 9289 forbids: tlshd of
@@ -47,10 +47,10 @@ Flags:
   -W DURATION    time limit for the connection and for each call; also -timeout; default 5s
   -max-reply BYTES
                  size limit of a reply, with k for KiB or m for MiB; default 16m. Over RDMA, memory
-                 of this size is offered for results without a bound of their own
+                 of this size is offered for results that have no bound
   -I DIR         folder of included units; may be given several times
   -D NAME=VALUE  define a constant that the file lacks; may be given several times
-  -bind FILE     sidecar; default: the one beside FILE
+  -bind FILE     sidecar; default: the one in FILE's folder
   -json          print JSON lines: rpcrdma help json
 `
 

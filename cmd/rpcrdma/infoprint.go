@@ -100,7 +100,7 @@ func contiguous(versions []uint32, m *oncrpc.VersionRange) bool {
 	return n > 0 && versions[0] == m.Low && versions[n-1] == m.High && uint32(n-1) == m.High-m.Low
 }
 
-// reason returns an error of a probe in few words: the address stands beside it.
+// reason returns a probe's error in few words: the line has the address already.
 func reason(err error) string {
 	var f *failure
 	switch {

@@ -27,7 +27,7 @@ type answer struct {
 	credits  int           // over RDMA: those that the reply granted
 }
 
-// maxVersions is the number of versions of a program that are called.
+// maxVersions is the largest number of versions that are called for a program.
 const maxVersions = 16
 
 // noVersion is a version that no program has: a server answers it with those that it has.

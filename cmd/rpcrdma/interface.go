@@ -19,7 +19,7 @@ type interfaceFlags struct {
 	Bind    string            `name:"bind"`
 }
 
-// maxFindings is the number of errors of an interface file that are printed.
+// maxFindings is the largest number of errors that are printed for an interface file.
 const maxFindings = 10
 
 // compile compiles an interface file. It prints the errors that it finds. The error is a *failure.

@@ -10,13 +10,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// ladderHead is the number of bytes of each message that the ladder decodes. Most headers are
+// ladderHead is the number of bytes that the ladder decodes from each message. Most headers are
 // shorter.
 const ladderHead = 2048
 
 // ladder writes a line for each event of a trace. Lines of messages begin with an arrow, and the
 // decoded header follows. Events that explain nothing are left out: posted and flushed Receives,
-// arming and notification. What the ends of a connection agreed on has a line of its own.
+// arming and notification. A separate line has the terms that the two ends negotiated.
 type ladder struct {
 	w     io.Writer
 	parts map[flow]*parts // the continued messages that have begun; only add uses it

@@ -48,7 +48,7 @@ func (v *numbers) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// run pings each version of the program until the count or the context ends.
+// run pings each version of the program until the count is reached or the context is done.
 func (c *nfspingCmd) run(ctx context.Context, env environment) (err error) {
 	if c.Wait <= 0 || c.Interval < 0 {
 		return &failure{code: exitUsage, stage: "nfsping", err: fmt.Errorf("-W is %v and -i is %v: -W must be positive, -i must not be negative", c.Wait, c.Interval)}
@@ -90,7 +90,7 @@ type nfspinger struct {
 	versions []*probe
 }
 
-// probe is the state of one version of the program.
+// probe is the state of one program version.
 type probe struct {
 	version uint32
 	calls   *rpc.Client

@@ -153,7 +153,7 @@ type shard struct {
 	bytes uint64
 }
 
-// stop ends the measurement, with the first error.
+// stop stops the measurement, with the first error.
 func (m *measurement) stop(err error) {
 	m.ending.Do(func() {
 		m.failed = err
@@ -236,8 +236,8 @@ func (m *measurement) run(ctx context.Context) error {
 	return nil
 }
 
-// watch ends a measurement of a number of calls when none was answered for m.Wait. It returns when
-// the measurement ends.
+// watch stops a measurement that has a number of calls when no call was answered for m.Wait. It
+// returns when the measurement ends.
 func (m *measurement) watch() {
 	for before := m.answered.Load(); m.pause(m.Wait); {
 		now := m.answered.Load()
@@ -249,7 +249,7 @@ func (m *measurement) watch() {
 	}
 }
 
-// pause waits for d, and reports whether the measurement goes on.
+// pause waits for d, and reports whether the measurement is still running.
 func (m *measurement) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -261,7 +261,7 @@ func (m *measurement) pause(d time.Duration) bool {
 	}
 }
 
-// halted reports whether the measurement has ended.
+// halted reports whether the measurement was stopped.
 func (m *measurement) halted() bool {
 	select {
 	case <-m.halt:

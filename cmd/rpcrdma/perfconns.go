@@ -69,7 +69,7 @@ func (cs *connections) begin() {
 	}
 }
 
-// counts returns the number of calls of each connection of the Client.
+// counts returns how many calls each connection of the Client made.
 func (cs *connections) counts() (calls []uint64) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -27,7 +27,7 @@ type pingCmd struct {
 	Host string `arg:""`
 }
 
-// run pings until the count or the context ends.
+// run pings until the count is reached or the context is done.
 func (c *pingCmd) run(ctx context.Context, env environment) (err error) {
 	if c.Wait <= 0 || c.Interval < 0 {
 		return &failure{code: exitUsage, stage: "ping", err: fmt.Errorf("-W is %v and -i is %v: -W must be positive, -i must not be negative", c.Wait, c.Interval)}

@@ -12,8 +12,8 @@ import (
 // providers are the names that -provider takes.
 var providers = []string{"rdmatcp", "iwarp", "mem", "ibverbs"}
 
-// provider is the value of -provider: a name, and for ibverbs perhaps the name of a device behind
-// an equals sign.
+// provider is the value of -provider: a name, and for ibverbs perhaps an equals sign and the name
+// of a device.
 type provider string
 
 // UnmarshalText implements encoding.TextUnmarshaler.

@@ -61,8 +61,8 @@ type remote struct {
 	close func() error
 }
 
-// connect connects to a host. If port is 0, it asks the host's rpcbind. NFS over RDMA has a port of
-// its own, so rpcbind is not asked for it (RFC 8166 §5; R316). The error is a *failure.
+// connect connects to a host. If port is 0, it asks the host's rpcbind. NFS over RDMA has a fixed
+// port, so rpcbind is not asked for it (RFC 8166 §5; R316). The error is a *failure.
 func (f *remoteFlags) connect(ctx context.Context, env environment, host string, port uint16, p oncrpc.Program, wait time.Duration) (*remote, error) {
 	addr := joinAddress(host, port)
 	switch {

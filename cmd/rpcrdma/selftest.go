@@ -29,8 +29,8 @@ type selftestCmd struct {
 // listCases is the value of -case for which a child process prints the names of the cases.
 const listCases = "?"
 
-// selftest runs each case of the acceptance suite in a process of its own: a case that hangs, or
-// ends the process, costs one case.
+// selftest runs each case of the acceptance suite in a separate process: a case that hangs, or
+// exits the process, costs one case.
 type selftest struct {
 	*selftestCmd
 	env    environment

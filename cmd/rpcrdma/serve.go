@@ -19,7 +19,7 @@ type serveCmd struct {
 	Addr string `arg:"" optional:"" default:":20049"`
 }
 
-// run serves until the context ends.
+// run serves until the context is done.
 func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	if c.Provider == "mem" {
 		return &failure{
@@ -74,5 +74,5 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	return errors.Join(s.Shutdown(limit), s.Close())
 }
 
-// drainTime is the time limit for calls in progress when the server ends.
+// drainTime is the time limit for calls in progress when the server shuts down.
 const drainTime = 5 * time.Second

@@ -54,7 +54,7 @@ func terms(t *rdmaio.Terms) string {
 	return s.String()
 }
 
-// termsJSON adds the same to the fields of a JSON line. A limit of 0 is none.
+// termsJSON adds the terms to a JSON object. A limit of 0 means no limit.
 func termsJSON(fields map[string]any, t *rdmaio.Terms) {
 	fields["rpcrdma_version"] = t.Version
 	fields["inline_send_bytes"], fields["inline_recv_bytes"] = t.InlineSend, t.InlineRecv

@@ -102,7 +102,7 @@ func codes() []string {
 	return out
 }
 
-// ruleNames returns the names of the rules of lint or compat.
+// ruleNames returns the names of lint's or compat's rules.
 func ruleNames(kind string) []string {
 	var out []string
 	for _, r := range otherRules() {

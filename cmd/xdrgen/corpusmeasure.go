@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/trial"
 )
 
-// corpusTimes holds the times of the steps of corpus -measure: elapsed time of generating,
+// corpusTimes holds the times that the steps of corpus -measure took: elapsed time of generating,
 // processor time of the go command and its children.
 type corpusTimes struct {
 	Generate time.Duration `json:"generate_ns,omitzero"`

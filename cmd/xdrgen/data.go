@@ -143,7 +143,8 @@ func (f *dataFlags) find(env environment) (dataType, int) {
 	return dataType{name: name, typ: t, unit: r, codes: codes}, exitClean
 }
 
-// layout returns the type of the data: that of -type, or with -message or -rpc a message.
+// layout returns the type of the data: the type that -type names, or with -message or -rpc a
+// message.
 func (f *dataFlags) layout(env environment) (dataType, int) {
 	of, code := f.find(env)
 	if code != exitClean || !f.several() {
@@ -228,8 +229,8 @@ func (f *dataFlags) data(env environment) ([]byte, int) {
 	return out, exitClean
 }
 
-// form returns the form of the input: that of -as, or what the sample of it looks like. If it
-// guesses hex or base64, it says so on stderr.
+// form returns the form of the input: the one that -as names, or the one that the sample looks
+// like. If it guesses hex or base64, it says so on stderr.
 func (f *dataFlags) form(env environment, sample []byte) string {
 	switch {
 	case f.As != "auto":

@@ -30,7 +30,7 @@ exit code is 3 if there are differences.
   -rpc               also compare the clients and servers in the folder NAMErpc
 `
 
-const helpDump = `Show the bytes of a value or of a whole message, item by item.
+const helpDump = `Show the bytes of a value or a whole message, item by item.
 
 Usage: xdrgen dump (-type T | -message [-type T]) [-rpc [-proc P]] [-split HOW] [-as FORM] [-format text|json] [-rest] [-all] (DATA | - | -hex STRING) FILE.x...
 
@@ -50,7 +50,7 @@ it decoded, reports the path, offset and rule on stderr, and exits with code 3.
 By the sidecar, dump also shows the names of code points: of header types, flags
 and errors. Opaque data whose type a number selects, such as the value of a
 property, is decoded. A fault in such data is reported, and dump continues after
-the data. A number without a code point is shown as unknown, and is no fault.
+the data. A number without a code point is shown as unknown; it is not a fault.
 
   -split HOW      several values or messages in one input. Offsets count from the start of each.
                   lines: text with one on each line, in hex or base64; records: each one after a record

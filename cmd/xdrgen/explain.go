@@ -71,8 +71,8 @@ func otherRules() []otherRule {
 	return out
 }
 
-// text returns the explanation of a rule. e has its paragraphs and examples; it is nil if
-// there are none.
+// text returns the explanation of a rule. e has its paragraphs and examples; it is nil if the rule
+// has no entry.
 func (o otherRule) text(e *explain.Entry) string {
 	if e == nil {
 		e = &explain.Entry{}
@@ -104,7 +104,7 @@ func explained(entries []explain.Entry, others []otherRule, texts map[string]*ex
 	return "", false
 }
 
-// unknownCode returns the error for a word that is no code or name.
+// unknownCode returns the error for a word that is neither a code nor a name.
 func unknownCode(entries []explain.Entry, others []otherRule, word string) error {
 	var names []string
 	for _, e := range entries {

@@ -124,7 +124,7 @@ func printJSON(w io.Writer, ds []diag.Diagnostic, errors, warnings, hidden int) 
 	return diag.WriteJSONSummary(w, errors, warnings, hidden)
 }
 
-// summary writes the number of errors and warnings, unless there are none.
+// summary writes the number of errors and warnings, unless both are zero.
 func summary(w io.Writer, errors, warnings, hidden int) {
 	if errors+warnings == 0 {
 		return

@@ -136,8 +136,8 @@ func proposeErratum(w io.Writer, f *source.File, r *repeats, line int, ds []diag
 	}
 }
 
-// applyTo returns lines from to last of a file with the edits of findings, all of which are
-// in these lines.
+// applyTo returns lines from to last of a file with the edits of findings. All edits are in these
+// lines.
 func applyTo(f *source.File, from, last int, ds []diag.Diagnostic) []byte {
 	begin, end := f.LineSpan(from).Start, f.LineSpan(last).End
 	part := source.NewFile("", f.Text[begin:end])
