@@ -142,7 +142,7 @@ func (c *citations) cites(t text, last int, add func(d *cited, at place)) {
 		for _, number := range sectionNumber.FindAllStringSubmatch(t.body[m[0]:m[1]], -1) {
 			s := section{doc, number[1]}
 			if !s.exists() {
-				c.none(at, "%v, which is no section of that document; it has %s",
+				c.none(at, "%v, which is not a section of that document; it has %s",
 					s, strings.Join(lookup(doc).nearest(s.number), ", "))
 			}
 			add(c.section(s), at)

@@ -235,12 +235,14 @@ func TestLinesMayMove(t *testing.T) {
 func TestMistakenCitationsAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                   "R4 is proved by a test, and no product code cites it: write // RFC 8166 §4.5; R4 at",
-		"\nvar x = \"RFC 8166 §3.9\" // R4":  "a/a.go:3: found RFC 8166 §3.9, which is no section of that document; it has 3, 3.1, 3.2, ",
-		"\nvar x = 0 // RFC 8166 §3.4.7; R4": "a/a.go:3: found RFC 8166 §3.4.7, which is no section of that document; it has 3.4, 3.4.1, ",
-		"\n// R4; draft-ietf-nfsv4-rpcrdma-version-two-00\n// §4.2, §4.6\nvar x = 0": "a/a.go:3: found draft-ietf-nfsv4-rpcrdma-version-two-00 §4.6, which is no section",
-		"\nvar x = 0 // R4; draft-williams-rdmatcp-00 §3.5":                          "a/a.go:3: found draft-williams-rdmatcp-00 §3.5, which is no section",
-		"\nvar x = 0 // R4, R8":   "a/a.go:3: found R8, and docs/requirements.md has R1 to R7",
-		"\nvar x = 0 // R4 to R9": "a/a.go:3: found R9, and docs/requirements.md has R1 to R7",
+		"\nvar x = \"RFC 8166 §3.9\" // R4":  "a/a.go:3: found RFC 8166 §3.9, which is not a section of that document; it has 3, 3.1, 3.2, ",
+		"\nvar x = 0 // RFC 8166 §3.4.7; R4": "a/a.go:3: found RFC 8166 §3.4.7, which is not a section of that document; it has 3.4, 3.4.1, ",
+		"\n// R4; draft-ietf-nfsv4-rpcrdma-version-two-00\n// §4.2, §4.6\nvar x = 0": "a/a.go:3: found draft-ietf-nfsv4-rpcrdma-version-two-00 §4.6, which is not a section",
+		"\nvar x = 0 // R4; draft-williams-rdmatcp-00 §3.5":                          "a/a.go:3: found draft-williams-rdmatcp-00 §3.5, which is not a section",
+		"\nvar x = 0 // R4; RFC 8166 §3.4; §3.9":                                     "a/a.go:3: found RFC 8166 §3.9, which is not a section",
+		"\nvar x = 0 // R4; RFC 8166 §3.4 to §3.8":                                   "a/a.go:3: found RFC 8166 §3.8, which is not a section",
+		"\nvar x = 0 // R4, R8":                                                      "a/a.go:3: found R8, and docs/requirements.md has R1 to R7",
+		"\nvar x = 0 // R4 to R9":                                                    "a/a.go:3: found R9, and docs/requirements.md has R1 to R7",
 	} {
 		root := tree(t, map[string]string{"a/a.go": "package a\n" + text, "rdmaio/a_test.go": "package a\n\n// R4\nfunc TestPeer() {}\n"})
 		code, out := command(t, "-root", root)
