@@ -10,7 +10,7 @@ import (
 type link struct {
 	conn  *Conn
 	users int       // Calls on it
-	used  time.Time // when users became 0
+	used  time.Time // when users became 0; zero: there was no Call
 
 	further bool   // others were up when it was made
 	useful  uint64 // Client.useful then

@@ -316,7 +316,7 @@ func (c *Client) dial() (*Conn, error) {
 
 // add lets Calls use a connection until it ends.
 func (c *Client) add(conn *Conn) {
-	l := &link{conn: conn, used: time.Now()}
+	l := &link{conn: conn}
 	if c.links.most > 1 {
 		f := c.creditsChanged
 		conn.onCredits.Store(&f)

@@ -517,4 +517,36 @@ func TestCallThatGaveUpWantsNoConnection(t *testing.T) {
 	if c.wanted() {
 		t.Error("the Call has given up, and a connection is wanted")
 	}
+	// While a connection is up, failures to make a further one do not end a Call.
+	c.links.most, c.watchers, c.links.all = 2, 1, []*link{upLink(t)}
+	if c.givesUp(c.links.queue[0]) || !c.wanted() {
+		t.Error("the Call gives up although a connection is up, and no further one is wanted")
+	}
+}
+
+// A handler of Events may call the Client: it runs without the Client's lock.
+func TestEventsMayCallTheClient(t *testing.T) {
+	c, end := restingClient(t, ClientConfig{})
+	defer end()
+	var delayed []uint64
+	c.cfg.Conn = &Config{Events: func(e Event) {
+		if hit, ok := e.(*LimitHit); !ok || hit.Limit != LimitCredits {
+			t.Errorf("event %+v", e)
+		}
+		if !c.mu.TryLock() {
+			t.Error("the Client is locked")
+			return
+		}
+		delayed = append(delayed, c.stats.DelayedCalls)
+		c.mu.Unlock()
+	}}
+	c.mu.Lock()
+	c.delayed()
+	if c.mu.TryLock() {
+		t.Error("the Client is no longer locked")
+	}
+	c.mu.Unlock()
+	if len(delayed) != 1 || delayed[0] != 1 {
+		t.Errorf("events at %v delayed Calls", delayed)
+	}
 }

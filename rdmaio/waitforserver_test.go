@@ -83,6 +83,16 @@ func TestClientFailsWithoutServerInEachWay(t *testing.T) {
 			func(w *rdmaiotest.World) { w.Serve(&file{t: w.T}, nil) }, refused,
 		},
 		{
+			"Connected that takes too long", rdmaio.ClientConfig{DialTimeout: 100 * time.Millisecond, Connected: func(ctx context.Context, _ *rdmaio.Conn) error {
+				if _, ok := ctx.Deadline(); !ok {
+					return errors.New("Connected has no deadline")
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}},
+			func(w *rdmaiotest.World) { w.Serve(&file{t: w.T}, nil) }, context.DeadlineExceeded,
+		},
+		{
 			"DialTimeout", rdmaio.ClientConfig{DialTimeout: 10 * time.Millisecond},
 			func(w *rdmaiotest.World) { w.Addr = silentListener(w) }, context.DeadlineExceeded,
 		},

@@ -48,7 +48,7 @@ func (f *framer) Decode(fr *stream.Frame, b []byte) error {
 			return err
 		}
 		fr.Head, fr.Payload = len(b), 0
-	case f.op == rdmap.TerminateOp && !f.head.Tagged && fr.Payload <= rdmap.MaxTerminate:
+	case f.op == rdmap.TerminateOp && fr.Payload <= rdmap.MaxTerminate:
 		fr.Head, fr.Payload = fr.Head+fr.Payload, 0
 	}
 	return nil
