@@ -102,6 +102,7 @@ const (
 	RPCWord
 	LanguageName
 	StructOfUnion
+	NoDefinitions
 
 	BindSyntax
 	BindUnknownWord
@@ -207,6 +208,7 @@ var rules = [numRules]Info{
 	RPCWord:          {"XDR0728", "rpc-keyword", Warning, "RFC 5531 §12.3", "choose another name: other compilers refuse this one; the wire does not change"},
 	LanguageName:     {"XDR0729", "declared-by-language", Warning, "RFC 4506 §4.4", "remove it: the language declares FALSE = 0, TRUE = 1 and bool"},
 	StructOfUnion:    {"XDR0730", "struct-of-union", Warning, "RFC 4506 §6.3", "drop the word struct: the type is a union; C has a struct for it, so rpcgen accepts the word"},
+	NoDefinitions:    {"XDR0731", "no-definitions", Warning, "", "check that this is the file that you mean"},
 	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
 	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen help sidecar for its syntax"},

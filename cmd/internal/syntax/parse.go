@@ -34,7 +34,13 @@ func (p *Parser) Parse(f *source.File, c *Context) *File {
 			break
 		}
 	}
-	if n, _ := diag.Count(found); first.Valid() && len(out.Defs) == 0 && (n > maxNoXDR || n > 1 && !words) {
+	n, _ := diag.Count(found)
+	other, isOther := otherLanguage(f, first)
+	switch {
+	case !first.Valid():
+	case isOther:
+		found = []diag.Diagnostic{other}
+	case len(out.Defs) == 0 && (n > maxNoXDR || n > 1 && !words):
 		found = []diag.Diagnostic{diag.New(diag.SyntaxError, first, "found %s, and %s has no XDR definition at all", diag.Quote(first.Text()), f.Base()).
 			Helpf("check that this is an XDR file; if it was extracted from a document, it may be in another language")}
 	}
@@ -52,6 +58,9 @@ const maxNoXDR = 5
 func (p *Parser) parse(f *source.File, c *Context) (out *File, words bool) {
 	s := &scanner{f: f, text: f.Text, ctx: c}
 	s.scan()
+	if s.isEmpty() {
+		c.Report(diag.New(diag.NoDefinitions, source.Span{File: f}, "%s has no definition", f.Base()))
+	}
 	out = &File{Source: f, License: s.license(), Percent: s.percent, CDefs: s.cdefs, Headers: s.headers}
 	out.Defs = append(out.Defs, s.defs...)
 	split := &splitter{f: f, toks: s.toks, report: c.Report, cut: s.unclosed}

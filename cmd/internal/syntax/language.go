@@ -1,0 +1,59 @@
+package syntax
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+)
+
+// languages are interface languages whose files may be given by mistake. text matches what stands
+// at the first syntax error of such a file, and is not the start of a misspelled XDR definition.
+var languages = []struct {
+	is   string
+	text *regexp.Regexp
+	help string
+}{
+	{
+		"a file of Protocol Buffers", regexp.MustCompile(`^(?:(?:syntax|edition)\s*=\s*["']|message\s+\w+\s*\{[^{}]*=\s*\d+\s*[;\[]|service\s+\w+\s*\{\s*rpc\b|option\s+\w+\s*=)`),
+		"use protoc, or declare each message as a struct and each service as a program: the encoding is another",
+	},
+	{
+		"a file of Thrift", regexp.MustCompile(`^(?:namespace\s+[\w*]+\s+[\w.]+|include\s+["'][^"'\n]*\.thrift["']|service\s+\w+\s*(?:extends\s+[\w.]+\s*)?\{|exception\s+\w+\s*\{|\d+\s*:\s*(?:required\s|optional\s)?\s*\w+)`),
+		"use thrift, or declare each structure without field numbers and each service as a program: the encoding is another",
+	},
+}
+
+// jsonHelp is the help on JSON in place of XDR.
+const jsonHelp = "a JSON Schema has no order and no sizes of fields: declare the types in XDR; xdrgen json converts values of declared types"
+
+// otherLanguage returns a finding if the text at the first syntax error of a file is of another
+// language. Other findings of the file then say nothing more.
+func otherLanguage(f *source.File, first source.Span) (d diag.Diagnostic, found bool) {
+	finding := func(is, help string) (diag.Diagnostic, bool) {
+		return diag.New(diag.SyntaxError, first, "found %s: %s is %s, expected XDR", diag.Quote(first.Text()), f.Base(), is).
+			Helpf("%s", help), true
+	}
+	if !first.Valid() {
+		return d, false
+	}
+	text := f.Text[first.Start:]
+	for _, l := range languages {
+		if l.text.Match(text[:min(len(text), maxLanguage)]) {
+			return finding(l.is, l.help)
+		}
+	}
+	if start := bytes.TrimSpace(f.Text); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+		return finding("JSON", jsonHelp)
+	}
+	return d, false
+}
+
+// maxLanguage is the most bytes that are searched for another language.
+const maxLanguage = 4 << 10
+
+// isEmpty reports whether a file has neither definitions nor lines for a preprocessor or for C.
+func (s *scanner) isEmpty() bool {
+	return len(s.toks) == 0 && len(s.defs) == 0 && !bytes.ContainsAny(s.f.Text, "#%")
+}
