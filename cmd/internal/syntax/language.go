@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
-// languages are interface languages whose files may be given by mistake. text matches what stands
-// at the first syntax error of such a file, and is not the start of a misspelled XDR definition.
+// languages are interface languages whose files may be given by mistake. text matches such a file
+// from its first syntax error on, and no misspelled XDR definition.
 var languages = []struct {
 	is   string
 	text *regexp.Regexp
@@ -28,8 +28,8 @@ var languages = []struct {
 // jsonHelp is the help on JSON in place of XDR.
 const jsonHelp = "a JSON Schema has no order and no sizes of fields: declare the types in XDR; xdrgen json converts values of declared types"
 
-// otherLanguage returns a finding if the text at the first syntax error of a file is of another
-// language. Other findings of the file then say nothing more.
+// otherLanguage returns a finding if a file is in another language, to judge by the text from its
+// first syntax error on. Then other findings say nothing more.
 func otherLanguage(f *source.File, first source.Span) (d diag.Diagnostic, found bool) {
 	finding := func(is, help string) (diag.Diagnostic, bool) {
 		return diag.New(diag.SyntaxError, first, "found %s: %s is %s, expected XDR", diag.Quote(first.Text()), f.Base(), is).
@@ -54,6 +54,6 @@ func otherLanguage(f *source.File, first source.Span) (d diag.Diagnostic, found 
 const maxLanguage = 4 << 10
 
 // isEmpty reports whether a file has neither definitions nor lines for a preprocessor or for C.
-func (s *scanner) isEmpty() bool {
+func isEmpty(s *scanner) bool {
 	return len(s.toks) == 0 && len(s.defs) == 0 && !bytes.ContainsAny(s.f.Text, "#%")
 }

@@ -19,7 +19,7 @@ func decoded(t *testing.T, f *framer, h ddp.Header, n int) *stream.Frame {
 	return fr
 }
 
-// RFC 5041 §4.4: a segment without a whole header is an error of its own, for both kinds.
+// RFC 5041 §4.4: a segment without a whole header is refused, for both kinds.
 func TestSegmentsWithoutAWholeHeader(t *testing.T) {
 	for _, h := range []ddp.Header{{Tagged: true, ULP: rdmap.Write.Control()}, {ULP: rdmap.Send.Control()}} {
 		for n := h.Size() - 2; n <= h.Size()+1; n++ {
@@ -38,7 +38,7 @@ func TestSegmentsWithoutAWholeHeader(t *testing.T) {
 	}
 }
 
-// RFC 5040 §7.2: of two faults that of DDP is reported.
+// RFC 5040 §7.2: the checks of DDP come before those that RDMAP makes.
 func TestFaultsOfDDPComeFirst(t *testing.T) {
 	for name, h := range map[string]ddp.Header{
 		"a number that is not the next": {Last: true, MSN: 9, ULP: 0x4f},
