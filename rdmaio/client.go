@@ -177,7 +177,6 @@ type Client struct {
 	stats    ClientStats
 	first    backoff // for attempts while no connection is up
 	more     backoff // for attempts while one is
-	useful   uint64  // connections that brought a reply and have ended
 	turned   bool    // the last attempt began at once with another version
 
 	again    atomic.Uint64

@@ -13,7 +13,7 @@ type link struct {
 	used  time.Time // when users became 0; zero: there was no Call
 
 	further bool   // others were up when it was made
-	useful  uint64 // Client.useful then
+	useful  uint64 // links.useful then
 }
 
 // links are the connections of a Client, and the Calls that wait for one. Client.mu guards them.
@@ -30,6 +30,8 @@ type links struct {
 	most  int // ClientConfig.Connections
 	all   []*link
 	queue []*waiter
+
+	useful uint64 // number of closed or lost connections that brought a reply
 }
 
 // waiter is a Call in the queue. ready is closed when it has a link.

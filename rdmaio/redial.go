@@ -323,7 +323,7 @@ func (c *Client) add(conn *Conn) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.further, l.useful = c.links.isUp(), c.useful
+	l.further, l.useful = c.links.isUp(), c.links.useful
 	c.links.all = append(c.links.all, l)
 	c.failed, c.further, c.inRow = nil, false, 0
 	c.stats.Connects++
@@ -360,10 +360,10 @@ func (c *Client) watch(l *link) {
 func (c *Client) judge(l *link, wasIdle bool, lasted time.Duration) (why error) {
 	useful := wasIdle || l.isUseful()
 	if useful {
-		c.useful++
+		c.links.useful++
 	}
 	if !l.further {
-		useful = useful || c.useful != l.useful || slices.ContainsFunc(c.links.all, (*link).isUseful)
+		useful = useful || c.links.useful != l.useful || slices.ContainsFunc(c.links.all, (*link).isUseful)
 	}
 	switch {
 	case !useful:

@@ -184,8 +184,8 @@ func TestUsefulAndShortConnectionsAreToldApart(t *testing.T) {
 			refresh(conn)
 		}
 		l := &link{conn: conn, further: tt.further, useful: 3}
-		if c.useful = 3; tt.since {
-			c.useful++
+		if c.links.useful = 3; tt.since {
+			c.links.useful++
 		}
 		if tt.up {
 			other, s := scriptedConn(t, 1, nil)
@@ -193,19 +193,19 @@ func TestUsefulAndShortConnectionsAreToldApart(t *testing.T) {
 			refresh(other)
 			c.links.all = append(c.links.all, &link{conn: other})
 		}
-		before := c.useful
+		before := c.links.useful
 		for last, least := range map[time.Duration]time.Duration{0: time.Second, 4 * time.Second: 4 * time.Second} {
 			lasted := least - 1
 			if tt.lasting {
 				lasted = least
 			}
-			c.first.last, c.useful = last, before
+			c.first.last, c.links.useful = last, before
 			why := c.judge(l, tt.idle, lasted)
 			if !errors.Is(why, tt.want) || tt.want == nil && why != nil {
 				t.Errorf("%s, after %v: %v, want %v", tt.name, lasted, why, tt.want)
 			}
-			if own := tt.idle || tt.replies; (c.useful != before) != own {
-				t.Errorf("%s: it counts as useful for others %v, want %v", tt.name, c.useful != before, own)
+			if own := tt.idle || tt.replies; (c.links.useful != before) != own {
+				t.Errorf("%s: it counts as useful for others %v, want %v", tt.name, c.links.useful != before, own)
 			}
 		}
 		if l.conn.cancel(errLost); tt.want != nil && !errors.Is(c.judge(l, tt.idle, 0), errLost) {
@@ -385,7 +385,7 @@ func TestConnectionIsAdded(t *testing.T) {
 	for _, most := range []int{1, 2, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			c, _ := dialingClient(t, ClientConfig{Connections: most, StuckTimeout: -1, IdleTimeout: -1})
-			c.failed, c.further, c.inRow, c.useful = errLost, true, 3, 5
+			c.failed, c.further, c.inRow, c.links.useful = errLost, true, 3, 5
 			w := c.links.wait()
 			var conns []*Conn
 			for i := range most {

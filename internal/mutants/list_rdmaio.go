@@ -76,7 +76,7 @@ var rdmaioMutants = []mutant{
 	{"a newcomer passes the queue", "rdmaio/links.go", "	if len(s.queue) > 0 {\n		return nil\n	}\n", "", ioTests},
 	{"attempts before there was a connection fail Calls", "rdmaio/redial.go", "		case up:\n", "", ioTests},
 	{"a further connection that is refused delays the first", "rdmaio/redial.go", "	case further:\n		c.more.pause", "	case further && why == nil:\n		c.more.pause", ioTests},
-	{"an unused further connection delays the first", "rdmaio/redial.go", "	l.further, l.useful = c.links.isUp(), c.useful\n", "	l.further, l.useful = false, c.useful+1<<40\n", ioTests},
+	{"an unused further connection delays the first", "rdmaio/redial.go", "	l.further, l.useful = c.links.isUp(), c.links.useful\n", "	l.further, l.useful = false, c.links.useful+1<<40\n", ioTests},
 	{"a pause goes on when the last connection is lost", "rdmaio/redial.go", "	case <-t.C:\n	case <-news:\n	case", "	case <-t.C:\n		_ = news\n	case", ioTests},
 	{"credits change after the caller wakes", "rdmaio/internal/driver/step.go", "		d.credits.Store(credits)\n", "		defer d.credits.Store(credits)\n", driverTests},
 	{"Calls go where the peer takes none", "rdmaio/internal/credit/v2calls.go", "min(a.free+a.inFlight, max(a.limit, a.inFlight))", "a.free + a.inFlight", ioTests},

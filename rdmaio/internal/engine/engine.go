@@ -68,7 +68,7 @@ func New(cfg Config) *Engine {
 // Step handles events in their order and returns their effects. now is the time on any monotonic
 // clock.
 func (e *Engine) Step(now time.Duration, events []Event) *Effects {
-	e.responder.recycle(e.eff.Release)
+	e.responder.idle.recycle(e.eff.Release, e.cfg.Memory)
 	e.eff.reset()
 	e.sends.reset()
 	e.now = now
@@ -192,7 +192,7 @@ func (e *Engine) event(ev *Event) {
 
 // trim frees memory that only a load needs and that is not in use now.
 func (e *Engine) trim() {
-	e.responder.idleReqs, e.requester.idle = nil, nil
+	e.responder.idle, e.requester.idle = nil, nil
 	e.sends.chains.trim()
 	e.responder.answers.trim()
 	e.requester.waiting.trim()

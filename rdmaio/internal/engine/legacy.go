@@ -38,7 +38,7 @@ func (e *Engine) padded(r *Request, start int) *header.Fault {
 // read chunks. Then RDMA_DONE is sent, whether the Reply is valid or not. The credit of the Call is
 // in use until that is sent (§3.8; R105, R106).
 func (rs *responder) readReply(r *Request, i int, p *pending, key uint32) {
-	rs.next = rs.newRequest()
+	rs.next = rs.idle.take()
 	rs.to(r, received)
 	r.XID, r.recv, r.reply = r.hdr.XID, i, p
 	rs.takeLoan(r)

@@ -109,7 +109,7 @@ type Request struct {
 type requestState uint8
 
 const (
-	idle         requestState = iota // responder.next or responder.idleReqs
+	idle         requestState = iota // responder.next or responder.idle
 	received                         // being checked, within a Step
 	assembling                       // the driver's, until EventAssembly
 	readDeferred                     // responder.pulls
@@ -270,3 +270,27 @@ func (a *Answer) reset() {
 
 // none stands for no index.
 const none = -1
+
+// idleRequests are the Requests that wait for a further Call of the peer. All are reset.
+type idleRequests []*Request
+
+// take returns a Request for the next Call.
+func (s *idleRequests) take() *Request {
+	if k := len(*s); k > 0 {
+		r := (*s)[k-1]
+		*s = (*s)[:k-1]
+		return r
+	}
+	return &Request{recv: none}
+}
+
+// recycle adds Requests that the Step before has released.
+func (s *idleRequests) recycle(list []*Request, memory Memory) {
+	for _, r := range list {
+		if r.joined != nil {
+			memory.Give(r.joined)
+		}
+		r.reset()
+		*s = append(*s, r)
+	}
+}

@@ -25,7 +25,7 @@ type responder struct {
 	next         *Request        // the next message is decoded into it
 	awaitingDone []*Request      // in sentReads or awaitingDone; oldest first
 	deferred     queue[*Request] // answers that wait for a Receive for their RDMA_DONE
-	idleReqs     []*Request
+	idle         idleRequests
 	fills        []chunk.Transfer
 }
 
@@ -45,7 +45,7 @@ func (rs *responder) request(r *Request, i int, own []byte, f *header.Fault) {
 		}
 		return
 	}
-	rs.next = rs.newRequest()
+	rs.next = rs.idle.take()
 	rs.to(r, received)
 	r.XID, r.recv = r.hdr.XID, i
 	r.joined = own
@@ -133,26 +133,6 @@ func (rs *responder) checkReadDepth(r *Request) *header.Fault {
 		return &header.Fault{Code: header.FaultNoReads, Found: uint64(r.plan.Reads)}
 	}
 	return nil
-}
-
-func (rs *responder) newRequest() *Request {
-	if k := len(rs.idleReqs); k > 0 {
-		r := rs.idleReqs[k-1]
-		rs.idleReqs = rs.idleReqs[:k-1]
-		return r
-	}
-	return &Request{recv: none}
-}
-
-// recycle makes Requests idle that the Step before has released.
-func (rs *responder) recycle(list []*Request) {
-	for _, r := range list {
-		if r.joined != nil {
-			rs.cfg.Memory.Give(r.joined)
-		}
-		r.reset()
-		rs.idleReqs = append(rs.idleReqs, r)
-	}
 }
 
 // completed moves a Request to the next state when the chain that it waits for has completed.
