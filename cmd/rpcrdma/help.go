@@ -111,7 +111,7 @@ prints the private data that the two ends exchanged (RFC 8797), the inline thres
 number of RDMA Reads that each end may have in progress, then the time and the credits of each
 reply. A version that the server does not have (PROG_MISMATCH), or a program (PROG_UNAVAIL), is
 reported once. The exit code is 0 if the server has one of the versions and answered all of its
-calls, and 4 if it serves no calls.
+calls, and 4 if it has none of the versions.
 
 Flags:
   -c N           stop after N calls of each version; default 0: run until interrupted

@@ -34,7 +34,7 @@ func TestLaterDraftStaysApart(t *testing.T) {
 	for pkg := range seen {
 		row := find(c.table, pkg)
 		if row == nil {
-			continue // testdata; TestModule reports packages without a row
+			continue // testdata; TestModuleFollowsTheTable reports packages without a row
 		}
 		for _, isTest := range []bool{false, true} {
 			if rule, _ := c.importProblem(pkg, "a.go", module+"/"+draft, row, isTest); rule != "alone" {

@@ -137,9 +137,9 @@ func hunks(diff string) map[string]bool {
 	return out
 }
 
-// TestLanguageFindings checks small modules, whose files begin with the findings
-// that they must have, as those of TestBroken do.
-func TestLanguageFindings(t *testing.T) {
+// TestLanguageFindsWordingsAndWidths checks small modules, whose files begin with the findings
+// that they must have, as those of TestBrokenModulesHaveTheirFindings do.
+func TestLanguageFindsWordingsAndWidths(t *testing.T) {
 	archives, err := filepath.Glob("testdata/language/*.txt")
 	if err != nil || len(archives) == 0 {
 		t.Fatalf("no modules in testdata/language (%v)", err)
@@ -179,7 +179,7 @@ func TestLanguageFindings(t *testing.T) {
 	}
 }
 
-func TestAllowances(t *testing.T) {
+func TestAllowancesOnlyFall(t *testing.T) {
 	findings := []Finding{
 		{"a/x.go", 1, "wording", ""},
 		{"a/y.go", 2, "wording", ""},
@@ -221,7 +221,7 @@ func TestAllowances(t *testing.T) {
 	}
 }
 
-func TestExplain(t *testing.T) {
+func TestExplainListsChangedLines(t *testing.T) {
 	diff := "--- a/a/x.go\n+++ b/a/x.go\n@@ -1 +2 @@\n-old\n+new\n@@ -9,0 +11,2 @@\n+one\n+two\n@@ -20,2 +22,0 @@\n-one\n-two\n"
 	recent := hunks(diff)
 	if d := cmp.Diff(map[string]bool{"a/x.go:2": true, "a/x.go:11": true, "a/x.go:12": true}, recent); d != "" {

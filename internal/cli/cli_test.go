@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-func TestLong(t *testing.T) {
+func TestLongMakesLongFlags(t *testing.T) {
 	for in, want := range map[string]string{
 		"-json x":        "--json x",
 		"--json":         "--json",
@@ -27,7 +27,7 @@ func TestLong(t *testing.T) {
 	}
 }
 
-func TestComplaint(t *testing.T) {
+func TestComplaintNamesTheFlagGiven(t *testing.T) {
 	var line struct { // two commands with different short names for the same long one
 		Ping struct {
 			Count uint64 `short:"c"`

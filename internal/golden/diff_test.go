@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestDiff(t *testing.T) {
+func TestDiffShowsChangedLines(t *testing.T) {
 	numbered := func(n int) string {
 		var b strings.Builder
 		for i := range n {

@@ -21,7 +21,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	r.fatals = append(r.fatals, fmt.Sprintf(format, args...))
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckReportsDifferences(t *testing.T) {
 	tests := []struct {
 		name   string
 		file   string // content; "-" for no file
@@ -97,7 +97,7 @@ func TestRefreshCannotWrite(t *testing.T) {
 	}
 }
 
-func TestUpdating(t *testing.T) {
+func TestUpdatingFollowsFlagAndEnvironment(t *testing.T) {
 	f := flag.Lookup(updateFlag)
 	if f == nil {
 		t.Fatal("flag -update is not registered")
