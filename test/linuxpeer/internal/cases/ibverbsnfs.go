@@ -98,7 +98,7 @@ func verbsFSX(t *T, d verbsDevice) {
 }
 
 // verbsSteps is the number of random operations, which take a minute or two.
-const verbsSteps = 3000
+const verbsSteps = 2000
 
 // verbsFSXToKernel makes random operations on the export of the kernel's server, by our client. No
 // file has a hole, because the server reads files with holes wrongly from tmpfs (nfs/hole).

@@ -49,11 +49,13 @@ var repeats = map[string]string{
 	"ibverbs/fsx-to-knfsd-rxe": "ibverbs/to-knfsd-rxe",
 	"ibverbs/fsx-mount-siw":    "ibverbs/mount-siw",
 	"ibverbs/fsx-mount-rxe":    "ibverbs/mount-siw",
-	"ibverbs/page-siw":         "ibverbs/page-rxe",
+	"ibverbs/page-siw":         "ibverbs/devices",
+	"ibverbs/page-rxe":         "ibverbs/devices",
 	"ibverbs/syscalls-rxe":     "ibverbs/calls-rxe",
-	"ibverbs/selftest-siw":     "verbstest/rxe",
-	"ibverbs/selftest-rxe":     "verbstest/rxe",
-	"verbstest/siw":            "verbstest/rxe",
+	"ibverbs/selftest-siw":     "ibverbs/calls-rxe",
+	"ibverbs/selftest-rxe":     "ibverbs/calls-rxe",
+	"verbstest/siw":            "ibverbs/calls-rxe", // the suite takes minutes
+	"verbstest/rxe":            "ibverbs/calls-rxe",
 }
 
 // InSet reports whether a set has the case of that name.
