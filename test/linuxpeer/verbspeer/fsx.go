@@ -30,7 +30,7 @@ func random(ctx context.Context, o *options, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	const parts = 6
-	test := fsx.New(fsxtest.Dir(ctx, c, rest), fsx.Config{Seed: 1, Steps: o.messages / parts, MaxFile: 1 << 20, Dense: true})
+	test := fsx.New(fsxtest.Dir(ctx, c, rest), fsx.Config{Seed: 1, Steps: o.messages / parts, MaxFile: 300 << 10, Dense: true})
 	for part := range parts {
 		if err := test.Run(ctx); err != nil {
 			if other := test.Compare(fsx.OS(args[3])); other != nil {
