@@ -138,7 +138,9 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 //	                        ended after a reply
 //
 // A connection ends when it is lost, and by IdleTimeout or StuckTimeout. With a ReverseHandler, and
-// while Calls wait, an idle Client connects again at once. If no Call waits when an attempt has
+// while Calls wait, an idle Client connects again at once. With a ReverseHandler alone it stops
+// when this process or its device does not allow a connection (verbs.ErrProcessLimit), until the
+// next Call. If no Call waits when an attempt has
 // failed, the Client is idle, and the pause delays the next Call. Close ends the Client in every
 // state.
 //

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // acquire implements source.
@@ -213,7 +214,13 @@ func (c *Client) wanted() bool {
 	}
 	// A Call that has given up is in the queue until its goroutine runs.
 	waits := slices.ContainsFunc(c.links.queue, func(w *waiter) bool { return !c.givesUp(w) })
-	return waits || c.further || n == 0 && c.keeps() && c.stats.Connects > 0
+	return waits || c.further || n == 0 && c.keeps() && c.stats.Connects > 0 && !disallowed(c.failed)
+}
+
+// disallowed reports whether this process or its device does not allow a connection. Attempts for
+// the server's Calls are then in vain, and the next Call tries again.
+func disallowed(err error) bool {
+	return errors.Is(err, verbs.ErrProcessLimit) || errors.Is(err, verbs.ErrDeviceRemoved)
 }
 
 // concluded begins a pause after an attempt to connect that failed, or after a connection that

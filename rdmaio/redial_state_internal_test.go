@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -37,6 +38,7 @@ func TestConnectionIsWanted(t *testing.T) {
 		waits, further, keep bool
 		connects             uint64
 		closed, want         bool
+		failed               error
 	}{
 		{name: "no Call", most: 1},
 		{name: "a Call waits", most: 1, waits: true, want: true},
@@ -49,6 +51,10 @@ func TestConnectionIsWanted(t *testing.T) {
 		{name: "the server has a connection to call", most: 2, up: 1, watchers: 1, keep: true, connects: 1},
 		{name: "no Call has made a connection", most: 2, keep: true},
 		{name: "a connection was made, and no Call waits", most: 2, connects: 1},
+		{name: "the server may call, and was away", most: 2, keep: true, connects: 1, failed: verbs.ErrConnectionRefused, want: true},
+		{name: "the server may call, at a limit of the process", most: 2, keep: true, connects: 1, failed: fmt.Errorf("dial: %w", verbs.ErrProcessLimit)},
+		{name: "the server may call, and the device is gone", most: 2, keep: true, connects: 1, failed: verbs.ErrDeviceRemoved},
+		{name: "a Call waits at a limit of the process", most: 1, keep: true, connects: 1, waits: true, failed: verbs.ErrProcessLimit, want: true},
 		{name: "closed", most: 1, waits: true, closed: true},
 		{name: "closed, and the server may call", most: 1, keep: true, connects: 1, closed: true},
 	} {
@@ -63,7 +69,7 @@ func TestConnectionIsWanted(t *testing.T) {
 		if tt.waits {
 			c.links.wait()
 		}
-		if tt.keep {
+		if c.failed = tt.failed; tt.keep {
 			c.cfg.Conn = keepingConfig()
 		}
 		if tt.closed {

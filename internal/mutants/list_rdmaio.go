@@ -144,4 +144,5 @@ var rdmaioMutants = []mutant{
 	{"memory of cancelled Calls has no limit", "rdmaio/abandon.go", "c.offered.abandoned.reserve(n) {", "c.offered.abandoned.reserve(0) {", ioTests},
 	{"a caller is woken before there is an answer", "rdmaio/lone.go", "	s.answered.Store(true)\n	if s.polling.Load() {\n		l.qp.Wake() // no effect on this goroutine's own Progress\n	}\n", "	if s.polling.Load() {\n		l.qp.Wake() // no effect on this goroutine's own Progress\n	}\n	s.answered.Store(true)\n", ioTests},
 	{"a caller that waits for a revocation stops the input", "rdmaio/lone.go", "func (l *lone) resume() {\n	if l.qp != nil {\n", "func (l *lone) resume() {\n	if l.qp != nil && l.calls.Load() < 0 {\n", ioTests},
+	{"a Client keeps dialing at a limit of the process", "rdmaio/redial.go", " && c.stats.Connects > 0 && !disallowed(c.failed)", " && c.stats.Connects > 0", ioTests},
 }

@@ -15,7 +15,7 @@ import (
 // connected fails the test if the queue pair ends, after the provider's own requests are complete.
 func (s *side) connected() {
 	s.t.Helper()
-	s.settle()
+	s.settleBinds()
 	s.qp.mu.Lock()
 	defer s.qp.mu.Unlock()
 	if s.qp.end.begun {

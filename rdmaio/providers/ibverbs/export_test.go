@@ -5,8 +5,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
 )
 
-// OpenWithWindows is Open for a device whose windows do not protect the memory around them, as
-// those of rxe.
+// OpenWithWindows is Open for a device whose windows do not protect the memory around them, such as
+// rxe. The peer cannot invalidate them: an invalidation by both sides stops a kernel with
+// rxe.
 func OpenWithWindows(cfg *Config) (*Device, error) {
 	l, err := lib.Open()
 	if err != nil {
@@ -21,6 +22,6 @@ func OpenWithWindows(cfg *Config) (*Device, error) {
 		return nil, err
 	}
 	q := newDevice(l, ctx, rdmadev.System()).quirks
-	q.WindowsUnbounded = false
+	q.WindowsUnbounded, q.UnreportedInvalidate = false, true
 	return open(l, cfg, &q)
 }

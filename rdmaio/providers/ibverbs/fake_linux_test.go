@@ -51,6 +51,11 @@ func openFakeOver(t *testing.T, tr abi.Transport, q quirks.Quirks, cfg Config, a
 			if len(d.queues)+len(d.byQP) > 0 {
 				t.Errorf("device %s knows %d and %d queue pairs at the end of the test", d.attrs.Name, len(d.queues), len(d.byQP))
 			}
+			for _, o := range d.ids {
+				if c, ok := o.(*connection); ok && c.closed {
+					t.Errorf("device %s knows an rdma_cm_id that is destroyed", d.attrs.Name)
+				}
+			}
 			d.mu.Unlock()
 			if err := d.Close(); err != nil {
 				t.Error(err)

@@ -3,6 +3,7 @@ package ibverbs
 import (
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
@@ -14,10 +15,12 @@ import (
 // watched is a library whose calls a test can see and stop.
 type watched struct {
 	lib.Lib
-	mu     sync.Mutex
-	calls  []string            // of those below, in order
-	before map[string][]func() // called before the next calls of a function, one each
-	hold   int                 // calls of ibv_poll_cq that find nothing; negative means all
+	mu      sync.Mutex
+	calls   []string            // of those below, in order
+	before  map[string][]func() // called before the next calls of a function, one each
+	hold    int                 // calls of ibv_poll_cq that find nothing; negative means all
+	refusal *refusal            // nil if posts are not refused
+	noFatal bool
 }
 
 // Names of calls that depend on the arguments.
@@ -80,6 +83,26 @@ func (w *watched) order(fns ...string) (list []string) {
 	return list
 }
 
+// dropFatal hides all further events that say that the device is gone.
+func (w *watched) dropFatal() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noFatal = true
+}
+
+func (w *watched) AsyncEvent(ctx lib.Context) (abi.AsyncEvent, error) {
+	for {
+		e, err := w.Lib.AsyncEvent(ctx)
+		w.mu.Lock()
+		hidden := err == nil && e.Type == abi.AsyncDeviceFatal && w.noFatal
+		w.mu.Unlock()
+		if !hidden {
+			return e, err
+		}
+		w.AckAsyncEvent(e)
+	}
+}
+
 func (w *watched) ModifyQP(qp lib.QP, attr abi.QPAttr, mask abi.QPMask) error {
 	if attr.State == abi.QPErr {
 		w.enter(modifyERR)
@@ -114,7 +137,11 @@ func (w *watched) ReqNotify(cq lib.CQ, solicitedOnly bool) error {
 
 func (w *watched) PostSend(qp lib.QP, first uintptr) (uintptr, error) {
 	w.enter("ibv_post_send")
-	return w.Lib.PostSend(qp, first)
+	return w.post(first, abi.SendWRSize, func() (uintptr, error) { return w.Lib.PostSend(qp, first) })
+}
+
+func (w *watched) PostRecv(qp lib.QP, first uintptr) (uintptr, error) {
+	return w.post(first, abi.RecvWRSize, func() (uintptr, error) { return w.Lib.PostRecv(qp, first) })
 }
 
 func (w *watched) Poll(cq lib.CQ, wcs []byte) (int, error) {
@@ -186,4 +213,44 @@ func openWatched(t *testing.T, tr abi.Transport, q quirks.Quirks, cfg Config) (*
 		return w
 	})
 	return f, w
+}
+
+// refusePosts makes the next post of a chain that is longer than n requests, counted over posts,
+// fail with errno after so many requests.
+func (w *watched) refusePosts(n int, errno syscall.Errno) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refusal = &refusal{n, errno}
+}
+
+// refusal makes a post fail.
+type refusal struct {
+	left  int
+	errno syscall.Errno
+}
+
+// post posts a chain whose requests have size bytes, as far as the refusal allows.
+func (w *watched) post(first uintptr, size int, post func() (uintptr, error)) (uintptr, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var before []byte
+	p := first
+	for r := w.refusal; r != nil && p != 0; {
+		if r.left > 0 {
+			r.left--
+			before = abi.At(p, size)
+			p = abi.GetRecvWR(before[:abi.RecvWRSize]).Next // which is where Sends have it
+			continue
+		}
+		w.refusal = nil
+		if p != first {
+			abi.SetNext(before, 0)
+			if bad, err := post(); err != nil {
+				return bad, err
+			}
+			abi.SetNext(before, p)
+		}
+		return p, r.errno
+	}
+	return post()
 }

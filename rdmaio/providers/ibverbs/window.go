@@ -71,8 +71,8 @@ func (ws *windows) startBind(r *region, s *slab, buf []byte, access verbs.Access
 	if q.State() != verbs.StateConnected || q.end.begun {
 		return nil, nil
 	}
-	if q.win.internalFull() {
-		q.poll()
+	if q.win.internalFull() || !q.win.available() {
+		q.poll() // requests may be complete, and windows invalid
 	}
 	if q.win.internalFull() || q.end.begun {
 		return nil, nil
@@ -119,6 +119,9 @@ func (ws *windows) internalFull() bool {
 	q := ws.qp
 	return q.sq.internal+len(q.win.bound)+3 > q.sq.limit
 }
+
+// available reports whether takeWindow can return a window. ws.qp.mu must be held.
+func (ws *windows) available() bool { return len(ws.free) > 0 || len(ws.all) < ws.limit }
 
 // takeWindow returns a free window, or nil if there is none. It makes new ones before it uses the
 // last ones again, so that keys come again late. q.mu is held.

@@ -248,7 +248,7 @@ var quirkTests = map[string]func(t *testing.T, on bool){
 	},
 	"UnreportedInvalidate": func(t *testing.T, on bool) {
 		key, wc := testInvalidation(t, quirks.Quirks{UnreportedInvalidate: on})
-		if on && (wc.InvalidatedKey != 0 || wc.Flags != 0) || !on && (wc.InvalidatedKey != key || wc.Flags != abi.WithInv) {
+		if on && (wc.InvalidatedKey == key || wc.Flags != 0) || !on && (wc.InvalidatedKey != key || wc.Flags != abi.WithInv) {
 			t.Errorf("completion %+v of the invalidation of %#x", wc, key)
 		}
 	},

@@ -52,10 +52,14 @@ func (q *qp) remote(key uint32, addr uint64, n int, right abi.Access) *mr {
 
 // invalidate executes a local invalidation.
 func (q *qp) invalidate(key uint32) abi.Status {
+	refused := abi.StatusMWBind
+	if q.dev.quirks.OddStatuses {
+		refused = abi.StatusLocQPOp
+	}
 	switch o := q.pd.keys[key>>8].(type) {
 	case *mr:
 		if o.key != key || o.invalid || q.dev.quirks.LocalInvalidateBreaks {
-			return abi.StatusMWBind
+			return refused
 		}
 		o.invalid = true
 	case *mw:
@@ -63,11 +67,11 @@ func (q *qp) invalidate(key uint32) abi.Status {
 			q.dev.net.misuse("a local invalidation names window %#x, which was never bound: the driver rxe stops the kernel", key)
 		}
 		if o.key != key || o.qp != q || o.mr == nil && q.dev.quirks.InvalidateOnce {
-			return abi.StatusMWBind
+			return refused
 		}
 		o.free()
 	default:
-		return abi.StatusMWBind
+		return refused
 	}
 	return abi.StatusSuccess
 }
@@ -175,7 +179,8 @@ func (q *qp) send(r *sendReq, p *qp) bool {
 	}
 	scatter(sink, data)
 	r.finish(abi.StatusSuccess)
-	wc := abi.WC{Opcode: abi.WCRecv, ByteLen: uint32(len(data))}
+	// Without the flag the field has what a completion before had there.
+	wc := abi.WC{Opcode: abi.WCRecv, ByteLen: uint32(len(data)), InvalidatedKey: 0xa5a5a5}
 	if r.wr.Opcode == abi.OpSendInv {
 		p.invalidated(key, &wc)
 	}

@@ -88,7 +88,8 @@ type Quirks struct {
 	MaxUnflushed int
 
 	// OddStatuses: a message that is too long for the Receive completes as StatusRemOp at the
-	// sender and as StatusGeneral at the receiver.
+	// sender and as StatusGeneral at the receiver. A local invalidation that fails completes as
+	// StatusLocQPOp.
 	OddStatuses bool
 
 	// NoWindows: the device has no memory windows, and says so. WindowsAbsent: it says that it has

@@ -32,7 +32,7 @@ func Entries() []Entry {
 			EmptySGE: true, NoLocalInvalidate: true, UnreportedInvalidate: true, InvalidateInRKey: true,
 			DeregLeavesReads: true, MaxUnflushed: 64, NoWindows: true,
 		})},
-		{"rxe", ib, run, ibQuirks(Quirks{NoErrorEvent: true, KernelWithInv: true, GuessableKeys: true, OddStatuses: true, WindowsUnbounded: true})},
+		{"rxe", ib, run, ibQuirks(Quirks{NoErrorEvent: true, InvalidateOnce: true, KernelWithInv: true, GuessableKeys: true, OddStatuses: true, WindowsUnbounded: true})},
 		{"mlx5", ib, windows, ibQuirks(Quirks{InvalidateOnce: true})},
 		{"mlx4", ib, windows, ibQuirks(Quirks{InvalidateOnce: true})},
 		{"irdma", ib, windows, ibQuirks(Quirks{InvalidateOnce: true})},
@@ -49,8 +49,9 @@ func Entries() []Entry {
 	}
 }
 
-// InvalidateOnce is set for all drivers but rxe, because InfiniBand does not promise that an
-// invalid window can be invalidated again.
+// InvalidateOnce is set for all drivers with windows, because InfiniBand does not promise that an
+// invalid window can be invalidated again. The driver rxe then uses the queue pair that an invalid
+// window no longer has, and stops the kernel.
 
 // ibQuirks adds the quirks that InfiniBand and RoCE devices share: only windows and regions that
 // were registered by a work request can be invalidated, and the connection manager pads private
