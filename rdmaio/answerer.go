@@ -83,6 +83,8 @@ func (a *answerer) grant(q *engine.Request, n int) {
 	}
 	if ev.Err != nil {
 		a.chunks.refuse(q)
+	}
+	if ev.Err != nil && !a.deviceGone(ev.Err) {
 		a.log.Warn("rdmaio: a call was refused", "queue_pair", a.qp.Num(), "reason", ev.Err)
 	}
 	a.driver.Post(ev)

@@ -285,6 +285,26 @@ func TestProcessLimitRefusesTheCall(t *testing.T) {
 	})
 }
 
+// A server whose device is gone closes the connection for that reason: it refuses no Call, although
+// an ERROR might still arrive.
+func TestRemovedDeviceClosesTheConnectionAndRefusesNoCall(t *testing.T) {
+	const n = 1 << 20
+	for name, call := range map[string]*rdmaio.Call{"a READ": readCall(2, 0, make([]byte, n)), "a WRITE": writeCall(3, 0, make([]byte, n))} {
+		eachLimited(t, func(t *testing.T, w *rdmaiotest.World, limited map[string]*rdmaiotest.Limited) {
+			w.Serve(&file{t: t, data: rdmaiotest.Pattern(n, 3)}, noRemote())
+			c := w.Dial(noRemote())
+			again(t, c, smallCall(), 1)
+			limited["server"].Remove()
+			_, err := c.Call(context.Background(), call)
+			var refused *rdmaio.PeerError
+			if err == nil || errors.As(err, &refused) {
+				t.Errorf("%s: %v, want the end of the connection", name, err)
+			}
+			<-c.Done()
+		})
+	}
+}
+
 // A connection that a limit of the process does not allow ends the attempts of a Client at once,
 // even if Calls wait for a server that restarts.
 func TestProcessLimitEndsAttempts(t *testing.T) {

@@ -2,6 +2,7 @@ package rdmaio
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -41,6 +42,16 @@ type host struct {
 
 // fail closes the connection with an error.
 func (h *host) fail(why error) { h.driver.Post(engine.Event{Kind: engine.EventClose, Err: why}) }
+
+// deviceGone closes the connection if err says that the device is gone, and reports whether it does.
+// An ERROR for the Call at hand might still arrive, and the peer would take it for the reason.
+func (h *host) deviceGone(err error) bool {
+	gone := errors.Is(err, verbs.ErrDeviceRemoved)
+	if gone {
+		h.fail(err)
+	}
+	return gone
+}
 
 // reserve counts the memory of continued messages and kept replies for Config.MaxMemory.
 func (h *host) reserve(n int) bool {

@@ -71,7 +71,9 @@ func (r *request) Reply(m Message, done func(error)) {
 		r.end.record(&m)
 	}
 	if refuse, err := r.plan(&m); err != nil {
-		r.conn.log.Warn("rdmaio: an answer could not be sent", "queue_pair", r.conn.qp.Num(), "reason", err)
+		if !r.conn.deviceGone(err) {
+			r.conn.log.Warn("rdmaio: an answer could not be sent", "queue_pair", r.conn.qp.Num(), "reason", err)
+		}
 		r.failed = err
 		r.req.Answer.Refuse = refuse
 	}

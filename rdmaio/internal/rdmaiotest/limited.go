@@ -16,6 +16,7 @@ type Limited struct {
 
 	mu     sync.Mutex
 	limit  int // 0: none
+	gone   bool
 	pinned int // bytes of Alloc
 	peak   int // the largest number of them since Limit
 }
@@ -31,6 +32,14 @@ func (d *Limited) Limit(bytes int) {
 	d.limit, d.peak = bytes, d.pinned
 }
 
+// Remove makes each further call of Alloc fail with verbs.ErrDeviceRemoved, as on a device that is
+// about to end its connections.
+func (d *Limited) Remove() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gone = true
+}
+
 // Pinned returns the number of bytes, and the largest number of them since Limit.
 func (d *Limited) Pinned() (now, most int) {
 	d.mu.Lock()
@@ -42,6 +51,9 @@ func (d *Limited) Pinned() (now, most int) {
 func (d *Limited) pin(n int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.gone && n > 0 {
+		return fmt.Errorf("limited: %d bytes more: %w", n, verbs.ErrDeviceRemoved)
+	}
 	if d.limit > 0 && n > 0 && d.pinned+n > d.limit {
 		return fmt.Errorf("limited: %d bytes more than %d, at most %d: %w", n, d.pinned, d.limit, verbs.ErrProcessLimit)
 	}

@@ -179,7 +179,7 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 	q.life.local, q.life.remote = local, remote
 	q.life.start(q)
 	if c.peer != "" && q.dev.transport == abi.TransportIWARP {
-		q.opening.start(q)
+		q.opening.start()
 	}
 	q.mu.Unlock()
 	lost := c.attach(q)

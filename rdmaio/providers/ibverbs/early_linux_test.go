@@ -117,8 +117,11 @@ func TestNudgesOfSilentPeerAreBounded(t *testing.T) {
 	f := openFake(t, abi.TransportIWARP, noQuirks, Config{PeerTimeout: -1})
 	c, s := connectedSides(t, f)
 	c.qp.mu.Lock()
-	c.qp.opening.timer.Stop()
+	running := c.qp.opening.timer != nil
 	c.qp.mu.Unlock()
+	if running {
+		t.Error("nudges have begun before there is a message")
+	}
 	s.recv(1, s.region(8, verbs.AccessLocalWrite))
 	c.send(verbs.SendWR{Opcode: verbs.Send, Flags: verbs.SendSignaled})
 	c.wait(1)

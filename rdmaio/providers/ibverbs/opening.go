@@ -12,11 +12,13 @@ import (
 // more bytes come. So an initiator that has sent something, and has not heard of the peer, sends
 // Writes of no bytes (nudges), which have no effect on any peer. The queue pair's lock guards it.
 //
-//	start ──> waiting ── nothing heard: nudge, wait twice as long ──> waiting ──> ... ──> over
-//	             └──────────────────── a sign of the peer ────────────────────────────────┘
+//	silent ── first message ──> waiting ── nothing heard: nudge ──> waiting ──> ... ──> over
+//	   └───────────────────────────┴─────────── a sign of the peer ─────────────────────┘
+//
+// Each wait is twice as long as the one before.
 type opening struct {
 	wait  time.Duration // until the next nudge; 0 means that the opening is over
-	timer *time.Timer   // nil at an acceptor, and over InfiniBand
+	timer *time.Timer   // nil before the first request, at an acceptor, and over InfiniBand
 }
 
 const (
@@ -24,10 +26,15 @@ const (
 	lastNudge  = 2 * time.Second // the longest wait before a nudge
 )
 
-// start begins the opening of an initiator. The queue pair's lock is held.
-func (o *opening) start(q *queuePair) {
-	o.wait = firstNudge
-	o.timer = time.AfterFunc(o.wait, q.nudge)
+// start begins the opening of an initiator. The caller holds the queue pair's lock.
+func (o *opening) start() { o.wait = firstNudge }
+
+// sent starts the nudges when the caller's first request is posted: before it there is nothing that
+// could be unread. The caller holds the queue pair's lock.
+func (o *opening) sent(q *queuePair) {
+	if o.wait > 0 && o.timer == nil {
+		o.timer = time.AfterFunc(o.wait, q.nudge)
+	}
 }
 
 // stop ends the opening. The queue pair's lock is held.
@@ -46,9 +53,7 @@ func (q *queuePair) nudge() {
 	if q.opening.wait == 0 {
 		return
 	}
-	if q.sq.tail > 0 { // else there is nothing that could be unread
-		q.ping(verbs.RDMAWrite, abi.OpWrite)
-	}
+	q.ping(verbs.RDMAWrite, abi.OpWrite)
 	if q.opening.wait *= 2; q.opening.wait > lastNudge {
 		q.opening.stop()
 		return

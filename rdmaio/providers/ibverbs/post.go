@@ -46,6 +46,9 @@ type receive struct {
 func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	q.mu.Lock()
 	n, err := q.postSend(wrs)
+	if n > 0 {
+		q.opening.sent(q)
+	}
 	q.mu.UnlockNotify()
 	return n, err
 }
