@@ -162,7 +162,7 @@ func TestRequestThatSucceedsBeforeTheEndIsNotFailed(t *testing.T) {
 // The device completes a Send while an earlier Read is outstanding. A Send between them is not
 // signaled, and complete with the Send.
 func TestReadCompletesAfterLaterRequests(t *testing.T) {
-	f := openFake(t, abi.TransportIB, quirks.Quirks{UnorderedReads: true}, Config{})
+	f := openFake(t, abi.TransportIB, quirks.Quirks{UnorderedReads: true}, noPings)
 	c, s := connectedSides(t, f)
 	src, sink := s.region(8, verbs.AccessRemoteRead), c.region(8, verbs.AccessLocalWrite)
 	s.recv(1, s.region(8, verbs.AccessLocalWrite))
