@@ -298,7 +298,7 @@ func TestRemovedDeviceClosesTheConnectionAndRefusesNoCall(t *testing.T) {
 			_, err := c.Call(context.Background(), call)
 			var refused *rdmaio.PeerError
 			if err == nil || errors.As(err, &refused) {
-				t.Errorf("%s: %v, want the end of the connection", name, err)
+				t.Fatalf("%s: %v, want the end of the connection", name, err)
 			}
 			<-c.Done()
 		})

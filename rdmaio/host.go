@@ -43,8 +43,9 @@ type host struct {
 // fail closes the connection with an error.
 func (h *host) fail(why error) { h.driver.Post(engine.Event{Kind: engine.EventClose, Err: why}) }
 
-// deviceGone closes the connection if err says that the device is gone, and reports whether it does.
-// An ERROR for the Call at hand might still arrive, and the peer would take it for the reason.
+// deviceGone closes the connection if err says that the device is gone, and reports whether it
+// does. An ERROR for the Call at hand might still arrive, and the peer would take it for the
+// reason.
 func (h *host) deviceGone(err error) bool {
 	gone := errors.Is(err, verbs.ErrDeviceRemoved)
 	if gone {

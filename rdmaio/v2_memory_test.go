@@ -192,7 +192,11 @@ func TestPropertyMemory(t *testing.T) {
 			}
 			return (inUse() - before) / many
 		}
+		// Goroutines of other tests may begin or end: the smallest of three counts.
 		least, most := grown(peer2.Props(1), 0), grown(set(false), 12)
+		for range 2 {
+			most = min(most, grown(set(false), 12))
+		}
 		if most > least+50<<10 {
 			t.Errorf("an idle connection keeps %d bytes after 6,500 properties, %d after none", most, least)
 		}

@@ -69,6 +69,7 @@ var quirkPairs = [][2]string{
 	{"PeersDepths", "NoWindows"},
 	{"StatusRejects", "WindowsAbsent"},
 	{"PaddedPrivateData", "WindowsUnbounded"},
+	{"NoEmptyReads", "KernelTCP"},
 }
 
 // Each quirk has its pair.

@@ -39,7 +39,7 @@ func (q *queuePair) poll() (total int) {
 	q.completeSends()
 	if heard {
 		q.life.heard = time.Now()
-		q.opening.stop()
+		q.opening.heard()
 	}
 	return total
 }

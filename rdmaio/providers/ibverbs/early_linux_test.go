@@ -4,6 +4,7 @@ import (
 	"errors"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
@@ -150,4 +151,19 @@ func TestErrorsOfConnectSayWhatFailed(t *testing.T) {
 			t.Errorf("errno %d: Dial returns %v, want %v", errno, err, want)
 		}
 	}
+}
+
+// The acceptor speaks first, while the initiator's message lies unread at its device.
+func TestMessageBeforeTheFirstSignOfThePeerIsNotLeftUnread(t *testing.T) {
+	f := openFake(t, abi.TransportIWARP, quirks.Quirks{UnreadFirst: true}, Config{PeerTimeout: -1})
+	c, s := connectedSides(t, f)
+	c.recv(1, c.region(8, verbs.AccessLocalWrite))
+	s.recv(1, s.region(8, verbs.AccessLocalWrite))
+	c.qp.mu.Lock()
+	c.qp.opening.timer = time.AfterFunc(time.Hour, c.qp.nudge) // the regular nudges come too late
+	c.qp.mu.Unlock()
+	c.send(verbs.SendWR{Opcode: verbs.Send, SGL: []verbs.SGE{{MR: c.region(8, 0), Length: 8}}})
+	s.send(verbs.SendWR{Opcode: verbs.Send})
+	c.wait(1)
+	s.wait(1)
 }

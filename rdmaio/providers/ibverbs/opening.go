@@ -13,7 +13,8 @@ import (
 // Writes of no bytes (nudges), which have no effect on any peer. The queue pair's lock guards it.
 //
 //	silent ── first message ──> waiting ── nothing heard: nudge ──> waiting ──> ... ──> over
-//	   └───────────────────────────┴─────────── a sign of the peer ─────────────────────┘
+//	   │                           └──── a sign of the peer: a last nudge ──────────────┤
+//	   └─────────────────────────────── a sign of the peer ─────────────────────────────┘
 //
 // Each wait is twice as long as the one before.
 type opening struct {
@@ -34,6 +35,19 @@ func (o *opening) start() { o.wait = firstNudge }
 func (o *opening) sent(q *queuePair) {
 	if o.wait > 0 && o.timer == nil {
 		o.timer = time.AfterFunc(o.wait, q.nudge)
+	}
+}
+
+// heard ends the opening at a sign of the peer, which listens by now. A message that was sent
+// before may still lie unread, so a last nudge follows it. The caller holds the queue pair's lock.
+func (o *opening) heard() {
+	switch {
+	case o.wait == 0 || o.wait == lastNudge:
+	case o.timer == nil:
+		o.wait = 0
+	default:
+		o.wait = lastNudge
+		o.timer.Reset(0)
 	}
 }
 

@@ -236,6 +236,7 @@ func TestMaxRequests(t *testing.T) {
 		})
 	}
 	waitFor(t, func() bool { st := s.Stats(); return st.Calls == 4 && st.Excess >= 16 })
+	waitFor(t, func() bool { mu.Lock(); defer mu.Unlock(); return running == 4 })
 	open()
 	calls.Wait()
 	mu.Lock()

@@ -91,6 +91,10 @@ func TestConnAfterPanic(t *testing.T) {
 		t.Error("the Conn is down, and a Call is in progress")
 	}
 	first.Drop(nil)
+	select {
+	case <-third.Conn().Done(): // when the handlers have returned, too
+	case <-time.After(10 * time.Second):
+	}
 	if !errors.Is(third.Conn().Err(), ErrIdle) {
 		t.Errorf("no Call is in progress: %v", third.Conn().Err())
 	}

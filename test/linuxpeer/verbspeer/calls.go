@@ -209,7 +209,8 @@ func removed(ctx context.Context, o *options, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	fmt.Println("calling")
-	var refused *rdmaio.PeerError // a Call for which the server found no memory while the device went
+	// The server may refuse a Call for which it finds no memory while the device goes.
+	var refused *rdmaio.PeerError
 	for n := 0; err == nil || errors.As(err, &refused) && ctx.Err() == nil; n = (n + 4999) % 200_000 &^ 3 {
 		err = ask(ctx, conn, n)
 	}

@@ -230,7 +230,9 @@ func (h *librdmacm) Accept(handle lib.ID, p *abi.ConnParam) error {
 	id.answered()
 	id.state = idAccepted
 	id.connectQP(client)
-	id.qp.unread = id.dev.quirks.UnreadFirst && id.dev.transport == abi.TransportIWARP
+	if id.dev.quirks.UnreadFirst && id.dev.transport == abi.TransportIWARP {
+		id.qp.opening = deaf
+	}
 	ev := abi.CMEvent{Type: abi.CMEstablished, Responder: p.Initiator, Initiator: p.Responder}
 	if client.dev.quirks.PeersDepths {
 		ev.Responder, ev.Initiator = p.Responder, p.Initiator

@@ -121,11 +121,15 @@ func (q *qp) start(r *sendReq) bool {
 		q.wait(r, abi.StatusRetryExc, q.dev.net.opts.RetryTime)
 		return false
 	}
-	if q.peer.unread {
+	if q.opening == deaf {
+		q.opening = reading
+	}
+	if q.peer.opening != reading {
 		if q.sq[len(q.sq)-1] == r {
+			q.peer.opening = holding
 			return false
 		}
-		q.peer.unread = false
+		q.peer.opening = reading
 	}
 	q.heard, q.peer.heard = time.Now(), time.Now()
 	switch r.wr.Opcode {

@@ -11,6 +11,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
 )
 
+// opening says what happens to the first message of an initiator (Quirks.UnreadFirst).
+type opening uint8
+
+const (
+	reading opening = iota // messages arrive
+	deaf                   // the next message will lie unread until more comes
+	holding                // a message lies unread
+)
+
 // qp is a queue pair. Its states are those of libibverbs:
 //
 //	QPReset -> QPInit -> QPRTR -> QPRTS -> QPErr
@@ -28,8 +37,8 @@ type qp struct {
 	dead           bool
 	failed         bool // a request has failed, and the ones behind it are flushed
 	unflushed      int  // requests left without a completion
-	unread         bool // the peer's first message lies unread until more comes
-	unacked        int  // asynchronous events
+	opening        opening
+	unacked        int // asynchronous events
 	peer           *qp
 	id             *cmID       // that has connected it
 	rnrRetry       int         // attempts of a Send to a peer without a Receive; 7 means no limit
