@@ -91,7 +91,7 @@ func verbsDials(t *T, d verbsDevice) {
 
 // verbsIdle keeps a connection without Calls for thirty times the PeerTimeout.
 func verbsIdle(t *T, d verbsDevice) {
-	t.Say("%s", lastLine(t.Run(d.verbspeer("-peer-timeout", "2s", "idle", d.at(0), "60s")...)))
+	t.Say("%s", lastLine(t.Run(d.verbspeer("-peer-timeout", "2s", "idle", d.at(0), "20s")...)))
 }
 
 // verbsVanished cuts the network between both ends, which must notice.
