@@ -163,6 +163,9 @@ func TestMessageBeforeTheFirstSignOfThePeerIsNotLeftUnread(t *testing.T) {
 	c.qp.opening.timer = time.AfterFunc(time.Hour, c.qp.nudge) // the regular nudges come too late
 	c.qp.mu.Unlock()
 	c.send(verbs.SendWR{Opcode: verbs.Send, SGL: []verbs.SGE{{MR: c.region(8, 0), Length: 8}}})
+	for !f.server.HasUnread() {
+		time.Sleep(time.Millisecond)
+	}
 	s.send(verbs.SendWR{Opcode: verbs.Send})
 	c.wait(1)
 	s.wait(1)

@@ -62,6 +62,18 @@ func (h *librdmacm) LastHeard(local, remote netip.AddrPort) (time.Duration, erro
 	return 0, syscall.ENOENT
 }
 
+// HasUnread reports whether a message lies unread at the host (Quirks.UnreadFirst).
+func (h *Host) HasUnread() bool {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	for _, o := range h.net.objects {
+		if q, ok := o.(*qp); ok && q.dev.host == h && q.opening == holding {
+			return true
+		}
+	}
+	return false
+}
+
 // Port sets the state of the device's port, and reports it as an asynchronous event.
 func (d *Device) Port(active bool) {
 	d.set(func() {
