@@ -226,7 +226,7 @@ func (q *queuePair) flushBatch() (posted uint64, err error) {
 	if err == nil {
 		return q.sq.tail, nil
 	}
-	posted = q.sq.tail - uint64(n) + uint64((bad-base)/abi.SendWRSize)
+	posted = q.sq.tail - uint64(n) + unposted(bad, base, abi.SendWRSize, n)
 	for q.sq.tail > posted {
 		q.sq.tail--
 		e := q.sq.at(q.sq.tail)
@@ -242,6 +242,16 @@ func (q *queuePair) flushBatch() (posted uint64, err error) {
 		}
 	}
 	return posted, q.postError(err)
+}
+
+// unposted returns the place of the first request that was not posted: the one at bad. There are n
+// requests at base, each with size bytes. Some drivers do not say which one it is (siw, when the
+// connection is lost). Then no request counts as posted.
+func unposted(bad, base, size uintptr, n int) uint64 {
+	if i := (bad - base) / size; bad >= base && i < uintptr(n) {
+		return uint64(i)
+	}
+	return 0
 }
 
 // postError returns the error of a post that the library refused. q.mu is held.
@@ -331,7 +341,7 @@ func (q *queuePair) flushRecvs(first uint64) error {
 	if err == nil {
 		return nil
 	}
-	posted := first + uint64((bad-base)/abi.RecvWRSize)
+	posted := first + unposted(bad, base, abi.RecvWRSize, int(q.rq.tail-first))
 	for q.rq.tail > posted {
 		q.rq.tail--
 		release(q.rq.at(q.rq.tail).sgl)
