@@ -105,6 +105,11 @@ func TestNudgesEndAtTheFirstSignOfThePeer(t *testing.T) {
 	if !over || posted != 0 {
 		t.Errorf("the opening is over: %v, %d requests posted; want true and none", over, posted)
 	}
+	s.qp.mu.Lock()
+	if s.qp.opening.timer != nil {
+		t.Error("an acceptor has a timer for nudges")
+	}
+	s.qp.mu.Unlock()
 	c.qp.nudge() // a timer that has expired meanwhile
 	c.qp.mu.Lock()
 	defer c.qp.mu.Unlock()
