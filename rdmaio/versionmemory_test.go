@@ -96,9 +96,10 @@ func scriptedServer(w *rdmaiotest.World, most int, list ...conduct) *scripted {
 	return s
 }
 
-// talk runs one connection.
+// talk runs one connection. It looks for the connection's end at least once a second: Message
+// returns nil at once for each flushed Receive, so the wait would double to minutes.
 func (s *scripted) talk(p *peertest.Peer, do conduct) {
-	for n, wait := 0, 10*time.Millisecond; ; wait *= 2 {
+	for n, wait := 0, 10*time.Millisecond; ; wait = min(2*wait, time.Second) {
 		m := p.Message(wait)
 		switch {
 		case m != nil:
