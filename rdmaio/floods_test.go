@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	wire "github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
-	wire "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
 // wireWords makes a message.

@@ -13,9 +13,9 @@ import (
 
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma1"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 

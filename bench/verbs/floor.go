@@ -5,8 +5,8 @@ import (
 	"io"
 	"net"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/crc"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 )
 
 // floorEnd is one end of a connection that has the messages of rdmaio over rdmatcp. It sends and

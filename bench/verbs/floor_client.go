@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 )
 
 // FloorClient makes calls over a connection that has the messages of rdmaio over rdmatcp. It has a

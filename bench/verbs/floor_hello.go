@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 )
 
 // The set-up of rdmatcp (docs/rdmatcp.md): each end sends a Write of no octets with these words as

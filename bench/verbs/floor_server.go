@@ -9,7 +9,7 @@ import (
 	"net"
 	"os"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 )
 
 // floorServer answers the calls of a connection in its reader.

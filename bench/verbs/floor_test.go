@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/crc"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 )
 
 // floorListener returns the address of a floor server that ends with the test.

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/crc"
 )
 
 // maxSegment is the most payload that fits one RDMA_Write segment and needs no

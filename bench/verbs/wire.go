@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/crc"
 )
 
 // headerSize is the length of a frame's header, that of an RDMA_Write in

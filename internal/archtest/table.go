@@ -72,12 +72,12 @@ func Table() []Row {
 
 		// The packages that generated code imports, and generated code.
 		{Package: "runtime/xdr"},
-		{Package: "runtime/xdr/text", Imports: []string{"runtime/xdr/describe"}, Sequential: true},
+		{Package: "runtime/xdr/text", Imports: []string{"runtime/xdr/internal/describe"}, Sequential: true},
 		{Package: "runtime/xdr/xdrslog", Imports: []string{"runtime/xdr"}},
 		{Package: "runtime/xdr/internal/swap", Imports: []string{"internal/cpuid"}},
 		{Package: "runtime/xdr/codec", Imports: []string{"runtime/xdr", "runtime/xdr/internal/swap"}, Unsafe: []string{"numbers.go"}},
-		{Package: "runtime/xdr/describe"},
-		{Package: "runtime/xdr/xdrjson", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/describe", "internal/jsontext"}},
+		{Package: "runtime/xdr/internal/describe"},
+		{Package: "runtime/xdr/xdrjson", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/internal/describe", "internal/jsontext"}},
 		{Package: "runtime/xdr/codectest", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
 		// Calls and services know no carrier.
 		{Package: "runtime/oncrpc", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text"}},
@@ -111,7 +111,7 @@ func Table() []Row {
 		{Package: ibverbs + "/internal/tcpstate"},
 		{Package: ibverbs + "/internal/quirks", Imports: []string{ibverbs + "/internal/abi"}},
 		{Package: ibverbs, Imports: []string{"internal/rdmadev", "rdmaio/verbs", "rdmaio/providers/internal/soft", ibverbs + "/internal/*"}},
-		{Package: "rdmaio/providers/rdmatcp/crc", Imports: []string{"internal/cpuid"}},
+		{Package: "rdmaio/providers/rdmatcp", Imports: []string{"internal/rdmatcp/*", "rdmaio/verbs", "rdmaio/providers/internal/*"}},
 		{Package: "rdmaio/providers/mem/...", Imports: []string{"rdmaio/verbs", "rdmaio/verbs/wrap/fault", "rdmaio/providers/internal/*"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}},
 
@@ -131,7 +131,7 @@ func Table() []Row {
 		{Package: "rdmaio/internal/machine"},
 		{Package: "rdmaio/internal/mrpool", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/internal/peertest/...", Imports: []string{"rdmaio/internal/peertest", "rdmaio/verbs/...", "rdmaio/providers/*", "gen/*", "runtime/*"}},
-		{Package: "rdmaio/internal/rdmaiotest", Imports: []string{"rdmaio", "rdmaio/internal/peertest/...", "rdmaio/verbs/...", "rdmaio/providers/*/...", "internal/golden"}},
+		{Package: "rdmaio/internal/rdmaiotest", Imports: []string{"internal/rdmatcp/segment", "rdmaio", "rdmaio/internal/peertest/...", "rdmaio/verbs/...", "rdmaio/providers/*/...", "internal/golden"}},
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
 
 		// The transport, which gets a provider from its user, and the protocols over it.
@@ -151,6 +151,9 @@ func Table() []Row {
 		{Package: "internal/fsx"},
 		{Package: "internal/fsx/fsxtest", Imports: []string{"examples/nfs3/client", "internal/fsx"}},
 		{Package: "internal/cpuid"},
+		// The wire format of RDMA over TCP: the provider, tests of dissectors, benchmarks.
+		{Package: "internal/rdmatcp/crc", Imports: []string{"internal/cpuid"}},
+		{Package: "internal/rdmatcp/segment", Imports: []string{"internal/rdmatcp/crc"}},
 		{Package: "internal/fuzzrun"},
 		{Package: "internal/cputime"},
 		{Package: "internal/golden"},

@@ -50,7 +50,7 @@ var parsers = []parser{
 	both("rdmaio/hostauth/pubkey", false, "FuzzDecode", "FuzzReceive"),
 
 	// Providers.
-	both("rdmaio/providers/rdmatcp/segment", true, "FuzzOpen", "FuzzStream"),
+	both("internal/rdmatcp/segment", true, "FuzzOpen", "FuzzStream"),
 	{dir: "rdmaio/providers/rdmatcp", clients: []string{"FuzzPeer"}, servers: []string{"FuzzDial"}},
 	both("rdmaio/providers/internal/stream", false, "rdmaio/providers/rdmatcp FuzzPeer", "rdmaio/providers/iwarp/internal/strangertest FuzzStream"),
 	both("rdmaio/providers/internal/soft", false, "rdmaio/providers/rdmatcp FuzzPeer", "rdmaio/providers/iwarp/internal/strangertest FuzzStream"),

@@ -1,7 +1,7 @@
 package main
 
 var (
-	segmentTests = []string{"rdmaio/providers/rdmatcp/segment"}
+	segmentTests = []string{"internal/rdmatcp/segment"}
 	rdmatcpTests = []string{"rdmaio/providers/internal/stream", "rdmaio/providers/rdmatcp"}
 	streamTests  = []string{"rdmaio/providers/internal/stream"}
 	softTests    = []string{"rdmaio/providers/internal/soft"}
@@ -12,15 +12,15 @@ var (
 // providerMutants are in the providers, and in the pool between them and the transport.
 var providerMutants = []mutant{
 	// Segments of rdmatcp.
-	{"half of a Read_Request is taken", "rdmaio/providers/rdmatcp/segment/header.go", "	case !h.Begin || !h.End: // R339", "	case !h.Begin: // R339", segmentTests},
-	{"Message Numbers do not wrap", "rdmaio/providers/rdmatcp/segment/stream.go", "int32(number-uint32(order)-1-earlier) >= 0", "number-uint32(order)-1 >= earlier", segmentTests},
-	{"a segment's CRC does not matter", "rdmaio/providers/rdmatcp/segment/whole.go", "sum != found {", "sum != found && found == 0 {", segmentTests},
-	{"a Write may end early", "rdmaio/providers/rdmatcp/segment/stream.go", "h.End && exact && m.sent < uint64(m.length):", "h.End && exact && m.sent == 0 && m.length > 0:", segmentTests},
-	{"Message Numbers may leave gaps", "rdmaio/providers/rdmatcp/segment/stream.go", "s.started && h.Number != s.next {", "s.started && int32(h.Number-s.next) < 0 {", segmentTests},
-	{"Read_Responses in any order", "rdmaio/providers/rdmatcp/segment/stream.go", "if oldest != nil && h.Number != oldest.Number {", "if false {", segmentTests},
-	{"a Write into the next 2^32", "rdmaio/providers/rdmatcp/segment/stream.go", "end > 1<<32 {", "end > 1<<33 {", segmentTests},
-	{"a Write changes its buffer", "rdmaio/providers/rdmatcp/segment/stream.go", "	case h.BufferID != m.bufferID:", "	case false:", segmentTests},
-	{"control data beyond the segment", "rdmaio/providers/rdmatcp/segment/header.go", "	case p < 0: // draft", "	case p < -4: // draft", segmentTests},
+	{"half of a Read_Request is taken", "internal/rdmatcp/segment/header.go", "	case !h.Begin || !h.End: // R339", "	case !h.Begin: // R339", segmentTests},
+	{"Message Numbers do not wrap", "internal/rdmatcp/segment/stream.go", "int32(number-uint32(order)-1-earlier) >= 0", "number-uint32(order)-1 >= earlier", segmentTests},
+	{"a segment's CRC does not matter", "internal/rdmatcp/segment/whole.go", "sum != found {", "sum != found && found == 0 {", segmentTests},
+	{"a Write may end early", "internal/rdmatcp/segment/stream.go", "h.End && exact && m.sent < uint64(m.length):", "h.End && exact && m.sent == 0 && m.length > 0:", segmentTests},
+	{"Message Numbers may leave gaps", "internal/rdmatcp/segment/stream.go", "s.started && h.Number != s.next {", "s.started && int32(h.Number-s.next) < 0 {", segmentTests},
+	{"Read_Responses in any order", "internal/rdmatcp/segment/stream.go", "if oldest != nil && h.Number != oldest.Number {", "if false {", segmentTests},
+	{"a Write into the next 2^32", "internal/rdmatcp/segment/stream.go", "end > 1<<32 {", "end > 1<<33 {", segmentTests},
+	{"a Write changes its buffer", "internal/rdmatcp/segment/stream.go", "	case h.BufferID != m.bufferID:", "	case false:", segmentTests},
+	{"control data beyond the segment", "internal/rdmatcp/segment/header.go", "	case p < 0: // draft", "	case p < -4: // draft", segmentTests},
 	// The provider over TCP, and package stream below it.
 	{"the first Message Number is known", "rdmaio/providers/rdmatcp/setup.go", "number: uint32(number)}, nil", "number: uint32(number) % 4}, nil", rdmatcpTests},
 	{"a Connection ID of 32 bits", "rdmaio/providers/rdmatcp/setup.go", "	f.stream.Known = true\n	if p.raw", "	f.stream.ConnID, f.stream.Known = f.stream.ConnID&0xffffffff, true\n	if p.raw", rdmatcpTests},

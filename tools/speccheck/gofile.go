@@ -28,7 +28,7 @@ func (c *citations) goFile(name, rel string, last int) error {
 			if at := g.test(comment.Pos()); at.symbol != "" {
 				c.test(t, at, last)
 			}
-		case comment.Pos() > f.Package && !under(harness, dir):
+		case comment.Pos() > f.Package && product(dir):
 			t.symbol = g.symbol(comment.Pos())
 			c.product(t, last)
 		}
@@ -37,7 +37,7 @@ func (c *citations) goFile(name, rel string, last int) error {
 		lit, ok := n.(*ast.BasicLit)
 		switch {
 		case !ok || lit.Kind != token.STRING:
-		case !test && !under(harness, dir): // messages cite sections; duties are cited in comments
+		case !test && product(dir): // messages cite sections; duties are cited in comments
 			at := place{rel, g.symbol(lit.Pos()), fset.Position(lit.Pos()).Line}
 			c.product(text{at, lit.Value}, 0)
 		case test:

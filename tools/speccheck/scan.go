@@ -72,6 +72,15 @@ var harness = []string{
 	"bench/", "examples/filestore/", "examples/notes/", "examples/readwrite/", "internal/", "rdmaio/internal/peertest/", "rdmaio/internal/rdmaiotest/", "rdmaio/internal/sim/", "runtime/xdr/codectest/",
 }
 
+// shared lists the product code in folders of harness: what the provider, the tests of dissectors
+// and the benchmarks use.
+var shared = []string{"internal/rdmatcp/"}
+
+// product reports whether the code of a folder, outside of test files, is the product's.
+func product(dir string) bool {
+	return !under(harness, dir) || under(shared, dir)
+}
+
 // under reports whether a folder is in a list: under its own name, or below a name that ends in a
 // slash.
 func under(list []string, dir string) bool {

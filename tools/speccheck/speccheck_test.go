@@ -268,7 +268,7 @@ func TestFoldersOfEndpoints(t *testing.T) {
 			t.Errorf("under(endpoints, %q): found %v, expected %v", dir, got, want)
 		}
 	}
-	for _, e := range slices.Concat(endpoints, harness) {
+	for _, e := range slices.Concat(endpoints, harness, shared) {
 		if fi, err := os.Stat(filepath.Join("../..", e)); err != nil || !fi.IsDir() {
 			t.Errorf("%s is not a folder of the module", e)
 		}

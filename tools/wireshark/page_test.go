@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
 // Every tshark command of the page runs, and prints something where the capture has what it looks

@@ -14,9 +14,9 @@ import (
 	"unicode"
 
 	"github.com/rpcrdma/rpcrdma/internal/pcapng"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/crc"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/internal/tshark"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
 // piece is a TCP segment of a stream.

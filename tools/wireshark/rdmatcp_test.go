@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/crc"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/internal/tshark"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
 var rdmatcpScript = []string{"rdmatcp.lua"}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	wire "github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
-	wire "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
 // SocketPeer is a peer on a bare socket, without a device, queues or credits. It knows the format

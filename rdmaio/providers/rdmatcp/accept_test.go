@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -294,7 +294,7 @@ func TestControlData(t *testing.T) {
 	v.send(t, []verbs.SendWR{{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, SGL: v.sge(5000)}})
 	ask, _, _ := p.get()
 	v.recv(t, 8, 2)
-	want := func(typ segment.Type, number uint32, res uint8, data string) {
+	want := func(typ rdmatcp.MessageType, number uint32, res uint8, data string) {
 		t.Helper()
 		select {
 		case got := <-shown:
@@ -316,16 +316,16 @@ func TestControlData(t *testing.T) {
 	part(header(segment.ReadResponse, b_, ask.Number), 0, "ans.", 4500)
 	part(header(segment.Send, 0, n), 1, "and another ", 0)
 	part(header(segment.ReadResponse, e_, ask.Number), 4500, "wer ", 500)
-	want(segment.ReadResponse, ask.Number, 0, "ans.wer ")
+	want(rdmatcp.ReadResponseMessage, ask.Number, 0, "ans.wer ")
 	if wc := v.next(); wc.Opcode != verbs.WCRDMARead || wc.Err() != nil {
 		t.Errorf("completion %+v", wc)
 	}
 	part(header(segment.Send, e_, n), 1, "two.", 2)
-	want(segment.Send, n, 5, "one and another two.")
+	want(rdmatcp.SendMessage, n, 5, "one and another two.")
 	p.put(segment.Header{Type: segment.Write, Res: 0xf}, nil, nil)
-	want(segment.Write, n+1, 0xf, "")
+	want(rdmatcp.WriteMessage, n+1, 0xf, "")
 	p.put(segment.Header{Type: segment.ReadRequest}, []byte("read"), nil)
-	want(segment.ReadRequest, n+2, 0, "read")
+	want(rdmatcp.ReadRequestMessage, n+2, 0, "read")
 	n = p.next()
 	part(header(segment.Send, b_, n), 0, string(make([]byte, 1020)), 0)
 	part(header(segment.Send, 0, n), 0, string(make([]byte, 84)), 0)

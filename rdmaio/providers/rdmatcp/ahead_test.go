@@ -3,8 +3,8 @@ package rdmatcp_test
 import (
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 

@@ -4,16 +4,30 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
+
+// MessageType is the type of a message on the wire (draft-williams-rdmatcp-00 §3.4, Type).
+type MessageType uint8
+
+// The types of messages, with their numbers on the wire.
+const (
+	SendMessage MessageType = iota
+	WriteMessage
+	ReadRequestMessage
+	ReadResponseMessage
+)
+
+// String returns the name of the type in the draft.
+func (t MessageType) String() string { return segment.Type(t).String() }
 
 // ControlData is the data that a message of the peer carried for the client protocol:
 // bits of the header, and control data (draft-williams-rdmatcp-00 §3.4, Res and CLEN; R341).
 type ControlData struct {
 	QPNum  uint32
-	Type   segment.Type
+	Type   MessageType
 	Number uint32 // the message's number; that of our Read_Request for a Read_Response
 	Res    uint8  // the 4 bits of the first segment
 	Data   []byte // the data of all segments, in order; valid until the call returns
@@ -84,7 +98,7 @@ func (f *framer) Observe(_ *stream.Frame, qpNum uint32) {
 	h := &f.head
 	b := f.controlData(h)
 	if b.res != 0 || len(b.data) > 0 {
-		f.raw.Control(ControlData{QPNum: qpNum, Type: h.Type, Number: h.Number, Res: b.res, Data: b.data})
+		f.raw.Control(ControlData{QPNum: qpNum, Type: MessageType(h.Type), Number: h.Number, Res: b.res, Data: b.data})
 	}
 	if cap(b.data) > controlMemory {
 		b.data = nil

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 

@@ -2,8 +2,8 @@
 // format of draft-williams-rdmatcp-00 and needs no hardware, kernel module or
 // privilege.
 //
-// Package segment implements the format and lists the choices that the draft leaves
-// open. A connection profile (profile.go) adds what the format lacks: connection
+// Package internal/rdmatcp/segment implements the format and lists the choices that the draft
+// leaves open. A connection profile (profile.go) adds what the format lacks: connection
 // set-up, remote invalidation and reasons for closing a connection.
 //
 // # Use

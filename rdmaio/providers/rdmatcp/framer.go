@@ -3,8 +3,8 @@ package rdmatcp
 import (
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
 // framer implements stream.Framer: it makes and reads the segments of a connection. Files send.go

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
 // The report is a message of its own. It begins after a whole message only, not inside an open one,

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 

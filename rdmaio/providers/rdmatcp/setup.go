@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/crc"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 

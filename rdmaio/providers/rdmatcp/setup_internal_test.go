@@ -8,9 +8,9 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -148,9 +148,9 @@ func TestControlOfRawMessages(t *testing.T) {
 	add(segment.Header{Type: segment.Write, Number: 10, Begin: true, Res: 1}, "")
 	f.Observe(nil, 4)
 	want := []ControlData{
-		{QPNum: 4, Type: segment.Send, Number: 7, Res: 3, Data: []byte("one message")},
-		{QPNum: 4, Type: segment.ReadResponse, Number: 8, Data: []byte("of a response")},
-		{QPNum: 4, Type: segment.Write, Number: 10, Res: 1, Data: []byte{}},
+		{QPNum: 4, Type: SendMessage, Number: 7, Res: 3, Data: []byte("one message")},
+		{QPNum: 4, Type: ReadResponseMessage, Number: 8, Data: []byte("of a response")},
+		{QPNum: 4, Type: WriteMessage, Number: 10, Res: 1, Data: []byte{}},
 	}
 	for i := range want {
 		if i >= len(got) || !bytes.Equal(got[i].Data, want[i].Data) {

@@ -7,8 +7,8 @@ import (
 	"math/bits"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/crc"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 )
 
 // draft-williams-rdmatcp-00 §3.4, CRC-32: one reading of "exactly that used for the ethernet CRC"

@@ -5,7 +5,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 )
 
 // Segments that a receiver must refuse. The error names the rule, the connection ends, and nothing

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rpcrdma/rpcrdma/runtime/xdr/describe"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/internal/describe"
 )
 
 // The limits of the text.

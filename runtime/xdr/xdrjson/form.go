@@ -7,7 +7,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/jsontext"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr/describe"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/internal/describe"
 )
 
 // kind is a form that values have in JSON.

@@ -10,7 +10,7 @@ import (
 )
 
 // tag is the struct tag of a field, with what reflection needs to print it. Package
-// runtime/xdr/describe has the grammar.
+// runtime/xdr/internal/describe has the grammar.
 func tag(f *plan.Field, words ...string) jen.Code {
 	return jen.Tag(map[string]string{"xdr": describe(f.Name, f.Step, words...)})
 }

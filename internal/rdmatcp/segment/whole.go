@@ -1,6 +1,6 @@
 package segment
 
-import "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
+import "github.com/rpcrdma/rpcrdma/internal/rdmatcp/crc"
 
 // Append appends a whole segment to b: header, control data, payload, padding and CRC.
 // It sets h.CLEN and h.Length. If control is not whole 32-bit words, or a segment cannot

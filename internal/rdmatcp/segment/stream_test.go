@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	. "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	. "github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 )
 
 // seg returns a header with n bytes of payload. flags is "", "B", "E" or "BE".

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
-	. "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/crc"
+	. "github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
