@@ -7,7 +7,6 @@ func Large() map[string]Size {
 	return map[string]Size{
 		"cmd/internal/sema.compiler":                        {101, 11},
 		"cmd/internal/sema.unit":                            {19, 27},
-		"cmd/internal/syntax.scanner":                       {51, 17},
 		"cmd/xdrgen/internal/gogen.gen":                     {87, 21},
 		"cmd/xdrgen/internal/gogen.reader":                  {59, 18},
 		"cmd/xdrgen/internal/plan.Type":                     {24, 26},

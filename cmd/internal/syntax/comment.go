@@ -10,23 +10,29 @@ import (
 // comment is the extent of one comment with its marks.
 type comment struct{ start, end int }
 
+// notes are the comments of a file, in its order.
+type notes struct {
+	text []byte // of the file
+	all  []comment
+}
+
 // maxRun limits how many comments are joined.
 const maxRun = 200
 
 // before returns the lines of the comment directly above offset. Only blanks may lie between,
 // but no empty line. A comment with code before it on its line belongs to that code, and so
 // does one that is indented below a line of code.
-func (s *scanner) before(offset int) []string {
-	column := s.column(offset)
-	i := sort.Search(len(s.notes), func(i int) bool { return s.notes[i].end > offset }) - 1
+func (n *notes) before(offset int) []string {
+	column := n.column(offset)
+	i := sort.Search(len(n.all), func(i int) bool { return n.all[i].end > offset }) - 1
 	var lines []string
 	for last := i - maxRun; i >= 0 && i > last; i-- {
-		c := s.notes[i]
-		newlines, blank := s.gap(c.end, offset)
-		if !blank || newlines > 1 || s.isTail(i) || s.column(c.start) > column && s.hangs(i) {
+		c := n.all[i]
+		newlines, blank := n.gap(c.end, offset)
+		if !blank || newlines > 1 || n.isTail(i) || n.column(c.start) > column && n.hangs(i) {
 			break
 		}
-		own := s.clean(c)
+		own := n.clean(c)
 		if isLicense(own) {
 			break
 		}
@@ -37,9 +43,9 @@ func (s *scanner) before(offset int) []string {
 }
 
 // gap reports whether only blanks lie between two offsets, and how many lines end there.
-func (s *scanner) gap(from, to int) (newlines int, blank bool) {
+func (n *notes) gap(from, to int) (newlines int, blank bool) {
 	for to--; to >= from; to-- {
-		switch s.text[to] {
+		switch n.text[to] {
 		case '\n':
 			newlines++
 		case ' ', '\t', '\r', '\f', '\v':
@@ -51,10 +57,10 @@ func (s *scanner) gap(from, to int) (newlines int, blank bool) {
 }
 
 // hangs reports whether comment i is directly below a line of code.
-func (s *scanner) hangs(i int) bool {
+func (n *notes) hangs(i int) bool {
 	newlines := 0
-	for at := s.notes[i].start - 1; at >= 0; at-- {
-		switch s.text[at] {
+	for at := n.all[i].start - 1; at >= 0; at-- {
+		switch n.text[at] {
 		case ' ', '\t', '\r':
 		case '\n':
 			newlines++
@@ -68,60 +74,60 @@ func (s *scanner) hangs(i int) bool {
 }
 
 // column returns the column of an offset, at most maxColumn.
-func (s *scanner) column(offset int) int {
-	n := 1
-	for n < maxColumn && offset-n >= 0 && s.text[offset-n] != '\n' {
-		n++
+func (n *notes) column(offset int) int {
+	at := 1
+	for at < maxColumn && offset-at >= 0 && n.text[offset-at] != '\n' {
+		at++
 	}
-	return n
+	return at
 }
 
 // after returns the comment that belongs to the text from start to offset, or "" if there is
 // none. It follows on the same line, or on the next line further right than start. Comments
 // below it in the same column are part of it.
-func (s *scanner) after(start, offset int) string {
-	i := sort.Search(len(s.notes), func(i int) bool { return s.notes[i].start >= offset })
-	if i == len(s.notes) {
+func (n *notes) after(start, offset int) string {
+	i := sort.Search(len(n.all), func(i int) bool { return n.all[i].start >= offset })
+	if i == len(n.all) {
 		return ""
 	}
-	if s.hangs(i) && s.column(s.notes[i].start) > s.column(start) {
-		if end := s.endOfLine(offset); end < s.notes[i].start {
+	if n.hangs(i) && n.column(n.all[i].start) > n.column(start) {
+		if end := endOfLine(n.text, offset); end < n.all[i].start {
 			offset = end + 1
 		}
 	}
-	for ; offset < s.notes[i].start; offset++ {
-		if strings.IndexByte(" \t;,", s.text[offset]) < 0 {
+	for ; offset < n.all[i].start; offset++ {
+		if strings.IndexByte(" \t;,", n.text[offset]) < 0 {
 			return ""
 		}
 	}
-	lines := s.clean(s.notes[i])
-	for n := 0; n < maxRun && i+1 < len(s.notes) && s.continues(i+1); n++ {
+	lines := n.clean(n.all[i])
+	for more := maxRun; more > 0 && i+1 < len(n.all) && n.continues(i+1); more-- {
 		i++
-		lines = append(lines, s.clean(s.notes[i])...)
+		lines = append(lines, n.clean(n.all[i])...)
 	}
 	return strings.Join(lines, " ")
 }
 
 // continues reports whether comment i continues the one before it: it is on the next line in
 // the same column, with nothing between.
-func (s *scanner) continues(i int) bool {
-	a, b := s.notes[i-1], s.notes[i]
-	newlines, blank := s.gap(a.end, b.start)
-	return blank && newlines == 1 && s.column(a.start) == s.column(b.start)
+func (n *notes) continues(i int) bool {
+	a, b := n.all[i-1], n.all[i]
+	newlines, blank := n.gap(a.end, b.start)
+	return blank && newlines == 1 && n.column(a.start) == n.column(b.start)
 }
 
 // isTail reports whether comment i has code before it on its line, or continues a comment
 // that has.
-func (s *scanner) isTail(i int) bool {
+func (n *notes) isTail(i int) bool {
 	for last := i - maxRun; i > last; i-- {
-		at := s.notes[i].start - 1
-		for at >= 0 && (s.text[at] == ' ' || s.text[at] == '\t') {
+		at := n.all[i].start - 1
+		for at >= 0 && (n.text[at] == ' ' || n.text[at] == '\t') {
 			at--
 		}
-		if at >= 0 && s.text[at] != '\n' {
+		if at >= 0 && n.text[at] != '\n' {
 			return true
 		}
-		if i == 0 || !s.continues(i) {
+		if i == 0 || !n.continues(i) {
 			return false
 		}
 	}
@@ -130,8 +136,8 @@ func (s *scanner) isTail(i int) bool {
 
 // clean returns the lines of a comment without its marks, borders, and empty lines at its
 // ends.
-func (s *scanner) clean(c comment) []string {
-	text := plain(s.text[c.start:c.end])
+func (n *notes) clean(c comment) []string {
+	text := plain(n.text[c.start:c.end])
 	if t, ok := strings.CutPrefix(text, "//"); ok {
 		return trimLines([]string{strings.TrimSpace(strings.TrimLeft(t, "/"))})
 	}
@@ -194,9 +200,9 @@ func isLicense(lines []string) bool {
 }
 
 // license returns the first licence comment of the file.
-func (s *scanner) license() []string {
-	for _, c := range s.notes {
-		if lines := s.clean(c); isLicense(lines) {
+func (n *notes) license() []string {
+	for _, c := range n.all {
+		if lines := n.clean(c); isLicense(lines) {
 			return lines
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // open handles #if, #ifdef and #ifndef.
 func (s *scanner) open(word, rest string, at source.Span) {
-	c := cond{at: at, word: "#" + word, output: s.forOutput(rest)}
+	c := cond{at: at, word: "#" + word, output: forOutput(rest)}
 	switch {
 	case !s.active():
 		c.done = true
@@ -51,7 +51,7 @@ func (s *scanner) branch(word, rest string, at source.Span) {
 		if c.elsed {
 			s.report(diag.New(diag.UnbalancedIf, at, "#elif after #else").With(c.at, "of this line"))
 		}
-		c.on = !c.done && (c.every && s.forOutput(rest) || s.test(rest, at))
+		c.on = !c.done && (c.every && forOutput(rest) || s.test(rest, at))
 	}
 	if c.every && c.on {
 		c.done = s.holdsXDR(at.Start)

@@ -154,7 +154,7 @@ func (c *converter) def(g *gDef, whole source.Span) []*Def {
 	}
 	d.Span = whole
 	d.Broken = d.Broken || c.broken
-	d.Doc, d.Tail = c.s.before(whole.Start), c.s.after(whole.Start, whole.End)
+	d.Doc, d.Tail = c.s.notes.before(whole.Start), c.s.notes.after(whole.Start, whole.End)
 	return []*Def{d}
 }
 
@@ -202,7 +202,7 @@ func (c *converter) enum(g *gEnumBody) *Def {
 	d := &Def{Kind: Enum}
 	for i, m := range g.List {
 		last := i == len(g.List)-1
-		member := &Member{Name: c.ident(m.Name), Value: c.pointer(m.Value), Doc: c.s.before(m.Name.Pos.Offset)}
+		member := &Member{Name: c.ident(m.Name), Value: c.pointer(m.Value), Doc: c.s.notes.before(m.Name.Pos.Offset)}
 		end := member.Name.Span
 		if member.Value != nil {
 			end = member.Value.Span
@@ -222,7 +222,7 @@ func (c *converter) enum(g *gEnumBody) *Def {
 			}
 			c.report(missing)
 		}
-		member.Tail = c.s.after(member.Name.Span.Start, end.End)
+		member.Tail = c.s.notes.after(member.Name.Span.Start, end.End)
 		d.Members = append(d.Members, member)
 	}
 	if len(g.List) == 0 && !c.broken {
@@ -243,7 +243,7 @@ func (c *converter) structure(g *gStructBody) *Def {
 
 func (c *converter) field(g *gField) *Decl {
 	d := c.decl(g.Decl, false)
-	d.Doc, d.Tail = c.s.before(d.Span.Start), c.s.after(d.Span.Start, g.End.Pos.Offset+c.width(g.End))
+	d.Doc, d.Tail = c.s.notes.before(d.Span.Start), c.s.notes.after(d.Span.Start, g.End.Pos.Offset+c.width(g.End))
 	return d
 }
 
@@ -274,7 +274,7 @@ func (c *converter) program(g *gProgram) *Def {
 	d := &Def{Kind: Program, Name: c.ident(g.Name), Value: c.value(g.Number)}
 	for _, v := range g.Versions {
 		ver := &Version{
-			Name: c.ident(v.Name), Number: c.value(v.Number), Doc: c.s.before(v.Word.Pos.Offset),
+			Name: c.ident(v.Name), Number: c.value(v.Number), Doc: c.s.notes.before(v.Word.Pos.Offset),
 			Span: c.at(v.Word).To(c.at(v.End)),
 		}
 		for _, p := range v.Procs {
@@ -289,7 +289,7 @@ func (c *converter) proc(g *gProc) *Proc {
 	result := &Decl{Type: c.typ(g.Result), Star: g.Star.Value != ""}
 	result.Span = result.Type.Span
 	p := &Proc{Name: c.ident(g.Name), Number: c.value(g.Number), Result: result, Span: result.Span.To(c.at(g.End))}
-	p.Doc, p.Tail = c.s.before(result.Span.Start), c.s.after(p.Span.Start, p.Span.End)
+	p.Doc, p.Tail = c.s.notes.before(result.Span.Start), c.s.notes.after(p.Span.Start, p.Span.End)
 	for _, a := range g.Args {
 		p.Args = append(p.Args, c.decl(a, false))
 	}

@@ -37,9 +37,9 @@ func (s *scanner) skipLine() {
 		return
 	}
 	percent := s.fresh && line < len(s.text) && s.text[line] == '%'
-	end := s.endOfLine(s.pos)
+	end := endOfLine(s.text, s.pos)
 	if percent {
-		end = s.lineEnd(line)
+		end = lineEnd(s.text, line)
 		s.percentLine(line, end)
 	}
 	for i := s.pos; i+1 < end && !percent; i++ {
@@ -51,9 +51,9 @@ func (s *scanner) skipLine() {
 		}
 		if s.text[i+1] == '*' {
 			s.pos = i
-			n := len(s.notes)
+			n := len(s.notes.all)
 			s.blockComment()
-			s.notes = s.notes[:n]
+			s.notes.all = s.notes.all[:n]
 			s.fresh = false
 			return
 		}
@@ -66,7 +66,7 @@ func (s *scanner) skipLine() {
 // directive handles a line that begins with #.
 func (s *scanner) directive() {
 	start := s.pos
-	end := s.lineEnd(start)
+	end := lineEnd(s.text, start)
 	text := string(s.text[start:end])
 	for {
 		i := strings.Index(text, "/*")

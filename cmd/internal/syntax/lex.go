@@ -25,7 +25,7 @@ type scanner struct {
 	pos   int
 	ctx   *Context
 	toks  []token
-	notes []comment
+	notes notes
 	defs  []*Def // from #define lines
 	conds []cond
 
@@ -95,7 +95,7 @@ func (s *scanner) next() {
 		s.pos = len(s.text)
 		return
 	case c == '%' && s.fresh:
-		s.pos = s.lineEnd(start)
+		s.pos = lineEnd(s.text, start)
 		s.percentLine(start, s.pos)
 		return
 	case c == '#' && s.fresh:
@@ -108,8 +108,8 @@ func (s *scanner) next() {
 		s.strayEnd()
 		return
 	case c == '/' && s.peek(1) == '/':
-		s.pos = s.endOfLine(start)
-		s.notes = append(s.notes, comment{start, s.pos})
+		s.pos = endOfLine(s.text, start)
+		s.notes.all = append(s.notes.all, comment{start, s.pos})
 		if !s.slashSeen || s.ctx.Every {
 			s.slashSeen = true
 			s.report(s.lineComment(start, s.pos))
@@ -173,7 +173,7 @@ func (s *scanner) blockComment() {
 	start := s.pos
 	if i := bytes.Index(s.text[start+2:], []byte("*/")); i >= 0 {
 		s.pos = start + 2 + i + 2
-		s.notes = append(s.notes, comment{start, s.pos})
+		s.notes.all = append(s.notes.all, comment{start, s.pos})
 		return
 	}
 	s.report(diag.New(diag.UnclosedComment, s.span(start, start+2), "comment is not terminated"))
@@ -196,10 +196,10 @@ func (s *scanner) lineComment(start, end int) diag.Diagnostic {
 func (s *scanner) strayEnd() {
 	start := s.pos
 	s.pos += 2
-	if n := len(s.notes); n > 0 {
-		c := s.notes[n-1]
+	if n := len(s.notes.all); n > 0 {
+		c := s.notes.all[n-1]
 		for i := n - 1; i >= 0 && i > n-8; i-- {
-			c = s.notes[i]
+			c = s.notes.all[i]
 			inner := bytes.Index(s.text[c.start+2:c.end], []byte("/*"))
 			if inner < 0 {
 				continue
@@ -242,18 +242,18 @@ func (s *scanner) peek(n int) byte {
 }
 
 // endOfLine returns the offset of the newline that ends the line at pos.
-func (s *scanner) endOfLine(pos int) int {
-	if i := bytes.IndexByte(s.text[pos:], '\n'); i >= 0 {
+func endOfLine(text []byte, pos int) int {
+	if i := bytes.IndexByte(text[pos:], '\n'); i >= 0 {
 		return pos + i
 	}
-	return len(s.text)
+	return len(text)
 }
 
 // lineEnd is endOfLine for a line that continues after a backslash, as in the preprocessor.
-func (s *scanner) lineEnd(pos int) int {
+func lineEnd(text []byte, pos int) int {
 	for {
-		end := s.endOfLine(pos)
-		if end == len(s.text) || !strings.HasSuffix(strings.TrimSuffix(string(s.text[pos:end]), "\r"), `\`) {
+		end := endOfLine(text, pos)
+		if end == len(text) || !strings.HasSuffix(strings.TrimSuffix(string(text[pos:end]), "\r"), `\`) {
 			return end
 		}
 		pos = end + 1

@@ -13,7 +13,7 @@ import (
 var outputs = []string{"RPC_HDR", "RPC_XDR", "RPC_SVC", "RPC_CLNT", "RPC_TBL", "RPC_INTR"}
 
 // forOutput reports whether a condition depends only on which output rpcgen writes.
-func (s *scanner) forOutput(condition string) bool {
+func forOutput(condition string) bool {
 	found := false
 	for _, name := range ExprNames(condition) {
 		if name == "defined" {
@@ -44,22 +44,22 @@ func (s *scanner) outputGiven() bool {
 // The branch begins with the directive at the given offset.
 func (s *scanner) holdsXDR(directive int) bool {
 	if s.branches == nil {
-		s.branches = s.findBranches()
+		s.branches = findBranches(s.text)
 	}
 	return s.branches[directive]
 }
 
 // findBranches returns the offsets of all directives whose branches contain XDR. It reads the
 // file once.
-func (s *scanner) findBranches() map[int]bool {
+func findBranches(text []byte) map[int]bool {
 	holds := map[int]bool{}
 	var open []int // directives that begin the current branches, outermost first
 	comment := false
-	for pos := 0; pos < len(s.text); {
-		end := s.lineEnd(pos)
-		text := string(s.text[pos:end])
-		start := pos + len(text) - len(strings.TrimLeft(text, " \t"))
-		line := strings.TrimSpace(text)
+	for pos := 0; pos < len(text); {
+		end := lineEnd(text, pos)
+		line := strings.TrimLeft(string(text[pos:end]), " \t")
+		start := end - len(line)
+		line = strings.TrimSpace(line)
 		pos = end + 1
 		if comment {
 			_, rest, closed := strings.Cut(line, "*/")
@@ -117,7 +117,7 @@ func (s *scanner) readForAll(start int) {
 		c := &s.conds[i]
 		if c.every && c.on && !c.read {
 			c.read = true
-			end := start + len(strings.TrimSpace(string(s.text[start:s.endOfLine(start)])))
+			end := start + len(strings.TrimSpace(string(s.text[start:endOfLine(s.text, start)])))
 			s.report(diag.New(diag.OutputOnly, s.span(start, end), "lines for one output of rpcgen are read for all of them").With(c.at, "because of this line"))
 		}
 	}

@@ -56,12 +56,12 @@ const maxNoXDR = 5
 
 // parse parses one file. It reports whether the file has a keyword that begins a definition.
 func (p *Parser) parse(f *source.File, c *Context) (out *File, words bool) {
-	s := &scanner{f: f, text: f.Text, ctx: c}
+	s := &scanner{f: f, text: f.Text, notes: notes{text: f.Text}, ctx: c}
 	s.scan()
 	if isEmpty(s) {
 		c.Report(diag.New(diag.NoDefinitions, source.Span{File: f}, "%s has no definition", f.Base()))
 	}
-	out = &File{Source: f, License: s.license(), Percent: s.percent, CDefs: s.cdefs, Headers: s.headers}
+	out = &File{Source: f, License: s.notes.license(), Percent: s.percent, CDefs: s.cdefs, Headers: s.headers}
 	out.Defs = append(out.Defs, s.defs...)
 	split := &splitter{f: f, toks: s.toks, report: c.Report, cut: s.unclosed}
 	for i := range s.toks {

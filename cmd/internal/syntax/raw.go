@@ -31,7 +31,7 @@ type Piece struct {
 // Pieces returns everything in a file but blanks, in order. The byte that ends a DOS text file
 // is a blank. macros are those of -D; #include lines are not followed.
 func Pieces(f *source.File, macros map[string]string) []Piece {
-	s := &scanner{f: f, text: f.Text, ctx: &Context{
+	s := &scanner{f: f, text: f.Text, notes: notes{text: f.Text}, ctx: &Context{
 		Macros: map[string]string{}, Include: func(string, source.Span) {}, Report: func(diag.Diagnostic) {},
 	}}
 	for k, v := range macros {
@@ -40,7 +40,7 @@ func Pieces(f *source.File, macros map[string]string) []Piece {
 	s.fresh = true
 	var out []Piece
 	for s.pos < len(s.text) {
-		start, toks, notes, fresh, active := s.pos, len(s.toks), len(s.notes), s.fresh, s.active()
+		start, toks, notes, fresh, active := s.pos, len(s.toks), len(s.notes.all), s.fresh, s.active()
 		if !active {
 			s.skipLine()
 			out = s.skipped(out, start)
@@ -52,7 +52,7 @@ func Pieces(f *source.File, macros map[string]string) []Piece {
 		case len(s.toks) > toks:
 			t := s.toks[toks]
 			p = Piece{pieceKind(t), t.start, t.end}
-		case len(s.notes) > notes:
+		case len(s.notes.all) > notes:
 			p.Kind = Comment
 		case c == '%' && fresh:
 			p.Kind = CLine
