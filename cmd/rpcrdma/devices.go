@@ -178,12 +178,26 @@ func printPort(w io.Writer, d *rdmadev.Device, p *rdmadev.Port, l *libraryDevice
 		}
 	}
 	fmt.Fprintln(w)
+	if keys := partitions(p); len(keys) > 0 && (p.Link == "InfiniBand" || len(keys) > 1) {
+		fmt.Fprintf(w, "    P_Keys %s\n", strings.Join(keys, ", "))
+	}
 	for _, g := range p.GIDs {
 		if d.Transport == "iWARP" { // the kernel prints a type of RoCE
 			g.Type = ""
 		}
 		fmt.Fprintf(w, "    GID %-3d %-25s %s\n", g.Index, g.Value.Unmap(), plainText(strings.TrimSpace(g.Type+"  "+g.NetDev)))
 	}
+}
+
+// partitions returns the partition keys of a port.
+func partitions(p *rdmadev.Port) []string {
+	keys := []string{}
+	for _, k := range p.PKeys {
+		if k != 0 {
+			keys = append(keys, fmt.Sprintf("%#04x", k))
+		}
+	}
+	return keys
 }
 
 // limitTexts returns the limits in words.
@@ -227,7 +241,7 @@ func deviceJSON(env environment, d *rdmadev.Device, l *libraryDevice) {
 			gids = append(gids, map[string]any{"index": g.Index, "gid": g.Value.Unmap().String(), "gid_type": g.Type, "netdev": g.NetDev})
 		}
 		port := map[string]any{
-			"port": p.Number, "state": p.State, "physical": p.Physical, "link_layer": p.Link, "rate": p.Rate, "protocol": d.Protocol(p), "gids": gids,
+			"port": p.Number, "state": p.State, "physical": p.Physical, "link_layer": p.Link, "rate": p.Rate, "protocol": d.Protocol(p), "gids": gids, "pkeys": partitions(p),
 		}
 		if l != nil {
 			if m, ok := l.ports[p.Number]; ok {

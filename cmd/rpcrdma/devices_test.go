@@ -25,6 +25,9 @@ func machine(t *testing.T, remove ...string) rdmadev.Tree {
 		"sys/class/infiniband/mlx5_0/ports/1/phys_state":        "5: LinkUp",
 		"sys/class/infiniband/mlx5_0/ports/1/link_layer":        "Ethernet",
 		"sys/class/infiniband/mlx5_0/ports/1/rate":              "100 Gb/sec (4X EDR)",
+		"sys/class/infiniband/mlx5_0/ports/1/pkeys/0":           "0xffff",
+		"sys/class/infiniband/mlx5_0/ports/1/pkeys/1":           "0x8001",
+		"sys/class/infiniband/siw0/ports/1/pkeys/0":             "0xffff",
 		"sys/class/infiniband/mlx5_0/ports/1/gids/3":            "0000:0000:0000:0000:0000:ffff:c0a8:0105",
 		"sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/3": "RoCE v2",
 		"sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/3": "ens1",
@@ -75,7 +78,7 @@ func TestDevicesAreListedWithWhatIsMissing(t *testing.T) {
 	for _, want := range []string{
 		"mlx5_0: RoCE, driver mlx5, firmware 16.35?[31m\n",
 		"  port 1: ACTIVE (LinkUp), Ethernet, 100 Gb/sec (4X EDR), MTU 1024 of 4096\n",
-		"    GID 3   192.168.1.5               RoCE v2  ens1\n",
+		"    P_Keys 0xffff, 0x8001\n    GID 3   192.168.1.5               RoCE v2  ens1\n",
 		"  limits: 262144 queue pairs, 16777216 memory windows, any number of bytes in a region\n",
 		"  provider ibverbs: 16 Reads at a time; remote memory by memory windows, without system calls; remote invalidation: yes\n",
 		"siw0: iWARP, driver siw\n  port 1: DOWN, Ethernet\n",
@@ -86,6 +89,9 @@ func TestDevicesAreListedWithWhatIsMissing(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
+	}
+	if n := strings.Count(text, "P_Keys"); n != 1 {
+		t.Errorf("%d lists of P_Keys, want none for the default one over Ethernet:\n%s", n, text)
 	}
 	if code != exitInput {
 		t.Errorf("exit code %d with a port that is down", code)
@@ -131,6 +137,9 @@ func TestDevicesJSONHasNamedFields(t *testing.T) {
 	if port["active_mtu_bytes"] != 1024. || port["protocol"] != "RoCE" || port["gids"].([]any)[0].(map[string]any)["gid"] != "192.168.1.5" {
 		t.Errorf("port %v", port)
 	}
+	if keys := port["pkeys"].([]any); len(keys) != 2 || keys[1] != "0x8001" {
+		t.Errorf("P_Keys %v", keys)
+	}
 	if limits := list[0]["limits"].(map[string]any); limits["max_qp"] != 262144. {
 		t.Errorf("limits %v", limits)
 	}
@@ -148,7 +157,9 @@ func TestDevicesJSONHasNamedFields(t *testing.T) {
 				check(v)
 			case []any:
 				for _, e := range v {
-					check(e.(map[string]any))
+					if o, ok := e.(map[string]any); ok {
+						check(o)
+					}
 				}
 			}
 		}

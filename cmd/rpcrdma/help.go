@@ -298,8 +298,8 @@ Each object has "v": 1 and a "type". Later versions may add fields, and keep tho
   serve  ready     address provider
   devices
          device    device driver transport firmware bus board node_guid, as the kernel has them, and
-                   ports: a list of objects with port state physical link_layer rate protocol, and
-                   gids: a list of index gid gid_type netdev. In a build with the provider ibverbs
+                   ports: a list of objects with port state physical link_layer rate protocol,
+                   pkeys, and gids: a list of index gid gid_type netdev. In a build with the provider ibverbs
                    also, of a port, active_mtu_bytes max_mtu_bytes; limits: an object with max_qp
                    max_qp_wr max_sge max_read_sge max_cq max_cqe max_mr max_mr_size_bytes max_pd
                    max_mw max_message_size_bytes; reads: those at a time; windows

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 )
 
 // find returns a device's port, if both exist.
@@ -146,40 +145,4 @@ func (t Tree) RetriesExceeded(addr, device string, port int) *Problem {
 	return problem(NoAnswer, nil, "ping -M do -s 4000 of the peer's address: the path must carry the MTU of both ends, "+
 		"and a RoCE network must not drop packets (flow control or ECN on every switch)",
 		"the peer %s does not acknowledge what %s sends", addr, device)
-}
-
-// GIDIndex checks an index in the GID table of a port. It returns nil if there is a GID, or if the
-// table cannot be read.
-func (t Tree) GIDIndex(device string, port, index int) error {
-	d, p := t.find(device, port)
-	if p == nil || len(p.GIDs) == 0 {
-		return nil
-	}
-	var list []string
-	for _, g := range p.GIDs {
-		if g.Index == index {
-			return nil
-		}
-		list = append(list, fmt.Sprintf("%d (%s %v)", g.Index, g.Type, g.Value.Unmap()))
-	}
-	return problem(NoGID, nil, "one of these indexes", "GID index %d of port %d of %s is not in use; found %s", index, port, d.Name, strings.Join(list, ", "))
-}
-
-// PKey checks that a port has a partition key, with its membership bit or without. It returns nil
-// if it has, or if the table cannot be read.
-func (t Tree) PKey(device string, port int, key uint16) error {
-	d, p := t.find(device, port)
-	if p == nil || len(p.PKeys) == 0 {
-		return nil
-	}
-	const membership = 1 << 15
-	var list []string
-	for _, k := range p.PKeys {
-		if k != 0 && k|membership == key|membership {
-			return nil
-		}
-		list = append(list, fmt.Sprintf("%#04x", k))
-	}
-	return problem(NoPKey, nil, "one of these, or add the partition to the subnet manager's list",
-		"port %d of %s has no P_Key %#04x; found %s", port, d.Name, key, strings.Join(list, ", "))
 }

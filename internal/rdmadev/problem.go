@@ -20,7 +20,6 @@ const (
 	NoConnections     Cause = "no connections" // the device has no reliable connections
 	PortDown          Cause = "port down"
 	NoGID             Cause = "no GID"
-	NoPKey            Cause = "no P_Key"
 	NoRoute           Cause = "no route"
 	Refused           Cause = "refused"
 	NoAnswer          Cause = "no answer" // the transport's retries are exhausted

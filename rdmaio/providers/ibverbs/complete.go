@@ -20,7 +20,7 @@ func (q *queuePair) poll() (total int) {
 	for {
 		n, err := q.dev.lib.Poll(q.cq, q.area.wcs)
 		if err != nil {
-			q.begin(fmt.Errorf("ibverbs: queue pair %d: poll: %w: %w", q.Num(), err, verbs.ErrConnectionBroken), causeKnown)
+			q.end.callFailed("poll", err)
 			break
 		}
 		for i := range n {

@@ -13,7 +13,7 @@ import (
 type cause uint8
 
 const (
-	causeUnknown cause = iota // requests were flushed
+	causeUnknown cause = iota // requests were flushed, or a call of the library has failed
 	causePeer                 // the peer is gone; a device may report why by another event
 	causeEvent                // an asynchronous event has said why
 	causeKnown                // a request has failed, or this side ends the connection
@@ -48,6 +48,14 @@ func (q *queuePair) beginBy(status verbs.Status, what string) {
 		why, c = fmt.Errorf("ibverbs: queue pair %d: %s: %w: %w", q.Num(), what, verbs.StatusError{Status: status}, verbs.ErrConnectionBroken), causeKnown
 	}
 	q.begin(why, c)
+}
+
+// callFailed begins the end because a call of the library has failed: the device may be gone, and
+// the event that says so may not be read yet. q.mu is held.
+func (end *ending) callFailed(what string, err error) {
+	q := end.qp
+	q.begin(fmt.Errorf("ibverbs: queue pair %d: %s: %w: %w: %w", q.Num(), what, err,
+		verbs.StatusError{Status: verbs.StatusFatal}, verbs.ErrConnectionBroken), causeUnknown)
 }
 
 // begin begins the end of the queue pair, or improves the reason of an end that has begun. q.mu is
@@ -109,17 +117,35 @@ func (end *ending) finish() {
 		errs = append(errs, conn.close())
 	}
 
+	silent := q.end.explain()
 	q.mu.Lock()
 	errs = append(errs, q.area.close())
 	q.end.flush()
 	if q.dev.gone() && q.end.cause < causeKnown {
 		q.end.why = verbs.ErrDeviceRemoved
 	}
+	if silent != nil {
+		q.end.why = fmt.Errorf("%w: %w", q.end.why, silent)
+	}
 	q.SetState(verbs.StateError)
 	q.mu.Notify(q.Cfg.Notify)
 	q.end.report(errors.Join(errs...))
 	close(q.end.ended)
 	q.mu.UnlockNotify()
+}
+
+// explain returns the likely cause of an end because the peer does not acknowledge, and nil for
+// another end. It reads the state of the port, and must be called without the lock.
+func (end *ending) explain() error {
+	q := end.qp
+	q.mu.Lock()
+	silent := q.end.cause == causeKnown && errors.Is(q.end.why, verbs.StatusError{Status: verbs.StatusRetryExceeded})
+	remote := q.life.remote
+	q.mu.Unlock()
+	if !silent || !remote.IsValid() {
+		return nil
+	}
+	return q.dev.tree.RetriesExceeded(remote.String(), q.dev.attrs.Name, 1)
 }
 
 // report logs the end of a connection if it is an error. q.mu is held.

@@ -116,7 +116,7 @@ func (q *queuePair) ping(op verbs.Opcode, wire abi.Opcode) {
 	*e = request{kind: kindPing, signaled: true, sgl: e.sgl[:0]}
 	e.Opcode = op
 	if err := q.post(seq, abi.SendWR{Opcode: wire}); err != nil {
-		q.beginBy(verbs.StatusFatal, "post a "+e.describe())
+		q.end.callFailed("post a "+e.describe(), err)
 	}
 }
 

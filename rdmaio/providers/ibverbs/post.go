@@ -262,8 +262,8 @@ func (q *queuePair) postError(err error) error {
 	case errors.Is(err, syscall.EINVAL):
 		return fmt.Errorf("the library refuses it: %w: %w", err, verbs.ErrInvalidWR)
 	}
-	q.begin(fmt.Errorf("ibverbs: queue pair %d: post: %w: %w", q.Num(), err, verbs.ErrConnectionBroken), causeKnown)
-	return fmt.Errorf("post: %w: %w", err, verbs.ErrInvalidState)
+	q.end.callFailed("post", err)
+	return fmt.Errorf("%w: %w", q.dev.callError("post", err), verbs.ErrInvalidState)
 }
 
 // post posts a request of the provider: the last one of the ring. q.mu is held.

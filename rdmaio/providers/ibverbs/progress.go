@@ -85,7 +85,7 @@ func (q *queuePair) arm() {
 	}
 	q.armed = true
 	if err := q.dev.lib.ReqNotify(q.cq, false); err != nil {
-		q.beginBy(verbs.StatusFatal, "arm the completion queue")
+		q.end.callFailed("arm the completion queue", err)
 	}
 	q.poll()
 }

@@ -95,7 +95,7 @@ func (ws *windows) revoke(v *revocation, regions []*region) {
 		q.enqueue(seq, abi.SendWR{Opcode: abi.OpLocalInv, Invalidate: w.key, RKey: w.key})
 	}
 	if _, err := q.flushBatch(); err != nil {
-		q.begin(fmt.Errorf("ibverbs: queue pair %d: invalidate a memory window: %w: %w", q.Num(), err, verbs.ErrConnectionBroken), causeKnown)
+		q.end.callFailed("invalidate a memory window", err)
 	}
 }
 

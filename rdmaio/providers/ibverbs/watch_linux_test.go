@@ -20,6 +20,7 @@ type watched struct {
 	before  map[string][]func() // called before the next calls of a function, one each
 	hold    int                 // calls of ibv_poll_cq that find nothing; negative means all
 	refusal *refusal            // nil if posts are not refused
+	failing map[string]error    // of the next call of a function below
 	noFatal bool
 }
 
@@ -49,6 +50,22 @@ func (w *watched) once(fn string, f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.before[fn] = append(w.before[fn], f)
+}
+
+// failNext makes the next ibv_poll_cq or ibv_req_notify_cq fail.
+func (w *watched) failNext(fn string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failing = map[string]error{fn: err}
+}
+
+// failure returns the error that failNext wants of a call.
+func (w *watched) failure(fn string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.failing[fn]
+	delete(w.failing, fn)
+	return err
 }
 
 // holdPolls makes the next n polls find nothing, or all if n is negative.
@@ -132,6 +149,9 @@ func (w *watched) DeregMR(mr lib.MR) error {
 
 func (w *watched) ReqNotify(cq lib.CQ, solicitedOnly bool) error {
 	w.enter("ibv_req_notify_cq")
+	if err := w.failure("ibv_req_notify_cq"); err != nil {
+		return err
+	}
 	return w.Lib.ReqNotify(cq, solicitedOnly)
 }
 
@@ -152,6 +172,9 @@ func (w *watched) Poll(cq lib.CQ, wcs []byte) (int, error) {
 	}
 	w.mu.Unlock()
 	w.enter("ibv_poll_cq")
+	if err := w.failure("ibv_poll_cq"); err != nil {
+		return 0, err
+	}
 	if held {
 		return 0, nil
 	}

@@ -2,7 +2,6 @@ package ibverbs
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -165,7 +164,7 @@ func (ws *windows) invalidated(w *window) {
 	}
 	r.mu.Unlock()
 	if err := q.dev.deregister(sink); err != nil {
-		q.begin(fmt.Errorf("%w: %w", err, verbs.ErrConnectionBroken), causeKnown)
+		q.end.callFailed("invalidate a memory window", err)
 	}
 	w.region = nil
 	for _, v := range w.waiting {
@@ -213,7 +212,7 @@ func (ws *windows) discard(r *region) {
 	default:
 		q.win.all = slices.DeleteFunc(q.win.all, func(o *window) bool { return o == w })
 		if err := q.dev.lib.DeallocMW(w.mw); err != nil && !q.dev.gone() {
-			q.begin(fmt.Errorf("deallocate a memory window: %w: %w", err, verbs.ErrConnectionBroken), causeKnown)
+			q.end.callFailed("deallocate a memory window", err)
 		}
 		q.win.invalidated(w)
 		q.mu.UnlockNotify()

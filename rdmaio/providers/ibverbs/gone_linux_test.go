@@ -1,0 +1,111 @@
+package ibverbs
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// A call of a removed device may fail before the event of the removal is read. The removal is the
+// reason of the end all the same, and without a removal the failure is.
+func TestFailedCallOfRemovedDeviceIsItsRemoval(t *testing.T) {
+	for name, call := range map[string]func(c *side, w *watched){
+		"ibv_post_send": func(c *side, w *watched) {
+			w.refusePosts(0, syscall.EIO)
+			_, _ = c.qp.PostSend([]verbs.SendWR{{Opcode: verbs.RDMAWrite}})
+		},
+		"ibv_post_recv": func(c *side, w *watched) {
+			w.refusePosts(0, syscall.EIO)
+			_, _ = c.qp.PostRecv([]verbs.RecvWR{{WRID: 1}})
+		},
+		"ping": func(c *side, w *watched) {
+			w.refusePosts(0, syscall.EIO)
+			c.qp.mu.Lock()
+			c.qp.life.ping()
+			c.qp.mu.UnlockNotify()
+		},
+		"ibv_req_notify_cq": func(c *side, w *watched) {
+			w.failNext("ibv_req_notify_cq", syscall.EIO)
+			c.qp.completionEvent()
+		},
+		"ibv_poll_cq": func(c *side, w *watched) {
+			w.failNext("ibv_poll_cq", syscall.EIO)
+			c.qp.completionEvent()
+		},
+	} {
+		for _, removed := range []bool{true, false} {
+			f, w := openWatched(t, abi.TransportIB, noQuirks, noPings)
+			c, _ := connectedSides(t, f)
+			f.c.removed.Store(removed) // the goroutines that read events have nothing yet
+			call(c, w)
+			<-c.lost
+			err := c.qp.Err()
+			if removed != errors.Is(err, verbs.ErrDeviceRemoved) {
+				t.Errorf("%s fails, removed: %v; the end is %v", name, removed, err)
+			}
+			if !removed && (!errors.Is(err, syscall.EIO) || !errors.Is(err, verbs.ErrConnectionBroken) || !errors.Is(err, verbs.StatusError{Status: verbs.StatusFatal})) {
+				t.Errorf("%s fails: the end is %v, want EIO", name, err)
+			}
+		}
+	}
+}
+
+// A post to a removed device says that it was removed.
+func TestPostToRemovedDeviceSaysSo(t *testing.T) {
+	f, w := openWatched(t, abi.TransportIB, noQuirks, noPings)
+	c, _ := connectedSides(t, f)
+	f.c.removed.Store(true)
+	w.refusePosts(0, syscall.EIO)
+	if _, err := c.qp.PostSend([]verbs.SendWR{{Opcode: verbs.RDMAWrite}}); !errors.Is(err, verbs.ErrDeviceRemoved) || !errors.Is(err, verbs.ErrInvalidState) || !errors.Is(err, syscall.EIO) {
+		t.Errorf("PostSend: %v, want ErrDeviceRemoved, ErrInvalidState and EIO", err)
+	}
+}
+
+// The end because a peer does not acknowledge says what the likely cause is, and other ends do not.
+func TestPeerThatDoesNotAcknowledgeIsExplained(t *testing.T) {
+	tree := map[string]string{
+		"sys/class/infiniband/fake0/node_type": "1: CA", "sys/class/infiniband/fake0/ports/1/state": "4: ACTIVE",
+		"sys/class/infiniband/fake0/ports/1/link_layer": "InfiniBand",
+	}
+	for _, c := range []struct {
+		name, state string
+		status      verbs.Status
+		cause       rdmadev.Cause
+		words       string
+	}{
+		{"path", "4: ACTIVE", verbs.StatusRetryExceeded, rdmadev.NoAnswer, "MTU"},
+		{"port", "1: DOWN", verbs.StatusRetryExceeded, rdmadev.PortDown, "state DOWN"},
+		{"another end", "1: DOWN", verbs.StatusFatal, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := openFake(t, abi.TransportIB, quirks.Quirks{}, noPings)
+			tree["sys/class/infiniband/fake0/ports/1/state"] = c.state
+			f.c.tree = sysTree(t, tree)
+			client, _ := connectedSides(t, f)
+			client.qp.mu.Lock()
+			client.qp.beginBy(c.status, "Send")
+			client.qp.mu.UnlockNotify()
+			<-client.lost
+			err := client.qp.Err()
+			if !errors.Is(err, verbs.StatusError{Status: c.status}) || !errors.Is(err, verbs.ErrConnectionBroken) {
+				t.Errorf("the end is %v", err)
+			}
+			if c.cause == "" {
+				if p := new(rdmadev.Problem); errors.As(err, &p) {
+					t.Errorf("%v explains another end", err)
+				}
+				return
+			}
+			expectProblem(t, err, c.cause, c.words)
+			if c.cause == rdmadev.NoAnswer && !strings.Contains(err.Error(), client.qp.life.remote.String()) {
+				t.Errorf("%v does not name the peer", err)
+			}
+		})
+	}
+}
