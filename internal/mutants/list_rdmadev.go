@@ -40,7 +40,6 @@ var rdmadevMutants = []mutant{
 	{"kilobytes of VmPin are bytes", rdmadevMemoryFile, "return kb << 10", "return kb", rdmadevTests},
 	{"a port that is down is a missing route", rdmadevConnectFile, "found := portProblem(d, p, cause); found != nil {\n			found.Text", "found := portProblem(d, p, cause); false {\n			found.Text", rdmadevTests},
 	{"a link-local GID is an address", rdmadevConnectFile, " && !g.Value.IsLinkLocalUnicast()", "", rdmadevTests},
-	{"a P_Key of another membership is missing", rdmadevConnectFile, "k|membership == key|membership", "k == key", rdmadevTests},
 
 	{"errno is left over from an earlier call", verbsCallFile, "	abi.SetInt(at, 0) // some functions fail without an errno\n", "", verbsLibTests},
 	{"a positive result is no errno", verbsCallFile, "		return syscall.Errno(r)\n	}\n	return errno\n", "		return 0\n	}\n	return errno\n", verbsLibTests},

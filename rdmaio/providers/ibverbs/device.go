@@ -34,6 +34,7 @@ type Device struct {
 	defaultBound int  // windows of a queue pair
 
 	flushWait time.Duration // the longest wait for the completions of outstanding requests
+	eventWait time.Duration // the longest wait for the event that says why the peer is gone
 
 	channel lib.CompChannel
 	cm      lib.EventChannel

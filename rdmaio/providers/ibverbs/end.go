@@ -175,7 +175,7 @@ func (end *ending) awaitCause() {
 		}
 		if c == causePeer && !events {
 			events = true
-			limit.Reset(eventWait)
+			limit.Reset(q.dev.eventWait)
 		}
 		select {
 		case <-q.end.better:

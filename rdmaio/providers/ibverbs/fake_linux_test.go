@@ -14,6 +14,7 @@ type fakeNet struct {
 	net            *fakelib.Net
 	client, server *fakelib.Host
 	c, s           *Device
+	w              *watched // around the client, if the test has one
 }
 
 // openFake opens devices with the given quirks on a new network. The network is checked at the end

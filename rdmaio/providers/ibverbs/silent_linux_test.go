@@ -21,6 +21,9 @@ type side struct {
 	wake <-chan struct{}
 	lost <-chan struct{}
 	qp   *queuePair
+
+	info     *verbs.ConnInfo // of connectFully
+	peerData []byte          // that the peer has sent or received
 }
 
 func newSide(t *testing.T, d *Device, cfg verbs.QPConfig) *side {
