@@ -22,7 +22,7 @@ func accept(t *testing.T, tr abi.Transport, q quirks.Quirks) {
 		}
 		f := openFake(t, tr, q, cfg)
 		if q.MaxUnflushed > 0 { // each end waits that long
-			f.c.flushWait, f.s.flushWait = 10*time.Millisecond, 10*time.Millisecond
+			f.c.waits.flush, f.s.waits.flush = 10*time.Millisecond, 10*time.Millisecond
 		}
 		to := verbstest.Fabric{
 			Client: f.c, Server: f.s, Addr: "127.0.0.2:0", Timeout: 20 * time.Second,

@@ -33,8 +33,7 @@ type Device struct {
 	windows      bool // regions can be memory windows
 	defaultBound int  // windows of a queue pair
 
-	flushWait time.Duration // the longest wait for the completions of outstanding requests
-	eventWait time.Duration // the longest wait for the event that says why the peer is gone
+	waits
 
 	channel lib.CompChannel
 	cm      lib.EventChannel
@@ -60,6 +59,12 @@ type kernel struct {
 
 	// lastHeard returns the time since something came from the other end of a TCP connection.
 	lastHeard func(local, remote netip.AddrPort) (time.Duration, error)
+}
+
+// waits are the longest waits of an end.
+type waits struct {
+	flush time.Duration // for the completions of outstanding requests
+	event time.Duration // for the event that says why the peer is gone
 }
 
 var _ verbs.Device = (*Device)(nil)

@@ -51,7 +51,7 @@ func (q *queuePair) beginBy(status verbs.Status, what string) {
 }
 
 // callFailed begins the end because a call of the library has failed: the device may be gone, and
-// the event that says so may not be read yet. q.mu is held.
+// the event that says so may not be read yet. The caller holds q.mu.
 func (end *ending) callFailed(what string, err error) {
 	q := end.qp
 	q.begin(fmt.Errorf("ibverbs: queue pair %d: %s: %w: %w: %w", q.Num(), what, err,
@@ -175,7 +175,7 @@ func (end *ending) awaitCause() {
 		}
 		if c == causePeer && !events {
 			events = true
-			limit.Reset(q.dev.eventWait)
+			limit.Reset(q.dev.waits.event)
 		}
 		select {
 		case <-q.end.better:
@@ -206,7 +206,7 @@ func (end *ending) collect() {
 		q.poll()
 		open := q.end.outstanding(last)
 		q.mu.Unlock() // without notifications: finish runs them
-		if !open || time.Since(start) > q.dev.flushWait {
+		if !open || time.Since(start) > q.dev.waits.flush {
 			return
 		}
 		time.Sleep(waitStep(n))

@@ -15,7 +15,7 @@ func TestDeregisteredRegionOfPostedRequestsEndsTheConnection(t *testing.T) {
 	for _, queue := range []string{"send", "receive"} {
 		t.Run(queue, func(t *testing.T) {
 			f := openFake(t, abi.TransportIB, noQuirks, Config{})
-			f.c.flushWait = time.Millisecond
+			f.c.waits.flush = time.Millisecond
 			c, _ := connectedSides(t, f)
 			regions := []*region{c.region(8, verbs.AccessLocalWrite), c.region(8, verbs.AccessLocalWrite), c.region(8, verbs.AccessLocalWrite)}
 			if queue == "send" {

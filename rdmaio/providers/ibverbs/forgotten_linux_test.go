@@ -19,9 +19,9 @@ import (
 )
 
 // quirkCheck shows what the provider does about a quirk. The check passes on devices with the quirk
-// if the provider knows of it, and fails if the provider does not know.
+// if the provider knows the quirk, and fails if the provider does not know it.
 type quirkCheck struct {
-	with   quirks.Quirks // of the device, beside the quirk
+	with   quirks.Quirks // of the device, in addition to the quirk
 	tr     abi.Transport
 	always bool // the provider does the same for every device: it passes without knowing
 	run    func(q *quirkTest) error
@@ -65,7 +65,7 @@ var quirkChecks = map[string]quirkCheck{
 	"LateCause": {with: quirks.Quirks{CauseNever: true}, run: func(q *quirkTest) error {
 		disconnected := make(chan struct{})
 		q.f.w.once("rdma_disconnect", func() { close(disconnected) })
-		q.f.c.eventWait = time.Hour
+		q.f.c.waits.event = time.Hour
 		q.c.qp.mu.Lock()
 		q.c.qp.begin(verbs.ErrPeerDisconnected, causePeer)
 		q.c.qp.mu.Unlock()
@@ -111,7 +111,7 @@ var quirkChecks = map[string]quirkCheck{
 		q.c.qp.mu.Unlock()
 		q.c.qp.life.checkPeer()
 		if q.c.ending() {
-			return errors.New("the peer is given up, although the kernel has heard of it")
+			return errors.New("the peer is given up, although the kernel has heard from the peer")
 		}
 		return nil
 	}},
@@ -159,7 +159,7 @@ var quirkChecks = map[string]quirkCheck{
 	}},
 	"RemoteInvalidateBreaks": {always: true, with: noWindows, run: func(q *quirkTest) error {
 		if a := q.f.c.Attributes(); !a.InvalidateWindowsOnly || a.RemoteInvalidate {
-			return errors.New("the peer may be told that it can invalidate ordinary regions")
+			return errors.New("the attributes let the peer invalidate ordinary regions")
 		}
 		return nil
 	}},
@@ -181,7 +181,7 @@ var quirkChecks = map[string]quirkCheck{
 		return q.c.alive() // no call mends it: docs/ibverbs.md says when memory can be used again
 	}},
 	"MaxUnflushed": {always: true, run: func(q *quirkTest) error {
-		q.f.c.flushWait = 10 * time.Millisecond
+		q.f.c.waits.flush = 10 * time.Millisecond
 		q.f.client.Device("fake0").Stall(true)
 		q.c.send(verbs.SendWR{WRID: 1, Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled}, verbs.SendWR{WRID: 2, Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled})
 		q.c.must(q.c.qp.Disconnect())
@@ -239,7 +239,7 @@ func reportedInvalidate(q *quirkTest) error {
 
 // refusedWrite makes the peer refuse a Write. The cause comes by an event, perhaps late.
 func refusedWrite(q *quirkTest) error {
-	q.f.c.eventWait = time.Hour
+	q.f.c.waits.event = time.Hour
 	q.c.send(verbs.SendWR{Opcode: verbs.RDMAWrite, RKey: 1, RemoteAddr: 1, SGL: []verbs.SGE{{MR: q.c.region(8, 0), Length: 8}}})
 	<-q.c.lost
 	return wantEnd(q.c, verbs.StatusError{Status: verbs.StatusRemoteAccess})
@@ -274,7 +274,7 @@ func TestForgottenQuirkIsNoticed(t *testing.T) {
 		}
 	}
 	if have := slices.Sorted(maps.Keys(quirkChecks)); !slices.Equal(have, slices.Sorted(slices.Values(names))) {
-		t.Fatalf("checks of %q, want those of %q", have, names)
+		t.Fatalf("checks of %q, want checks of %q", have, names)
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
@@ -296,7 +296,7 @@ func TestForgottenQuirkIsNoticed(t *testing.T) {
 	}
 }
 
-// runQuirkCheck runs a check on devices with some quirks, of which the provider knows others.
+// runQuirkCheck runs a check on devices with some quirks. The provider knows only the second ones.
 // Misuse of the library is an error, too.
 func runQuirkCheck(t *testing.T, check quirkCheck, device, known quirks.Quirks) error {
 	var mu sync.Mutex
