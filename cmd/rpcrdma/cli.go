@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/rpcrdma/rpcrdma/internal/cli"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // Exit codes, the same in all commands.
@@ -79,10 +80,15 @@ func run(ctx context.Context, args []string, env environment) int {
 }
 
 func execute(ctx context.Context, args []string, env environment) int {
+	var line commandLine
+	parser, err := kong.New(&line, kong.Name("rpcrdma"), kong.NoDefaultHelp(), kong.Writers(env.stdout, env.stderr))
+	if err != nil {
+		return report(env, err)
+	}
 	if topic, ok := cli.WantsHelp(args); ok {
 		text, known := help(topic)
 		if !known {
-			return usage(env, "", fmt.Errorf("no help topic %q", topic))
+			return usage(env, "", unknownTopic(parser.Model, topic))
 		}
 		fmt.Fprint(env.stdout, cli.Fold(text, cli.Width(env.stdout)))
 		return exitDone
@@ -90,13 +96,11 @@ func execute(ctx context.Context, args []string, env environment) int {
 	if len(args) == 1 && strings.TrimLeft(args[0], "-") == "version" {
 		args = []string{"version"}
 	}
-	var line commandLine
-	parser, err := kong.New(&line, kong.Name("rpcrdma"), kong.NoDefaultHelp(), kong.Writers(env.stdout, env.stderr))
-	if err != nil {
-		return report(env, err)
-	}
 	parsed, err := parser.Parse(cli.Long(requireTLS(joinData(args)), ""))
-	if err != nil {
+	switch {
+	case err != nil && !cli.IsCommand(parser.Model, args[0]):
+		return usage(env, "", cli.NoCommand(parser.Model, args[0], otherWords))
+	case err != nil:
 		return usage(env, args[0], cli.Complaint(parser.Model, args[0], err))
 	}
 	env.flags = flagsOf(parsed.Selected())
@@ -168,6 +172,22 @@ func report(env environment, err error) int {
 		fmt.Fprintf(env.stderr, "try: %s\n", help)
 	}
 	return f.code
+}
+
+// otherWords lists words that other programs use for our commands and flags.
+var otherWords = cli.Words{
+	"listen": "rpcrdma serve [ADDRESS]", "server": "rpcrdma serve", "s": "rpcrdma serve", "client": "rpcrdma ping HOST", "connect": "rpcrdma ping HOST",
+	"bench": "rpcrdma perf [HOST]", "benchmark": "rpcrdma perf [HOST]", "latency": "rpcrdma perf [HOST]", "list": "rpcrdma info HOST", "ls": "rpcrdma info HOST", "rpcinfo": "rpcrdma info HOST",
+	"ibv_devinfo": "rpcrdma devices", "nfs": "rpcrdma nfsping HOST", "nfs3": "rpcrdma nfsping HOST", "v": "rpcrdma version",
+}
+
+func unknownTopic(app *kong.Application, topic string) error {
+	message := fmt.Sprintf("no help topic %.64q", topic)
+	proposals := cli.Commands(app, topic, nil)
+	if near, ok := spelling.Nearest(topic, helpTopics); ok {
+		proposals = []string{near}
+	}
+	return errors.New(spelling.DidYouMean(message, proposals...))
 }
 
 // flagsOf returns the flags of a command.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/alecthomas/kong"
 
@@ -28,7 +29,7 @@ func (c *completionCmd) run(env environment, app *kong.Application) error {
 // operands, which the parser does not know.
 func completionCommands(app *kong.Application) []completion.Command {
 	commands := completion.Commands(app, helpMain)
-	topics := []string{"errors", "exit-codes", "json"}
+	topics := slices.Clone(helpTopics)
 	for i := range commands {
 		c := &commands[i]
 		topics = append(topics, c.Name)

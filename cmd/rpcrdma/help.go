@@ -2,6 +2,9 @@ package main
 
 import "runtime/debug"
 
+// helpTopics are the help topics that are not commands.
+var helpTopics = []string{"errors", "exit-codes", "json"}
+
 // help returns the help text for a command or topic; "" is the main help.
 func help(topic string) (text string, ok bool) {
 	switch topic {

@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // interfaceFlags are the flags that xdrgen has for reading interface files.
@@ -66,9 +67,9 @@ func procedure(u *ir.Unit, name string) (*dynamic.Procedure, error) {
 	if !errors.As(err, &none) {
 		return nil, f
 	}
-	near, ok := diag.Nearest(name, dynamic.Procedures(u))
+	near, ok := spelling.Nearest(name, dynamic.Procedures(u))
 	if !ok {
-		near, ok = diag.Nearest(none.Name, none.Names)
+		near, ok = spelling.Nearest(none.Name, none.Names)
 	}
 	if f.help = near; !ok {
 		f.help = some(none.Names)

@@ -15,6 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // dataFlags are the flags of dump and json, which decode data by the types of a unit.
@@ -165,10 +166,10 @@ func withNames(err error, name string, names []string) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if near, ok := diag.Nearest(name, names); ok {
+	if near, ok := spelling.Nearest(name, names); ok {
 		return fmt.Errorf("%w; did you mean %s?", err, near)
 	}
-	if near, ok := diag.Nearest(e.Name, e.Names); ok {
+	if near, ok := spelling.Nearest(e.Name, e.Names); ok {
 		return fmt.Errorf("%w; did you mean %s?", err, near)
 	}
 	if len(e.Names) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/explain"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // explainCmd is the command "explain".
@@ -114,7 +115,7 @@ func unknownCode(entries []explain.Entry, others []otherRule, word string) error
 		names = append(names, o.code, o.name)
 	}
 	for _, w := range []string{strings.ToUpper(word), strings.ToLower(word)} {
-		if near, ok := diag.Nearest(w, names); ok {
+		if near, ok := spelling.Nearest(w, names); ok {
 			return fmt.Errorf("no code or name %s; did you mean %s?", diag.Quote(word), near)
 		}
 	}

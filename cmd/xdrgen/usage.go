@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/internal/cli"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // parseError rewrites an error of the parser in the words of the help, and adds the usage of the
@@ -20,13 +21,7 @@ func parseError(app *kong.Application, command string, args []string, err error)
 		if strings.HasSuffix(first, ".x") {
 			return fmt.Errorf("%s is not a command; to check the file, run xdrgen check %s", diag.Quote(first), first)
 		}
-		if strings.HasPrefix(first, "-") {
-			return fmt.Errorf("found %s, expected the command first, such as xdrgen check FILE.x", diag.Quote(first))
-		}
-		if near, ok := nearestTopic(first); ok {
-			return fmt.Errorf("no command %s; did you mean %s?", diag.Quote(first), near)
-		}
-		return fmt.Errorf("no command %s", diag.Quote(first))
+		return cli.NoCommand(app, first, otherWords)
 	}
 	message := cli.Complaint(app, command, err).Error()
 	if flag, value, ok := tookFile(app, args); ok && argumentMissing.MatchString(message) {
@@ -77,23 +72,23 @@ func topics() []string {
 	return append(out, helpTopics...)
 }
 
-// nearestTopic returns the command or topic that a word may mean: one with a similar name, or with
-// the beginning of the word, such as gen for generate.
-func nearestTopic(word string) (string, bool) {
-	if near, ok := diag.Nearest(word, topics()); ok {
-		return near, true
-	}
-	for _, topic := range topics() {
-		if len(topic) > 2 && strings.HasPrefix(word, topic) {
-			return topic, true
-		}
-	}
-	return "", false
+// otherWords lists words that other compilers use for our commands and flags.
+var otherWords = cli.Words{
+	"build": "xdrgen gen", "compile": "xdrgen gen", "c": "xdrgen gen", "out": "xdrgen gen -o DIR", "output": "xdrgen gen -o DIR",
+	"validate": "xdrgen check", "verify": "xdrgen check", "decode": "xdrgen dump", "print": "xdrgen dump", "encode": "xdrgen json",
+	"format": "xdrgen fmt", "breaking": "xdrgen compat", "errors": "xdrgen explain", "v": "xdrgen version",
 }
 
 func unknownTopic(topic string) error {
-	if near, ok := nearestTopic(topic); ok {
-		return fmt.Errorf("no help on %s; did you mean %s?", diag.Quote(topic), near)
+	message := "no help on " + diag.Quote(topic)
+	if near, ok := spelling.Nearest(topic, topics()); ok {
+		return errors.New(spelling.DidYouMean(message, near))
 	}
-	return fmt.Errorf("no help on %s", diag.Quote(topic))
+	var names []string
+	for _, t := range topics() {
+		if len(t) > 2 && strings.HasPrefix(topic, t) {
+			names = append(names, t)
+		}
+	}
+	return errors.New(spelling.DidYouMean(message, names...))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // checkWith checks the values of -with. Its error is a usage error.
@@ -16,7 +17,7 @@ func checkWith(words []string) error {
 			continue
 		}
 		all := ir.MethodWords()
-		if near, ok := diag.Nearest(w, all); ok {
+		if near, ok := spelling.Nearest(w, all); ok {
 			return fmt.Errorf("-with: %s is not an optional method; did you mean %s?", diag.Quote(w), near)
 		}
 		return fmt.Errorf("-with: %s is not an optional method: use one of %s", diag.Quote(w), strings.Join(all, ", "))

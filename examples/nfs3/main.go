@@ -17,6 +17,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/client"
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/internal/provider"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -79,13 +80,17 @@ func (p *program) run(ctx context.Context, args []string) error {
 		if strings.HasPrefix(args[0], "-") {
 			return fmt.Errorf("%w: found %.64q, expected a command first: ls, cat, get or put, and then its flags", errUsage, args[0])
 		}
-		return fmt.Errorf("%w: found command %.64q, expected ls, cat, get or put", errUsage, args[0])
+		message := fmt.Sprintf("found command %.64q, expected ls, cat, get or put", args[0])
+		if near, ok := spelling.Nearest(args[0], []string{"ls", "cat", "get", "put", "help"}); ok {
+			message = spelling.DidYouMean(message, near)
+		}
+		return fmt.Errorf("%w: %s", errUsage, message)
 	}
 	p.define(args[0])
 	if err := p.flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
 		return p.help(args[0])
 	} else if err != nil {
-		return fmt.Errorf("%w: %s: %w: nfs3 %s -h lists the flags", errUsage, args[0], err, args[0])
+		return fmt.Errorf("%w: %s: %w: nfs3 %s -h lists the flags", errUsage, args[0], spelling.Flag(p.flags, err), args[0])
 	}
 	if err := p.values(); err != nil {
 		return fmt.Errorf("%w: %s: %w: nfs3 %s -h lists the flags", errUsage, args[0], err, args[0])

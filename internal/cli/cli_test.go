@@ -53,7 +53,6 @@ func TestComplaintNamesTheFlagGiven(t *testing.T) {
 		`missing flags: --count=STRING`:                                                     `-n is missing`,
 		`expected "<file> ..."`:                                                             `FILE is missing`,
 		`expected "<old> <new>"`:                                                            `OLD is missing`,
-		`unknown flag --strickt, did you mean "--strict"?`:                                  `unknown flag -strickt, did you mean "-strict"?`,
 	} {
 		if got := Complaint(parser.Model, "perf", errors.New(in)).Error(); got != want {
 			t.Errorf("Complaint(%q): found %q, expected %q", in, got, want)

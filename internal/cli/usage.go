@@ -37,6 +37,9 @@ var (
 // a flag of the command with a short name is called by it.
 func Complaint(app *kong.Application, command string, err error) error {
 	message := err.Error()
+	if m := unknown(app, command, message); m != "" {
+		return errors.New(m)
+	}
 	for _, c := range complaints {
 		message = c.parser.ReplaceAllString(message, c.plain)
 	}

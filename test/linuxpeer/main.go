@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/cases"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/image"
@@ -119,7 +120,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 			f.PrintDefaults()
 			fmt.Fprint(stderr, codes)
 		}
-		return s, err
+		return s, spelling.Flag(f, err)
 	}
 	if !slices.Contains(cases.Sets(), s.set) {
 		return s, fmt.Errorf("-set %q: the sets are %s", s.set, strings.Join(cases.Sets(), " and "))

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // Exit codes, the same as in the project's other commands.
@@ -94,7 +96,7 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*options, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, err
+		return nil, spelling.Flag(fs, err)
 	}
 	if fs.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q; use -doc for a single document", fs.Arg(0))

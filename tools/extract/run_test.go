@@ -239,7 +239,7 @@ func TestUsage(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"flag provided but not defined: -color", []string{"-color"}},
+		{`unknown flag "-color"`, []string{"-color"}}, {`unknown flag "-docc"; did you mean -doc?`, []string{"-docc", "a.txt"}},
 		{`unexpected argument "a.txt"; use -doc for a single document`, []string{"a.txt"}},
 		{"-check cannot be used with -doc, which reads no manifest", []string{"-doc", "a", "-check"}},
 		{"-mode needs -doc; otherwise the manifest gives it", []string{"-mode", "marked"}},

@@ -35,6 +35,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // File is a parsed sidecar.
@@ -168,7 +169,7 @@ func (p *parser) line(w []Word) {
 	switch {
 	case n == 0:
 		d := diag.New(diag.BindUnknownWord, w[0].Pos, "%s is not a statement of a sidecar", diag.Quote(w[0].Text))
-		if near, ok := diag.Nearest(w[0].Text, statements); ok {
+		if near, ok := spelling.Nearest(w[0].Text, statements); ok {
 			d = d.Helpf("did you mean %s?", near)
 		}
 		p.report(d)

@@ -7,6 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 var spaces = []string{ir.SpaceHeaderType, ir.SpaceFlag, "property", "characteristic", ir.SpaceError, "operation"}
@@ -18,7 +19,7 @@ func (p *parser) space(w Word) bool {
 	}
 	d := diag.New(diag.BindSyntax, w.Pos, "%s is not a space of code points", diag.Quote(w.Text)).
 		Helpf("use one of %s", strings.Join(spaces, ", "))
-	if near, ok := diag.Nearest(w.Text, spaces); ok {
+	if near, ok := spelling.Nearest(w.Text, spaces); ok {
 		d = d.Helpf("did you mean %s?", near)
 	}
 	p.report(d)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // with parses the statement of the optional methods.
@@ -19,7 +20,7 @@ func (p *parser) with(w []Word) {
 		}
 		d := diag.New(diag.BindSyntax, name.Pos, "%s is not an optional method", diag.Quote(name.Text)).
 			Helpf("use one of %s", strings.Join(ir.MethodWords(), ", "))
-		if near, ok := diag.Nearest(name.Text, ir.MethodWords()); ok {
+		if near, ok := spelling.Nearest(name.Text, ir.MethodWords()); ok {
 			d = d.Helpf("did you mean %s?", near)
 		}
 		if strings.Contains(name.Text, ",") {

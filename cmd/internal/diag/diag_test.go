@@ -111,18 +111,6 @@ func TestSortAndLimit(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"uint32", "uint64", "cookie", "a", "status", "statuses"}
-	for word, want := range map[string]string{
-		"uint23": "uint32", "cokie": "cookie", "cookies": "cookie", "statsu": "status", "b": "", "nothing": "", "cookie": "", "": "",
-		"uint65": "uint64", "kookey": "",
-	} {
-		if got, ok := Nearest(word, names); got != want || ok != (want != "") {
-			t.Errorf("%q: %q %v, expected %q", word, got, ok, want)
-		}
-	}
-}
-
 func TestQuote(t *testing.T) {
 	if got := Quote(strings.Repeat("x", 100)); len(got) != 66 || !strings.HasSuffix(got, `..."`) {
 		t.Errorf("%s", got)

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/internal/jsontext"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // ParseJSON parses the JSON form of a value of type t. Offsets in the tree and in its
@@ -267,7 +267,7 @@ func (p *jsonParser) enum(v *Value, n *node, d *ir.Decl) *Error {
 // unknown returns an error for a name that is not one of names, with the nearest of them.
 func (p *jsonParser) unknown(n *node, name string, names []string, want string) *Error {
 	e := p.fault(n, "found %s, expected %s", jsontext.Quote([]byte(name)), want)
-	if near, ok := diag.Nearest(name, names); ok {
+	if near, ok := spelling.Nearest(name, names); ok {
 		e.Note = "did you mean " + near + "?"
 	}
 	return e
@@ -340,5 +340,5 @@ func misspelt(n *node, fields []*ir.Field, name string) (string, bool) {
 	others := slices.DeleteFunc(slices.Clone(n.keys), func(k string) bool {
 		return slices.ContainsFunc(fields, func(f *ir.Field) bool { return f.Name == k })
 	})
-	return diag.Nearest(name, others)
+	return spelling.Nearest(name, others)
 }

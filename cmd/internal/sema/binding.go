@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // loadBind reads the unit's sidecar and its imports. The default place is <file>.bind for a unit
@@ -228,7 +229,7 @@ func (c *compiler) nearestName(n bindNames, d diag.Diagnostic, name string) diag
 	for k := range n.set {
 		all = append(all, k)
 	}
-	if near, ok := diag.Nearest(name, all); ok {
+	if near, ok := spelling.Nearest(name, all); ok {
 		return d.Helpf("did you mean %s?", near)
 	}
 	return d

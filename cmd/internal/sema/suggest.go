@@ -8,6 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // undefinedType reports an undeclared type, once for each name.
@@ -179,7 +180,7 @@ func nearest(name string, names []string) (string, bool) {
 			return n, true
 		}
 	}
-	return diag.Nearest(name, names)
+	return spelling.Nearest(name, names)
 }
 
 // visible returns all symbols of the unit and its imports.

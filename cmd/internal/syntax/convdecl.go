@@ -7,6 +7,7 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // decl converts a declaration. The name of a typedef may be a keyword: then the typedef is
@@ -75,7 +76,7 @@ func (c *converter) wrongType(d *Decl, names []*gName) bool {
 	default:
 		return false
 	}
-	_, near := diag.Nearest(d.Type.Name, []string{"unsigned"})
+	_, near := spelling.Nearest(d.Type.Name, []string{"unsigned"})
 	if d.Type.Name == "signed" && (first.Value == "int" || first.Value == "hyper") && len(names) == 2 {
 		both := d.Type.Span.To(c.at(first))
 		c.report(diag.New(diag.SyntaxError, d.Type.Span, "found \"signed\", expected a type").

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // certainRepair reports a fault at token k for which the right repair is certain. It returns
@@ -68,7 +69,7 @@ func certainRepair(s *scanner, toks []token, k int, expected string) (out []toke
 		s.report(d.Helpf("separate members by commas").Replace(t.span(s.f), ","))
 		return splice(toks, k, k+1, token{tPunct, t.start, t.end, ","}), true
 	case t.kind == tIdent && (expected == "}" || expected == "case or default"):
-		word, near := diag.Nearest(t.text, []string{"case", "default"})
+		word, near := spelling.Nearest(t.text, []string{"case", "default"})
 		if !near {
 			return nil, false
 		}

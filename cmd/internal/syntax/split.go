@@ -3,6 +3,7 @@ package syntax
 import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // maxDepth limits how deep braces nest.
@@ -132,7 +133,7 @@ func (p *splitter) junk() bool {
 	}
 	d := diag.New(diag.SyntaxError, t.span(p.f), "found %s, expected const, typedef, enum, struct, union or program", diag.Quote(t.text))
 	next, after := p.at(p.i+1), p.at(p.i+2)
-	if n, ok := diag.Nearest(t.text, []string{"const", "typedef", "enum", "struct", "union", "program"}); ok && t.kind == tIdent {
+	if n, ok := spelling.Nearest(t.text, []string{"const", "typedef", "enum", "struct", "union", "program"}); ok && t.kind == tIdent {
 		d = d.Helpf("did you mean %s?", n)
 		if next.kind == tIdent && n != "program" {
 			p.report(d.Replace(t.span(p.f), n))

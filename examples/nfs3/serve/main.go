@@ -23,6 +23,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/mount3"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/gen/nlm4"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
@@ -51,9 +52,18 @@ func main() {
 	flag.BoolVar(&o.AllowRoot, "allow-root", false, "let user 0 of clients act as root, if the server runs as root")
 	flag.BoolVar(&o.Async, "async", false, "reply before changes are on the disk")
 	flag.BoolVar(&o.StrictCookies, "strict-cookies", false, "refuse to go on with the listing of a directory that has changed")
-	flag.Usage = usage
-	flag.Parse()
-	if err := o.check(flag.Args()); err != nil {
+	flag.CommandLine.Init("serve", flag.ContinueOnError)
+	flag.CommandLine.SetOutput(io.Discard)
+	err := flag.CommandLine.Parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		flag.CommandLine.SetOutput(os.Stderr)
+		usage()
+		os.Exit(0)
+	}
+	if err = spelling.Flag(flag.CommandLine, err); err == nil {
+		err = o.check(flag.Args())
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "serve: %v\nserve -h lists the flags\n", err)
 		os.Exit(2)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
 // Change is one difference between the two versions.
@@ -93,7 +94,7 @@ func ParseAllow(names []string) (Allow, error) {
 		}
 		if !ok {
 			hint := "wire, source, extension or the name of a rule"
-			if near, found := diag.Nearest(n, known); found {
+			if near, found := spelling.Nearest(n, known); found {
 				hint = near
 			}
 			return nil, fmt.Errorf("found %s, expected %s", diag.Quote(n), hint)

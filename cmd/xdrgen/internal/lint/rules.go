@@ -8,7 +8,7 @@
 // that line; above a declaration, it suppresses findings in all of it.
 package lint
 
-import "github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+import "github.com/rpcrdma/rpcrdma/internal/spelling"
 
 // Level is the importance of a finding.
 type Level int
@@ -132,5 +132,5 @@ func nearest(name string) (string, bool) {
 	for _, r := range rules {
 		names = append(names, r.Name)
 	}
-	return diag.Nearest(name, names)
+	return spelling.Nearest(name, names)
 }

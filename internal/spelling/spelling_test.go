@@ -1,0 +1,55 @@
+package spelling
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestNearestProposesSimilarNames has words at zero to three edits from the names.
+func TestNearestProposesSimilarNames(t *testing.T) {
+	names := []string{"uint32", "uint64", "cookie", "a", "status", "statuses"}
+	for word, want := range map[string]string{
+		"uint23": "uint32", "cokie": "cookie", "cookies": "cookie", "statsu": "status", "b": "", "nothing": "", "cookie": "", "": "",
+		"uint65": "uint64", "kookey": "",
+	} {
+		if got, ok := Nearest(word, names); got != want || ok != (want != "") {
+			t.Errorf("%q: %q %v, expected %q", word, got, ok, want)
+		}
+	}
+}
+
+func TestUndefinedFlagNamesTheNearest(t *testing.T) {
+	set := flag.NewFlagSet("ls", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.Int("port", 0, "")
+	set.Int("mountport", 0, "")
+	set.Bool("l", false, "")
+	set.Bool("R", false, "")
+	for in, want := range map[string]string{
+		"-mountprt 1": `unknown flag "-mountprt"; did you mean -mountport?`,
+		"--mount 1":   `unknown flag "-mount"; did you mean -mountport?`,
+		"-lR":         `unknown flag "-lR"; did you mean -l -R?`,
+		"-long":       `unknown flag "-long"; did you mean -l?`,
+		"-zzz":        `unknown flag "-zzz"`,
+		"-port x":     `invalid value "x" for flag -port: parse error`,
+	} {
+		if got := Flag(set, set.Parse(strings.Fields(in))); got == nil || got.Error() != want {
+			t.Errorf("%s: found %v, expected %s", in, got, want)
+		}
+	}
+	if err := Flag(set, nil); err != nil {
+		t.Error(err)
+	}
+	if err := Flag(set, flag.ErrHelp); !errors.Is(err, flag.ErrHelp) {
+		t.Error(err)
+	}
+}
+
+func TestProposalsAreAtMostFour(t *testing.T) {
+	if got, want := DidYouMean("no x", strings.Split("abcdef", "")...), "no x; did you mean a, b, c or d?"; got != want {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+}
