@@ -63,4 +63,8 @@ var ibverbsMutants = []mutant{
 	{"the cause of an end by the peer is not waited for", ibverbsFolder + "end.go", "c == causePeer && !q.dev.quirks.LateCause", "c == causePeer", ibverbsTests},
 	{"a completion queue is armed for solicited completions", ibverbsFolder + "progress.go", "ReqNotify(q.cq, false)", "ReqNotify(q.cq, true)", ibverbsTests},
 	{"the key of an invalidation is in one field", ibverbsFolder + "post.go", "wire.Invalidate, wire.RKey = wr.InvalidateRKey, wr.InvalidateRKey", "wire.Invalidate, wire.RKey = wr.InvalidateRKey, 0", ibverbsTests},
+	{"the page that siw's library refuses is not held", ibverbsFolder + "hold.go", "if !d.quirks.RefusedPage {", "if true {", ibverbsTests},
+	{"the first of two devices that closes gives the page back", ibverbsFolder + "hold.go", "h.devices--; h.devices > 0", "h.devices--; false", ibverbsTests},
+	{"the queue that is held ends before the page", ibverbsFolder + "hold.go", "{16384, 1024, 1024}", "{16384, 1024, 128}", ibverbsTests},
+	{"a device without the page leaves queues", ibverbsFolder + "hold.go", "err = errors.Join(err, l.DestroyCQ(cq))", "err = errors.Join(err); _ = cq", ibverbsTests},
 }

@@ -70,6 +70,7 @@ var quirkPairs = [][2]string{
 	{"StatusRejects", "WindowsAbsent"},
 	{"PaddedPrivateData", "WindowsUnbounded"},
 	{"NoEmptyReads", "KernelTCP"},
+	{"RefusedPage", "NoWindows"},
 }
 
 // Each quirk has its pair.

@@ -44,12 +44,8 @@ func TestCallsOnDevice(t *testing.T) {
 	if task == "" || addr == "" {
 		t.Skipf("%s and %s do not say what to do", envCalls, envAddr)
 	}
-	open := ibverbs.Open
-	if os.Getenv(envWindows) != "" {
-		open = ibverbs.OpenWithWindows
-	}
 	before := pinned(t)
-	dev, err := open(&ibverbs.Config{Device: os.Getenv(envDevice)})
+	dev, memory, err := ibverbs.OpenCounted(&ibverbs.Config{Device: os.Getenv(envDevice)}, os.Getenv(envWindows) != "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +79,12 @@ func TestCallsOnDevice(t *testing.T) {
 	fmt.Printf("%d calls of %d bytes: %d registrations with a key for the peer, %d revocations\n", n, size, s.RemoteRegistrations, s.Revocations)
 	if err := conn.Close(); err != nil {
 		t.Error(err)
+	}
+	for name, n := range map[string]int64{
+		"ibv_reg_mr": memory.Registered.Load(), "ibv_dereg_mr": memory.Deregistered.Load(),
+		"ibv_alloc_mw": memory.Windows.Load(), "ibv_req_notify_cq": memory.Armed.Load(),
+	} {
+		fmt.Println("count", name, n)
 	}
 }
 

@@ -44,6 +44,7 @@ type Device struct {
 	regions        atomic.Int64
 	allocatedBytes atomic.Int64
 	removed        atomic.Bool
+	held           bool // the page of hold.go; guarded by holds
 	lastUser       atomic.Uint32
 
 	mu     sync.Mutex
@@ -130,7 +131,7 @@ func (d *Device) release() error {
 	if d.channel != 0 {
 		errs = append(errs, d.lib.DestroyCompChannel(d.channel))
 	}
-	errs = append(errs, d.reject.close())
+	errs = append(errs, d.reject.close(), d.dropPage())
 	if err := errors.Join(errs...); err != nil && !d.gone() {
 		return d.fail("close", err)
 	}

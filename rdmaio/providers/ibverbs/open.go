@@ -209,6 +209,9 @@ func (d *Device) tryWindow() (bool, error) {
 
 // start makes the device's channels, and starts the goroutines that read them.
 func (d *Device) start() (err error) {
+	if err := d.holdPage(); err != nil {
+		return err
+	}
 	if err := d.reject.open(); err != nil {
 		return d.fail("map memory", err)
 	}

@@ -33,6 +33,7 @@ type cq struct {
 	user    uintptr
 	entries int
 	locked  int // bytes
+	mapping mapping
 	queue   []entry
 	armed   armed
 	unacked int
@@ -94,13 +95,17 @@ func (h *libibverbs) CreateCQ(ctx lib.Context, entries int, user uintptr, ch lib
 	if entries < 1 || entries > d.attr.MaxCQE || vector < 0 || vector >= abi.Context(uintptr(ctx)).Vectors {
 		return 0, fail(fn, syscall.EINVAL)
 	}
-	c := &cq{dev: d, user: user, entries: entries, locked: pages(0, entries*64)}
+	c := &cq{dev: d, user: user, entries: entries, locked: d.pinned(entries * 64)}
 	if ch != 0 {
 		if c.ch, err = find[*compChannel](h.net, fn, uintptr(ch)); err != nil {
 			return 0, err
 		}
 	}
 	if err := h.lock(fn, c.locked); err != nil {
+		return 0, err
+	}
+	if c.mapping, err = d.mapQueue(fn, entries, cqeSize, cqTail); err != nil {
+		h.locked -= c.locked
 		return 0, err
 	}
 	if c.ch != nil {
@@ -134,6 +139,7 @@ func (h *libibverbs) DestroyCQ(handle lib.CQ) error {
 		c.ch.uses--
 	}
 	h.locked -= c.locked
+	c.dev.mapped.give(c.mapping)
 	h.net.remove(c.mem)
 	return nil
 }

@@ -24,6 +24,7 @@ type Device struct {
 	quirks    quirks.Quirks
 	context   []byte
 	async     asyncFile
+	mapped    mappings
 
 	silent    bool // neither sends nor receives anything
 	stalled   bool // executes nothing

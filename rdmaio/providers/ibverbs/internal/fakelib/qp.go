@@ -33,6 +33,7 @@ type qp struct {
 	scq, rcq       *cq
 	attr           abi.QPInitAttr
 	locked         int // bytes
+	sqMap, rqMap   mapping
 	state          abi.QPState
 	dead           bool
 	failed         bool // a request has failed, and the ones behind it are flushed
@@ -126,12 +127,20 @@ func (h *libibverbs) CreateQP(handle lib.PD, attr *abi.QPInitAttr) (lib.QP, erro
 		attr.MaxRecvWR > d.attr.MaxQPWR || attr.MaxSendSGE > d.attr.MaxSGE || attr.MaxRecvSGE > d.attr.MaxSGE || attr.MaxInline > 512 {
 		return 0, fail(fn, syscall.EINVAL)
 	}
-	locked := pages(0, attr.MaxSendWR*128+attr.MaxRecvWR*32)
-	if err := h.lock(fn, locked); err != nil {
+	q := &qp{dev: d, pd: p, scq: scq, rcq: rcq, attr: *attr, locked: d.pinned(attr.MaxSendWR*128 + attr.MaxRecvWR*32)}
+	if err := h.lock(fn, q.locked); err != nil {
+		return 0, err
+	}
+	if q.sqMap, err = d.mapQueue(fn, attr.MaxSendWR, sqeSize, 0); err == nil {
+		q.rqMap, err = d.mapQueue(fn, attr.MaxRecvWR, rqeSize, 0)
+	}
+	if err != nil {
+		d.mapped.give(q.sqMap)
+		h.locked -= q.locked
 		return 0, err
 	}
 	n.lastQP++
-	q := &qp{dev: d, pd: p, num: n.lastQP, scq: scq, rcq: rcq, attr: *attr, locked: locked}
+	q.num = n.lastQP
 	p.uses++
 	scq.uses++
 	rcq.uses++
@@ -216,6 +225,8 @@ func (h *libibverbs) DestroyQP(handle lib.QP) error {
 	}
 	q.pd.uses--
 	h.locked -= q.locked
+	q.dev.mapped.give(q.sqMap)
+	q.dev.mapped.give(q.rqMap)
 	n.remove(q.mem)
 	return nil
 }

@@ -386,6 +386,21 @@ var quirkTests = map[string]func(t *testing.T, on bool){
 		}
 		c.want(2, want)
 	},
+	"RefusedPage": func(t *testing.T, on bool) {
+		c := newEnv(t, options{quirks: quirks.Quirks{RefusedPage: on}}).client // a queue of at most 143 pages
+		refused := 0
+		for range 150 { // of a page each
+			cq, err := c.h.CreateCQ(c.dev.Context(), 64, 0, 0, 0)
+			if err != nil {
+				refused++
+				continue
+			}
+			defer func() { check(t, c.h.DestroyCQ(cq)) }()
+		}
+		if refused > 0 != on {
+			t.Errorf("%d of 150 queues refused", refused)
+		}
+	},
 	"NoConnections": func(t *testing.T, on bool) {
 		e := newEnv(t, options{quirks: quirks.Quirks{NoConnections: on}})
 		_, err := e.client.h.CreateQP(e.client.pd, &abi.QPInitAttr{SendCQ: uintptr(e.client.cq), RecvCQ: uintptr(e.client.cq)})

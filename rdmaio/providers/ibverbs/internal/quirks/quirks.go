@@ -101,6 +101,10 @@ type Quirks struct {
 	// peer reaches all of it. The provider then uses no windows.
 	WindowsUnbounded bool
 
+	// RefusedPage: the library refuses an object whose queue is mapped at page 144 of the context.
+	// The kernel maps queues at the first pages that are free.
+	RefusedPage bool
+
 	// NoConnections: the device has no reliable connections. No queue pair can be created.
 	NoConnections bool
 }

@@ -1,0 +1,99 @@
+package ibverbs
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
+)
+
+// A queue that the program shares with the kernel is mapped from the device's file. The kernel
+// gives it the first pages of the file that are free: a context's first completion queue is at page
+// 0. The library of siw, however, has the offset 0x90000, page 144, as its sign for "no mapping"
+// (SIW_INVAL_UOBJ_KEY in rdma/siw-abi.h). It destroys an object whose queue gets that page, and
+// returns an error without an errno. Every further object gets the same page, and fails, until
+// others are destroyed. With 128 requests in each queue that happens to the 17th queue pair.
+//
+// So the first device that is opened on a context takes the page, by a completion queue that begins
+// before it and ends behind it. The last device that is closed gives it back.
+
+// fillers are the entries of completion queues that take the first pages of a context: 0 to 128,
+// 129 to 137, and 138 to 146. An entry has 32 bytes, and 8 bytes follow the last one. The last
+// queue stays.
+var fillers = [...]int{16384, 1024, 1024}
+
+// holds has the contexts whose page is taken. A process has one context of a device, which all
+// Devices of that device share.
+var holds = struct {
+	sync.Mutex
+	of map[lib.Context]*hold
+}{of: make(map[lib.Context]*hold)}
+
+// hold is a page that is taken.
+type hold struct {
+	cq      lib.CQ
+	devices int
+}
+
+// holdPage takes the page for the device, if its library refuses it. dropPage must follow.
+func (d *Device) holdPage() (err error) {
+	if !d.quirks.RefusedPage {
+		return nil
+	}
+	holds.Lock()
+	defer holds.Unlock()
+	h := holds.of[d.ctx]
+	if h == nil {
+		if h, err = newHold(d.lib, d.ctx); err != nil {
+			return d.fail("hold the page that the library refuses", err)
+		}
+		holds.of[d.ctx] = h
+	}
+	h.devices++
+	d.held = true
+	return nil
+}
+
+// dropPage gives the page back, if this device is the last one that has it.
+func (d *Device) dropPage() error {
+	holds.Lock()
+	defer holds.Unlock()
+	if !d.held {
+		return nil
+	}
+	d.held = false
+	h := holds.of[d.ctx]
+	if h.devices--; h.devices > 0 {
+		return nil
+	}
+	delete(holds.of, d.ctx)
+	return d.lib.DestroyCQ(h.cq)
+}
+
+// newHold creates the fillers, and destroys all but the last.
+func newHold(l lib.Lib, ctx lib.Context) (_ *hold, err error) {
+	var queues []lib.CQ
+	defer func() {
+		if err != nil {
+			for _, cq := range queues {
+				err = errors.Join(err, l.DestroyCQ(cq))
+			}
+		}
+	}()
+	for _, entries := range fillers {
+		cq, err := l.CreateCQ(ctx, entries, 0, 0, 0)
+		if err != nil {
+			return nil, fmt.Errorf("create a completion queue of %d entries: %w", entries, err)
+		}
+		queues = append(queues, cq)
+	}
+	for len(queues) > 1 {
+		cq := queues[0]
+		queues = queues[1:]
+		if err := l.DestroyCQ(cq); err != nil {
+			return nil, err
+		}
+	}
+	return &hold{cq: queues[0]}, nil
+}

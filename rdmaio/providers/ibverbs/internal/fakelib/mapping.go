@@ -1,0 +1,66 @@
+//go:build linux
+
+package fakelib
+
+import (
+	"math/bits"
+	"os"
+	"slices"
+	"syscall"
+)
+
+// The bytes of an entry of each queue of siw, and those behind a completion queue.
+const (
+	cqeSize, cqTail  = 32, 8
+	sqeSize, rqeSize = 120, 56
+)
+
+// refusedPage is the page of Quirks.RefusedPage.
+const refusedPage = 144
+
+// mapping is a range of pages of a context's file at which a queue is mapped. The zero value is no
+// mapping.
+type mapping struct{ first, n int }
+
+// mappings are the ranges of a context that are taken, in order. A device with Quirks.RefusedPage
+// has them.
+type mappings []mapping
+
+// take returns the first range of n pages that is free.
+func (m *mappings) take(n int) mapping {
+	to, at := mapping{n: n}, 0
+	for ; at < len(*m) && (*m)[at].first < to.first+n; at++ {
+		to.first = (*m)[at].first + (*m)[at].n
+	}
+	*m = slices.Insert(*m, at, to)
+	return to
+}
+
+// give frees a range.
+func (m *mappings) give(r mapping) {
+	*m = slices.DeleteFunc(*m, func(o mapping) bool { return o == r })
+}
+
+// mapQueue maps a queue of so many entries of size bytes, with tail bytes behind them, for a call
+// of fn. The kernel raises the entries to a power of two.
+func (d *Device) mapQueue(fn string, entries, size, tail int) (mapping, error) {
+	if !d.quirks.RefusedPage || entries == 0 {
+		return mapping{}, nil
+	}
+	page := os.Getpagesize()
+	r := d.mapped.take((size<<bits.Len(uint(entries-1)) + tail + page - 1) / page)
+	if r.first == refusedPage {
+		d.mapped.give(r)
+		return mapping{}, fail(fn, syscall.EIO) // as package lib reports an error without an errno
+	}
+	return r, nil
+}
+
+// pinned returns the bytes that the device pins for a queue of size bytes. Queues of a device with
+// Quirks.RefusedPage are memory of the kernel.
+func (d *Device) pinned(size int) int {
+	if d.quirks.RefusedPage {
+		return 0
+	}
+	return pages(0, size)
+}
