@@ -44,7 +44,8 @@ func runCase(p provider, addr, name string) {
 
 // caseFabric opens the devices of a case.
 func caseFabric(t *testing.T, p provider, addr string) verbstest.Fabric {
-	f := verbstest.Fabric{Addr: addr, Timeout: 10 * time.Second}
+	// siw waits 10 s for the end of a handshake, and a Dial that is given up returns after it.
+	f := verbstest.Fabric{Addr: addr, Timeout: 20 * time.Second}
 	var errs [2]error
 	switch p.name() {
 	case "mem":
