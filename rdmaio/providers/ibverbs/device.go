@@ -44,7 +44,6 @@ type Device struct {
 	regions        atomic.Int64
 	allocatedBytes atomic.Int64
 	removed        atomic.Bool
-	held           bool // the page of hold.go; guarded by holds
 	lastUser       atomic.Uint32
 
 	mu     sync.Mutex
@@ -60,6 +59,8 @@ type kernel struct {
 
 	// lastHeard returns the time since something came from the other end of a TCP connection.
 	lastHeard func(local, remote netip.AddrPort) (time.Duration, error)
+
+	holdsPage bool // guarded by holds
 }
 
 // waits are the longest waits of an end.
@@ -131,7 +132,7 @@ func (d *Device) release() error {
 	if d.channel != 0 {
 		errs = append(errs, d.lib.DestroyCompChannel(d.channel))
 	}
-	errs = append(errs, d.reject.close(), d.dropPage())
+	errs = append(errs, d.reject.close(), holds.give(d))
 	if err := errors.Join(errs...); err != nil && !d.gone() {
 		return d.fail("close", err)
 	}

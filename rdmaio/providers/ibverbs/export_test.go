@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
 )
 
-// MemoryCalls counts the calls of a device's library that cost an ioctl each, without those of its
-// objects' creation. Binds of windows are posted, and cost none.
+// MemoryCalls counts the calls of a device's library that cost an ioctl each. It leaves out queues
+// and domains. Binds of windows are posted, and cost no ioctl.
 type MemoryCalls struct {
 	lib.Lib
 	Registered, Deregistered, Windows, Armed atomic.Int64
@@ -40,7 +40,7 @@ func (c *MemoryCalls) ReqNotify(cq lib.CQ, solicitedOnly bool) error {
 }
 
 // OpenCounted is Open, and returns the counts of the device's library. With windows, it also uses
-// windows that do not protect the memory around them, such as those of rxe. The peer cannot
+// windows that do not protect the memory around them, such as rxe's. The peer cannot
 // invalidate them: an invalidation by both sides stops a kernel with rxe.
 func OpenCounted(cfg *Config, windows bool) (*Device, *MemoryCalls, error) {
 	l, err := lib.Open()

@@ -15,64 +15,66 @@ import (
 // returns an error without an errno. Every further object gets the same page, and fails, until
 // others are destroyed. With 128 requests in each queue that happens to the 17th queue pair.
 //
-// So the first device that is opened on a context takes the page, by a completion queue that begins
-// before it and ends behind it. The last device that is closed gives it back.
+// So the first device that is opened on a context takes the page by a completion queue. The last
+// device that is closed gives it back.
 
-// fillers are the entries of completion queues that take the first pages of a context: 0 to 128,
-// 129 to 137, and 138 to 146. An entry has 32 bytes, and 8 bytes follow the last one. The last
+// fillers are completion queues, by their entries, that take the first pages of a context: 0 to
+// 128, 129 to 137, and 138 to 146. An entry has 32 bytes, and 8 bytes follow the last one. The last
 // queue stays.
 var fillers = [...]int{16384, 1024, 1024}
 
-// holds has the contexts whose page is taken. A process has one context of a device, which all
+// heldPages has the contexts whose page is taken. A process has one context of a device, which all
 // Devices of that device share.
-var holds = struct {
-	sync.Mutex
-	of map[lib.Context]*hold
-}{of: make(map[lib.Context]*hold)}
+type heldPages struct {
+	mu sync.Mutex
+	of map[lib.Context]*heldPage
+}
 
-// hold is a page that is taken.
-type hold struct {
+var holds = heldPages{of: make(map[lib.Context]*heldPage)}
+
+// heldPage is a page that is taken.
+type heldPage struct {
 	cq      lib.CQ
 	devices int
 }
 
-// holdPage takes the page for the device, if its library refuses it. dropPage must follow.
-func (d *Device) holdPage() (err error) {
+// take takes the page for a device, if its library refuses it. give must follow.
+func (p *heldPages) take(d *Device) (err error) {
 	if !d.quirks.RefusedPage {
 		return nil
 	}
-	holds.Lock()
-	defer holds.Unlock()
-	h := holds.of[d.ctx]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.of[d.ctx]
 	if h == nil {
 		if h, err = newHold(d.lib, d.ctx); err != nil {
 			return d.fail("hold the page that the library refuses", err)
 		}
-		holds.of[d.ctx] = h
+		p.of[d.ctx] = h
 	}
 	h.devices++
-	d.held = true
+	d.holdsPage = true
 	return nil
 }
 
-// dropPage gives the page back, if this device is the last one that has it.
-func (d *Device) dropPage() error {
-	holds.Lock()
-	defer holds.Unlock()
-	if !d.held {
+// give gives the page back, if the device is the last one that has it.
+func (p *heldPages) give(d *Device) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !d.holdsPage {
 		return nil
 	}
-	d.held = false
-	h := holds.of[d.ctx]
+	d.holdsPage = false
+	h := p.of[d.ctx]
 	if h.devices--; h.devices > 0 {
 		return nil
 	}
-	delete(holds.of, d.ctx)
+	delete(p.of, d.ctx)
 	return d.lib.DestroyCQ(h.cq)
 }
 
 // newHold creates the fillers, and destroys all but the last.
-func newHold(l lib.Lib, ctx lib.Context) (_ *hold, err error) {
+func newHold(l lib.Lib, ctx lib.Context) (_ *heldPage, err error) {
 	var queues []lib.CQ
 	defer func() {
 		if err != nil {
@@ -95,5 +97,5 @@ func newHold(l lib.Lib, ctx lib.Context) (_ *hold, err error) {
 			return nil, err
 		}
 	}
-	return &hold{cq: queues[0]}, nil
+	return &heldPage{cq: queues[0]}, nil
 }

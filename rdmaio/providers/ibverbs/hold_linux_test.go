@@ -12,7 +12,7 @@ import (
 )
 
 // fillContext creates completion queues of so many entries until they have taken well over 144
-// pages, and returns the number that the library refused.
+// pages. It returns how many the library refused.
 func fillContext(t *testing.T, l lib.Lib, ctx lib.Context, entries int) (refused int) {
 	t.Helper()
 	for range 200 {
@@ -51,12 +51,12 @@ func TestRefusedPageIsHeldWhileADeviceIsOpen(t *testing.T) {
 	}
 	for _, entries := range []int{1, 100, 131, 300, 1000, 2000, 5000} {
 		if n := fillContext(t, h, ctx, entries); n > 0 {
-			t.Errorf("with two devices open, the library refused %d of 200 queues of %d entries", n, entries)
+			t.Errorf("with two devices open, the library refused %d queues, with %d entries each", n, entries)
 		}
 	}
 	for i, d := range devices {
 		if n := fillContext(t, h, ctx, 131); n > 0 {
-			t.Errorf("with %d devices closed of two, the library refused %d of 200 queues", i, n)
+			t.Errorf("with %d devices closed of two, the library refused %d queues", i, n)
 		}
 		if err := d.Close(); err != nil {
 			t.Error(err)

@@ -209,7 +209,7 @@ func (d *Device) tryWindow() (bool, error) {
 
 // start makes the device's channels, and starts the goroutines that read them.
 func (d *Device) start() (err error) {
-	if err := d.holdPage(); err != nil {
+	if err := holds.take(d); err != nil {
 		return err
 	}
 	if err := d.reject.open(); err != nil {

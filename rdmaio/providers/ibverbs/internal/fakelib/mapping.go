@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// The bytes of an entry of each queue of siw, and those behind a completion queue.
+// The sizes in bytes of siw's queue entries. cqTail bytes follow a completion queue.
 const (
 	cqeSize, cqTail  = 32, 8
 	sqeSize, rqeSize = 120, 56
@@ -18,11 +18,11 @@ const (
 // refusedPage is the page of Quirks.RefusedPage.
 const refusedPage = 144
 
-// mapping is a range of pages of a context's file at which a queue is mapped. The zero value is no
-// mapping.
+// mapping is where a queue is mapped: pages of its context's file. A queue that is not mapped has
+// the zero value.
 type mapping struct{ first, n int }
 
-// mappings are the ranges of a context that are taken, in order. A device with Quirks.RefusedPage
+// mappings are the pages that a context's queues take, in order. A device with Quirks.RefusedPage
 // has them.
 type mappings []mapping
 
@@ -41,8 +41,8 @@ func (m *mappings) give(r mapping) {
 	*m = slices.DeleteFunc(*m, func(o mapping) bool { return o == r })
 }
 
-// mapQueue maps a queue of so many entries of size bytes, with tail bytes behind them, for a call
-// of fn. The kernel raises the entries to a power of two.
+// mapQueue maps a queue for a call of fn. Its entries have size bytes each, and tail bytes follow
+// them. The kernel raises the number of entries to a power of two.
 func (d *Device) mapQueue(fn string, entries, size, tail int) (mapping, error) {
 	if !d.quirks.RefusedPage || entries == 0 {
 		return mapping{}, nil
@@ -56,8 +56,8 @@ func (d *Device) mapQueue(fn string, entries, size, tail int) (mapping, error) {
 	return r, nil
 }
 
-// pinned returns the bytes that the device pins for a queue of size bytes. Queues of a device with
-// Quirks.RefusedPage are memory of the kernel.
+// pinned returns what the device pins for a queue of size bytes. With Quirks.RefusedPage a queue is
+// the kernel's memory.
 func (d *Device) pinned(size int) int {
 	if d.quirks.RefusedPage {
 		return 0

@@ -32,8 +32,7 @@ type qp struct {
 	num            uint32
 	scq, rcq       *cq
 	attr           abi.QPInitAttr
-	locked         int // bytes
-	sqMap, rqMap   mapping
+	memory         queueMemory
 	state          abi.QPState
 	dead           bool
 	failed         bool // a request has failed, and the ones behind it are flushed
@@ -51,6 +50,12 @@ type qp struct {
 	sq   []*sendReq // that have no completion yet, oldest first
 	next int        // the first one of sq that was not started
 	rq   []*recvReq
+}
+
+// queueMemory is the memory of both queues.
+type queueMemory struct {
+	locked int // bytes
+	sq, rq mapping
 }
 
 // counter counts the entries of a queue that are in use: those behind the last one whose
@@ -127,16 +132,16 @@ func (h *libibverbs) CreateQP(handle lib.PD, attr *abi.QPInitAttr) (lib.QP, erro
 		attr.MaxRecvWR > d.attr.MaxQPWR || attr.MaxSendSGE > d.attr.MaxSGE || attr.MaxRecvSGE > d.attr.MaxSGE || attr.MaxInline > 512 {
 		return 0, fail(fn, syscall.EINVAL)
 	}
-	q := &qp{dev: d, pd: p, scq: scq, rcq: rcq, attr: *attr, locked: d.pinned(attr.MaxSendWR*128 + attr.MaxRecvWR*32)}
-	if err := h.lock(fn, q.locked); err != nil {
+	q := &qp{dev: d, pd: p, scq: scq, rcq: rcq, attr: *attr, memory: queueMemory{locked: d.pinned(attr.MaxSendWR*128 + attr.MaxRecvWR*32)}}
+	if err := h.lock(fn, q.memory.locked); err != nil {
 		return 0, err
 	}
-	if q.sqMap, err = d.mapQueue(fn, attr.MaxSendWR, sqeSize, 0); err == nil {
-		q.rqMap, err = d.mapQueue(fn, attr.MaxRecvWR, rqeSize, 0)
+	if q.memory.sq, err = d.mapQueue(fn, attr.MaxSendWR, sqeSize, 0); err == nil {
+		q.memory.rq, err = d.mapQueue(fn, attr.MaxRecvWR, rqeSize, 0)
 	}
 	if err != nil {
-		d.mapped.give(q.sqMap)
-		h.locked -= q.locked
+		d.mapped.give(q.memory.sq)
+		h.locked -= q.memory.locked
 		return 0, err
 	}
 	n.lastQP++
@@ -224,9 +229,9 @@ func (h *libibverbs) DestroyQP(handle lib.QP) error {
 		q.peer.kick()
 	}
 	q.pd.uses--
-	h.locked -= q.locked
-	q.dev.mapped.give(q.sqMap)
-	q.dev.mapped.give(q.rqMap)
+	h.locked -= q.memory.locked
+	q.dev.mapped.give(q.memory.sq)
+	q.dev.mapped.give(q.memory.rq)
 	n.remove(q.mem)
 	return nil
 }

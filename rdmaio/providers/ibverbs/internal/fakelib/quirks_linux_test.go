@@ -387,7 +387,7 @@ var quirkTests = map[string]func(t *testing.T, on bool){
 		c.want(2, want)
 	},
 	"RefusedPage": func(t *testing.T, on bool) {
-		c := newEnv(t, options{quirks: quirks.Quirks{RefusedPage: on}}).client // a queue of at most 143 pages
+		c := newEnv(t, options{quirks: quirks.Quirks{RefusedPage: on}}).client
 		refused := 0
 		for range 150 { // of a page each
 			cq, err := c.h.CreateCQ(c.dev.Context(), 64, 0, 0, 0)
