@@ -71,7 +71,7 @@ quick: ## check what you have changed, within a minute: gofmt, vet and short tes
 	@$(GO) run ./internal/quick $(if $(BUDGET),-budget '$(BUDGET)') $(if $(BASE),-base '$(BASE)') -- $(QUICK)
 
 # The parts of make test, the cheapest first, with their budgets in seconds on two processors without other work.
-parts = check-format:5 check-conformance:10 vet:20 check-generated:20 test-bench:20 test-race:295 test-all:440
+parts = check-format:5 check-conformance:10 vet:20 check-generated:20 test-bench:25 test-race:300 test-all:550
 test: ## run every check that this machine can run
 	@set -e; table=; for part in $(parts); do \
 		name=$${part%:*} budget=$${part#*:} note= begin=$$(date +%s); \
@@ -116,13 +116,15 @@ test-memory: ## run the verbs tests with the upper levels of memory checks: inac
 # The race detector finds nothing in packages without goroutines, nor in tests that
 # mostly build and run other programs. testrun leaves out such packages, -short such
 # tests, and both are listed. The second run has all of them. Target vet vets for both.
+# One package more than processors is tested at a time, because some wait for peers and time limits.
+atonce = -p $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 test-go: test-race test-all ## run the tests: the short ones with the race detector, then all without it
 
 test-race: ## run the short tests with the race detector
-	$(if $(race),$(GO) run ./internal/testrun -timeout 25m -vet=off -race -short $(TESTFLAGS) ./...,@echo 'make test-race: skipped: the race detector needs a C compiler')
+	$(if $(race),$(GO) run ./internal/testrun $(atonce) -timeout 25m -vet=off -race -short $(TESTFLAGS) ./...,@echo 'make test-race: skipped: the race detector needs a C compiler')
 
 test-all: ## run all tests, without the race detector, which distorts allocation counts
-	$(GO) run ./internal/testrun -timeout 25m -vet=off $(if $(race),,-tags memcheck) $(TESTFLAGS) ./...
+	$(GO) run ./internal/testrun $(atonce) -timeout 25m -vet=off $(if $(race),,-tags memcheck) $(TESTFLAGS) ./...
 
 # Packages whose tests wait for goroutines, peers and time limits, and take seconds.
 stalled = ./runtime/oncrpc/udp ./runtime/oncrpc/gss ./runtime/oncrpc/rpc ./rdmaio/providers/internal/stream ./rdmaio/internal/driver ./internal/places
