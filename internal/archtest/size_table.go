@@ -13,7 +13,6 @@ func Large() map[string]Size {
 		"examples/nfs3/nfsd.Server":                         {66, 13},
 		"rdmaio/internal/driver.Driver":                     {29, 30},
 		"rdmaio/internal/engine.Request":                    {6, 29},
-		"rdmaio/internal/mrpool.Pool":                       {48, 20},
 		"rdmaio/internal/sim.end":                           {30, 30},
 		"rdmaio/internal/sim.world":                         {21, 31},
 		"rdmaio/providers/ibverbs.Device":                   {46, 27},

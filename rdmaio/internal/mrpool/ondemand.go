@@ -43,7 +43,7 @@ func (p *Pool) RegisterOnDemand(n int, access verbs.Access) (Region, error) {
 	d.size = n
 	if err = d.mr.(verbs.OnDemand).ReregisterOnDemand(n, access, d.provide); err != nil {
 		// A wrapper may be OnDemand, and what it wraps not.
-		return Region{}, errors.Join(err, p.keepDemand(d, errors.Is(err, verbs.ErrNotSupported)))
+		return Region{}, errors.Join(err, d.keep(errors.Is(err, verbs.ErrNotSupported)))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,23 +102,24 @@ func (p *Pool) keptDemand() (*demand, error) {
 	return nil, nil
 }
 
-// collectDemand is Collect for a region on demand.
-func (p *Pool) collectDemand(d *demand, to []byte, n int) ([]byte, error) {
+// collect is Pool.Collect for a region on demand.
+func (d *demand) collect(to []byte, n int) ([]byte, error) {
 	if d.buf != nil {
 		to = append(to, d.buf.Bytes[:n]...)
 	} else {
 		to = append(to, make([]byte, n)...)
 	}
-	p.staged(n)
+	d.pool.staged(n)
 	if d.gone { // by Abandon
-		return to, p.putDemand(d)
+		return to, d.putMemory()
 	}
-	return to, errors.Join(p.putDemand(d), p.keepDemand(d, false))
+	return to, errors.Join(d.putMemory(), d.keep(false))
 }
 
-// keepDemand keeps a demand that is no longer in use, or deregisters its region. never says that
-// the device has no regions on demand.
-func (p *Pool) keepDemand(d *demand, never bool) error {
+// keep gives a demand that is no longer in use back to the Pool, or deregisters its region. never
+// says that the device has no regions on demand.
+func (d *demand) keep(never bool) error {
+	p := d.pool
 	p.mu.Lock()
 	if never {
 		p.inPlace.Store(true)
@@ -140,12 +141,12 @@ func (p *Pool) keepDemand(d *demand, never bool) error {
 	return d.mr.Deregister()
 }
 
-// putDemand gives back the memory of a region on demand, if it has some. The region is invalid.
-func (p *Pool) putDemand(d *demand) error {
+// putMemory gives back the memory of the region, if it has some. The region is invalid.
+func (d *demand) putMemory() error {
 	if d.buf == nil {
 		return nil
 	}
 	b := d.buf
 	d.buf = nil
-	return p.Put(b)
+	return d.pool.Put(b)
 }

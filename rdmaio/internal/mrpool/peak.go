@@ -19,34 +19,48 @@ func (k *peak) next(used uint64) { k.before, k.now = k.now, used }
 // most returns the peak.
 func (k *peak) most() uint64 { return max(k.now, k.before) }
 
-// The periods of Pool.burst and Pool.restMost.
+// The periods of usage.burst and usage.restMost.
 const (
 	burstPeriod = time.Second
 	restPeriod  = 30 * time.Second
 )
 
-// use counts n more bytes in use. mu must be held.
-func (p *Pool) use(n uint64) {
-	p.used += n
-	p.burst.use(p.used)
-	p.restMost = max(p.restMost, p.used)
+// usage counts the bytes of buffers in use: now, and the most in a period.
+type usage struct {
+	used     uint64
+	burst    peak   // of used, in seconds
+	restMost uint64 // largest used in a longer period
+}
+
+// add counts n more bytes in use.
+func (u *usage) add(n uint64) {
+	u.used += n
+	u.burst.use(u.used)
+	u.restMost = max(u.restMost, u.used)
 }
 
 // mayKeep returns how many bytes of buffers may be kept: KeepBytes, or with KeepPeak so many that
-// those in use and kept together are as many as were in use at the peak. mu must be held.
-func (p *Pool) mayKeep() uint64 {
-	if !p.cfg.KeepPeak {
-		return p.cfg.KeepBytes
+// those in use and kept together are as many as were in use at the peak.
+func (u *usage) mayKeep(cfg *Config) uint64 {
+	if !cfg.KeepPeak {
+		return cfg.KeepBytes
 	}
-	return max(p.cfg.KeepBytes, p.burst.most()-p.used)
+	return max(cfg.KeepBytes, u.burst.most()-u.used)
+}
+
+// endRest begins a longer period, and returns how many of the bytes that are not in use were in use
+// in the last one.
+func (u *usage) endRest() (needed uint64) {
+	needed, u.restMost = u.restMost-u.used, u.used
+	return needed
 }
 
 // watch starts the timers if something is kept. mu must be held.
 func (p *Pool) watch() {
-	if p.bursts == nil && p.keptBytes > p.cfg.KeepBytes {
+	if p.bursts == nil && p.kept.bytes > p.cfg.KeepBytes {
 		p.bursts = time.AfterFunc(burstPeriod, p.endBurst)
 	}
-	if p.rests == nil && (p.keptBytes > 0 || len(p.regions)+len(p.demands) > 0) {
+	if p.rests == nil && (p.kept.bytes > 0 || len(p.regions)+len(p.demands) > 0) {
 		p.rests = time.AfterFunc(restPeriod, p.endRest)
 	}
 }
@@ -55,8 +69,8 @@ func (p *Pool) watch() {
 func (p *Pool) endBurst() {
 	p.shrink(func() ([]verbs.MemoryRegion, []*Buffer) {
 		p.bursts = nil
-		p.burst.next(p.used)
-		return nil, p.evict(p.mayKeep())
+		p.usage.burst.next(p.usage.used)
+		return nil, p.evict(p.usage.mayKeep(&p.cfg))
 	})
 }
 
@@ -65,8 +79,7 @@ func (p *Pool) endBurst() {
 func (p *Pool) endRest() {
 	p.shrink(func() (regions []verbs.MemoryRegion, _ []*Buffer) {
 		p.rests = nil
-		needed := p.restMost - p.used
-		p.restMost = p.used
+		needed := p.usage.endRest()
 		if p.seen == p.stats.Registrations {
 			regions = p.takeRegions()
 		}
@@ -90,23 +103,13 @@ func (p *Pool) shrink(take func() ([]verbs.MemoryRegion, []*Buffer)) {
 	}
 }
 
-// evict removes and returns kept buffers, the largest first, until at most this many bytes are
-// kept. mu must be held.
-func (p *Pool) evict(most uint64) (surplus []*Buffer) {
-	for class := classes; class > 0; class-- {
-		for p.keptBytes > most && p.kept(class) > 0 {
-			last := len(p.buffers[class]) - 1
-			b := p.buffers[class][last]
-			p.buffers[class][last], p.buffers[class] = nil, p.buffers[class][:last]
-			p.keptBytes -= uint64(len(b.mem))
-			p.stats.Buffers--
-			p.stats.BufferBytes -= uint64(len(b.mem))
-			p.stats.Pinned -= uint64(len(b.mem))
-			surplus = append(surplus, b)
-		}
-	}
-	if p.keptBytes == 0 {
-		p.buffers = nil
+// evict removes and returns kept buffers until at most this many bytes are kept. mu must be held.
+func (p *Pool) evict(most uint64) []*Buffer {
+	surplus := p.kept.evict(most)
+	for _, b := range surplus {
+		p.stats.Buffers--
+		p.stats.BufferBytes -= uint64(len(b.mem))
+		p.stats.Pinned -= uint64(len(b.mem))
 	}
 	return surplus
 }

@@ -67,22 +67,19 @@ type Pool struct {
 
 	trimming sync.Mutex // locked until the regions and buffers of takeRegions and evict are freed
 
-	mu        sync.Mutex
-	closed    bool
-	regions   []verbs.MemoryRegion    // invalid ones
-	demands   []*demand               // invalid ones, without memory
-	inPlace   atomic.Bool             // the device has no regions on demand
-	buffers   *[classes + 1][]*Buffer // kept, by class; nil while none was
-	keptBytes uint64                  // in buffers
-	used      uint64                  // bytes of buffers in use
-	burst     peak                    // of used, in seconds
-	restMost  uint64                  // largest used in a longer period
-	seen      uint64                  // Stats.Registrations at the end of the last of these
-	bursts    *time.Timer             // ends a period of burst, while more than KeepBytes are kept
-	rests     *time.Timer             // ends a period of rest, while anything is kept
-	lateErr   error                   // of freeing memory then
-	inUse     int                     // regions and buffers
-	stats     Stats
+	mu      sync.Mutex
+	closed  bool
+	regions []verbs.MemoryRegion // invalid ones
+	demands []*demand            // invalid ones, without memory
+	inPlace atomic.Bool          // the device has no regions on demand
+	kept    shelf                // buffers
+	usage   usage                // of buffers
+	seen    uint64               // Stats.Registrations at the end of the last of these
+	bursts  *time.Timer          // fires after a burst period, while over KeepBytes are kept
+	rests   *time.Timer          // fires after a period of rest, while anything is kept
+	lateErr error                // of freeing memory then
+	inUse   int                  // regions and buffers
+	stats   Stats
 
 	revoker verbs.Revoker // nil: none
 }
@@ -185,7 +182,7 @@ func (p *Pool) RegisterOwn(n int, access verbs.Access) (Region, error) {
 // region to to. They are zeros if the peer has written nothing.
 func (p *Pool) Collect(r *Region, to []byte, n int) ([]byte, error) {
 	if r.demand != nil {
-		return p.collectDemand(r.demand, to, n)
+		return r.demand.collect(to, n)
 	}
 	to = append(to, r.stage.Bytes[:n]...)
 	p.staged(n)
@@ -321,19 +318,15 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 		return nil, fmt.Errorf("mrpool: buffer: %w", ErrClosed)
 	}
 	p.inUse++
-	if k := p.kept(class); k > 0 {
-		b := p.buffers[class][k-1]
-		p.buffers[class][k-1] = nil
-		p.buffers[class] = p.buffers[class][:k-1]
-		p.keptBytes -= uint64(size)
-		p.use(uint64(size))
+	if b := p.kept.take(class); b != nil {
+		p.usage.add(uint64(size))
 		p.mu.Unlock()
 		b.Bytes = b.mem[:n]
 		return b, nil
 	}
 	p.mu.Unlock()
 
-	b, err := p.make(size, class)
+	b, err := newBuffer(p.pd, size, class)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
@@ -343,28 +336,20 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 	p.stats.Buffers++
 	p.stats.BufferBytes += uint64(size)
 	p.stats.Pinned += uint64(size)
-	p.use(uint64(size))
+	p.usage.add(uint64(size))
 	b.Bytes = b.mem[:n]
 	return b, nil
 }
 
-// kept returns the number of buffers of a class that are kept. p.mu must be held.
-func (p *Pool) kept(class int) int {
-	if p.buffers == nil {
-		return 0
-	}
-	return len(p.buffers[class])
-}
-
-// make allocates and registers a buffer.
-func (p *Pool) make(size, class int) (*Buffer, error) {
-	mem, err := p.pd.Alloc(size)
+// newBuffer allocates and registers a buffer.
+func newBuffer(pd verbs.ProtectionDomain, size, class int) (*Buffer, error) {
+	mem, err := pd.Alloc(size)
 	if err != nil {
 		return nil, err
 	}
-	mr, err := p.pd.RegisterMemory(mem, verbs.AccessLocalWrite)
+	mr, err := pd.RegisterMemory(mem, verbs.AccessLocalWrite)
 	if err != nil {
-		return nil, errors.Join(err, p.pd.Free(mem))
+		return nil, errors.Join(err, pd.Free(mem))
 	}
 	return &Buffer{MR: mr, mem: mem, class: class}, nil
 }
@@ -381,13 +366,9 @@ func (p *Pool) put(b *Buffer, keep bool) error {
 	p.mu.Lock()
 	p.inUse--
 	size := uint64(len(b.mem))
-	p.used -= size
-	if keep && !p.closed && b.class > 0 && p.kept(b.class) < p.cfg.KeepIdle && p.keptBytes+size <= p.mayKeep() {
-		if p.buffers == nil {
-			p.buffers = new([classes + 1][]*Buffer)
-		}
-		p.buffers[b.class] = append(p.buffers[b.class], b)
-		p.keptBytes += size
+	p.usage.used -= size
+	if keep && !p.closed && b.class > 0 && p.kept.count(b.class) < p.cfg.KeepIdle && p.kept.bytes+size <= p.usage.mayKeep(&p.cfg) {
+		p.kept.put(b)
 		p.watch()
 		p.mu.Unlock()
 		return nil
@@ -396,12 +377,12 @@ func (p *Pool) put(b *Buffer, keep bool) error {
 	p.stats.BufferBytes -= size
 	p.stats.Pinned -= size
 	p.mu.Unlock()
-	return p.destroy(b)
+	return b.free(p.pd)
 }
 
-// destroy deregisters and frees a buffer.
-func (p *Pool) destroy(b *Buffer) error {
-	return errors.Join(b.MR.Deregister(), p.pd.Free(b.mem))
+// free deregisters and frees a buffer.
+func (b *Buffer) free(pd verbs.ProtectionDomain) error {
+	return errors.Join(b.MR.Deregister(), pd.Free(b.mem))
 }
 
 // Stats returns the counts.
@@ -429,7 +410,7 @@ func (p *Pool) freeAll(regions []verbs.MemoryRegion, buffers []*Buffer) error {
 		errs = append(errs, mr.Deregister())
 	}
 	for _, b := range buffers {
-		errs = append(errs, p.destroy(b))
+		errs = append(errs, b.free(p.pd))
 	}
 	return errors.Join(errs...)
 }

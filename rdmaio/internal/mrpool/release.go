@@ -110,7 +110,7 @@ func (p *Pool) abandon(r *Region, revocations uint64) error {
 func (p *Pool) Drop(r *Region) error {
 	err := p.abandon(r, 1)
 	if r.demand != nil {
-		return errors.Join(err, p.putDemand(r.demand))
+		return errors.Join(err, r.demand.putMemory())
 	}
 	return errors.Join(err, p.Put(r.stage))
 }

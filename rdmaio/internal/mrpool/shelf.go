@@ -1,0 +1,50 @@
+package mrpool
+
+// shelf has the buffers that a Pool keeps for reuse.
+type shelf struct {
+	buffers *[classes + 1][]*Buffer // by class; nil while there is none
+	bytes   uint64                  // in them
+}
+
+// count returns the number of buffers of a class.
+func (s *shelf) count(class int) int {
+	if s.buffers == nil {
+		return 0
+	}
+	return len(s.buffers[class])
+}
+
+// put adds a buffer.
+func (s *shelf) put(b *Buffer) {
+	if s.buffers == nil {
+		s.buffers = new([classes + 1][]*Buffer)
+	}
+	s.buffers[b.class] = append(s.buffers[b.class], b)
+	s.bytes += uint64(len(b.mem))
+}
+
+// take removes and returns the buffer of a class that was put last, or nil.
+func (s *shelf) take(class int) *Buffer {
+	k := s.count(class)
+	if k == 0 {
+		return nil
+	}
+	b := s.buffers[class][k-1]
+	s.buffers[class][k-1] = nil
+	s.buffers[class] = s.buffers[class][:k-1]
+	s.bytes -= uint64(len(b.mem))
+	return b
+}
+
+// evict removes and returns buffers, the largest first, until at most this many bytes remain.
+func (s *shelf) evict(most uint64) (surplus []*Buffer) {
+	for class := classes; class > 0; class-- {
+		for s.bytes > most && s.count(class) > 0 {
+			surplus = append(surplus, s.take(class))
+		}
+	}
+	if s.bytes == 0 {
+		s.buffers = nil
+	}
+	return surplus
+}
