@@ -22,6 +22,7 @@ var statesMutants = []mutant{
 	{"a new connection leaves a further one wanted", "rdmaio/redial.go", "	c.failed, c.further, c.inRow = nil, false, 0", "	c.failed, c.inRow = nil, 0", ioTests},
 	{"a new link forgets the useful connections", "rdmaio/redial.go", "	l.further, l.useful = c.links.isUp(), c.links.useful", "	l.further = c.links.isUp()", ioTests},
 	{"the end of a further one delays the first", "rdmaio/redial.go", "time.Since(start)), l.further)", "time.Since(start)), false)", ioTests},
+	{"a Client learns nothing from Connected", "rdmaio/redial.go", "\t\tc.learnFrom(conn, err)\n\t\treturn", "\t\treturn", ioTests},
 	{"useful connections are not counted", "rdmaio/redial.go", "		c.links.useful++", "", ioTests},
 	{"a further connection is useful by others", "rdmaio/redial.go", "	if !l.further {\n		useful", "	if true {\n		useful", ioTests},
 	{"an idle connection closed twice counts twice", "rdmaio/redial.go", "	if c.links.drop(l) {\n		c.stats.IdleCloses++\n	}", "	c.links.drop(l)\n	c.stats.IdleCloses++", ioTests},

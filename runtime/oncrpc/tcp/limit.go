@@ -69,15 +69,15 @@ func (c *Conn) full() bool {
 }
 
 // awaitRoom waits while the connection is full. It returns false if the connection is closed during
-// the wait.
+// the wait, or if a write has failed: then no reply can be sent.
 func (c *Conn) awaitRoom() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.full() {
-		if c.err == nil {
+	for c.full() || c.out.broken != nil {
+		if c.err == nil && c.out.broken == nil {
 			c.wake.Wait()
 		}
-		if c.err != nil {
+		if c.err != nil || c.out.broken != nil {
 			return false
 		}
 	}

@@ -89,12 +89,14 @@ func (c *Conn) write() {
 	}
 	for c.out.take() {
 		err := c.out.writeAll()
-		c.out.written(err)
-		if err != nil {
+		if err != nil { // before written: a Request that waits for room must not be served
 			c.mu.Lock()
 			c.out.broken = err
 			c.wake.Broadcast()
 			c.mu.Unlock()
+		}
+		c.out.written(err)
+		if err != nil {
 			if tlsstream.Closed(err) {
 				c.awaitReason()
 			}

@@ -1,0 +1,82 @@
+package tcp
+
+import (
+	"log/slog"
+	"math"
+	"net"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// breaking is a stream whose writes fail when the test lets them.
+type breaking struct {
+	net.Conn
+	fail chan struct{}
+}
+
+func (b *breaking) Write([]byte) (int, error) { <-b.fail; return 0, syscall.EPIPE }
+
+// A Request that waits until replies are written is not served if their write fails, although the
+// connection ends only when its reader knows why, a second later.
+func TestRequestIsNotServedAfterAFailedWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		stream := &breaking{theirs, make(chan struct{})}
+		gate := make(chan struct{})
+		handled := 0
+		h := oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			handled++
+			<-gate
+			xid, _, _ := oncrpc.Peek(r.Message)
+			b, _ := oncrpc.NewReply(xid, oncrpc.Success).AppendBinary(nil)
+			r.Reply(oncrpc.Message{Inline: append(b, make([]byte, maxUnsent)...)}, nil)
+		})
+		set := (&Config{Logger: slog.New(slog.DiscardHandler)}).settle()
+		c := newConn(stream, set, true, h, newShared(math.MaxInt, 1))
+		for xid := range uint32(6) {
+			call := nullCall(t, xid).Inline
+			if _, err := ours.Write(append(appendMark(nil, len(call)), call...)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		before := handled
+		close(gate)
+		synctest.Wait()
+		if c.unanswered() == before || handled != before {
+			t.Errorf("%d Requests were handled, %d before their replies, and %d are not answered: expected some that wait", handled, before, c.unanswered())
+		}
+		close(stream.fail)
+		synctest.Wait()
+		if handled != before {
+			t.Errorf("%d further Requests were handled after the write failed", handled-before)
+		}
+		_, _ = c.Close(), ours.Close()
+		if handled != before || c.unanswered() != 0 {
+			t.Errorf("after Close: %d further Requests were handled, %d are not answered", handled-before, c.unanswered())
+		}
+	})
+}
+
+// Close waits for a Call that was counted and then had no memory, until it is forgotten.
+func TestForgottenCallEndsTheWaitOfClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := bare(settings{})
+		c.requests, c.err = 1, ErrPeerClosed
+		ended := false
+		go func() { c.finish(); ended = true }()
+		synctest.Wait()
+		if ended {
+			t.Error("the wait is over while a Call is counted")
+		}
+		c.forget()
+		synctest.Wait()
+		if !ended {
+			t.Error("the wait goes on although the Call was forgotten")
+			c.wake.Broadcast()
+		}
+	})
+}
