@@ -279,3 +279,30 @@ func TestVersionRefused(t *testing.T) {
 		})
 	}
 }
+
+// A Client learns from a Call of ClientConfig.Connected that a server of version 2 only refused, so
+// the next connection begins with version 2.
+func TestConnectedTeachesTheVersion(t *testing.T) {
+	w := rdmaiotest.New(t)
+	w.Serve(&file{t: t}, &rdmaio.Config{Versions: []int{1, 2}})
+	var begun []int
+	c := newClient(w, &rdmaio.ClientConfig{
+		Conn: &rdmaio.Config{Versions: []int{1, 2}}, DialFailures: 2, MinBackoff: -1,
+		Connected: func(_ context.Context, conn *rdmaio.Conn) error {
+			version := conn.Terms().Version
+			if begun = append(begun, version); version == 1 {
+				return &rdmaio.PeerError{Version: 1, Code: rdmaio.PeerErrVers, Low: 2, High: 2}
+			}
+			return nil
+		},
+	})
+	if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(begun, []int{1, 2}) {
+		t.Errorf("the connections have versions %v, want 1 and then 2", begun)
+	}
+	if s := c.Stats(); s.VersionChanges != 1 || s.DialFailures != 0 {
+		t.Errorf("%d changes of the version, want 1; %d failures to connect, want none: the next attempt has another version", s.VersionChanges, s.DialFailures)
+	}
+}

@@ -168,3 +168,19 @@ func TestHandlerConfig(t *testing.T) {
 		t.Errorf("without limits %+v, want %+v", got, want)
 	}
 }
+
+// Contexts that are not complete have the limits for those.
+func TestIncompleteContextsHaveTheirOwnLimits(t *testing.T) {
+	h := NewHandler(nil, nil, &HandlerConfig{
+		MaxContexts: 1, MaxPerSource: 2, IdleTimeout: 3, MaxIncomplete: 4, MaxIncompletePerSource: 5, IncompleteTimeout: 6,
+	})
+	for name, got := range map[string]*table{"complete": h.complete, "incomplete": h.incomplete} {
+		want := [3]int{1, 2, 3}
+		if name == "incomplete" {
+			want = [3]int{4, 5, 6}
+		}
+		if is := [3]int{got.most, got.mostOfSource, int(got.life)}; is != want {
+			t.Errorf("%s contexts: limits %v, want %v", name, is, want)
+		}
+	}
+}

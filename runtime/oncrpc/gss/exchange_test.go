@@ -234,15 +234,40 @@ func TestFailureOfProcedure(t *testing.T) {
 func TestPaddedReply(t *testing.T) {
 	realm := gsstest.NewRealm(2)
 	w := &wired{listener: listener{h: gss.NewHandler(oncrpc.HandlerFunc(echo), realm.Acceptor(), nil)}}
+	align := uint32(1)
 	w.data = func(_ int, call *oncrpc.Call) (*oncrpc.Reply, error) {
 		reply, err := w.listener.Call(t.Context(), call)
 		if err == nil {
-			reply.Padding = oncrpc.Padding{Align: 8, Threshold: 1}
+			reply.Padding = oncrpc.Padding{Align: align, Threshold: 1}
 		}
 		return reply, err
 	}
 	c := secure(t, w, realm.Initiator("alice", "s"), gss.None)
-	if _, err := c.Call(soon(t), &oncrpc.Call{Message: oncrpc.Message{Inline: plainCall(t, c.XID(), "args")}}); !errors.Is(err, gss.ErrBody) {
+	for ; align <= 8; align *= 2 {
+		if _, err := c.Call(soon(t), &oncrpc.Call{Message: oncrpc.Message{Inline: plainCall(t, c.XID(), "args")}}); !errors.Is(err, gss.ErrBody) {
+			t.Errorf("alignment %d: %v", align, err)
+		}
+	}
+}
+
+// A call whose caller has no further message is not sent again: the connection gets the caller's
+// error in place of a message.
+func TestCallersRenewFails(t *testing.T) {
+	realm, gone := gsstest.NewRealm(2), errors.New("no further message")
+	w := &wired{listener: listener{h: gss.NewHandler(oncrpc.HandlerFunc(echo), realm.Acceptor(), nil)}}
+	w.data = func(_ int, call *oncrpc.Call) (*oncrpc.Reply, error) {
+		m, err := call.Renew(t.Context())
+		if err != gone || len(m.Inline) > 0 {
+			t.Errorf("a message of %d bytes, %v", len(m.Inline), err)
+		}
+		return nil, &oncrpc.CallError{XID: call.XID(), MayHaveRun: true, Err: gone}
+	}
+	c := secure(t, w, realm.Initiator("alice", "s"), gss.Integrity)
+	call := &oncrpc.Call{
+		Message: oncrpc.Message{Inline: plainCall(t, c.XID(), "args")},
+		Renew:   func(context.Context) (oncrpc.Message, error) { return oncrpc.Message{}, gone },
+	}
+	if _, err := c.Call(soon(t), call); !errors.Is(err, gone) {
 		t.Errorf("%v", err)
 	}
 }

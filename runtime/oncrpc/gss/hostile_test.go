@@ -331,10 +331,54 @@ func TestPlacedItems(t *testing.T) {
 	if i := seen.Placed[0]; string(seen.Message[i.Position:]) != "bulkdata" {
 		t.Errorf("none: the item is at %d of %q", i.Position, seen.Message)
 	}
+	b = p.call(1, 2001, gss.None, args)
+	first := xdr.Item{Position: uint64(len(b) - 8), Data: b[len(b)-8 : len(b)-4]}
+	last := xdr.Item{Position: uint64(len(b) - 4), Data: b[len(b)-4:]}
+	if got := p.result(b, first, last); got != "ok" || len(seen.Placed) != 2 {
+		t.Fatalf("two items: %s", got)
+	}
+	if one, two := seen.Placed[0], seen.Placed[1]; string(seen.Message[one.Position:]) != "bulkdata" || string(seen.Message[two.Position:]) != "data" {
+		t.Errorf("two items are at %d and %d of %q", one.Position, two.Position, seen.Message)
+	}
 	p.handle = nil
 	b = opaque(auth(p.start(0, p.cred(gss.ProcInit, 0, 0)), oncrpc.AuthNone, nil), []byte("tokentok"))
 	if got := p.result(b, at(b)); got != "GARBAGE_ARGS" {
 		t.Errorf("a token: %s", got)
+	}
+}
+
+// The next Handler gets the service of the call in the credential, so that a reply cache
+// distinguishes a call with less protection. What it appends to the message overwrites nothing.
+func TestNextHandlerSeesTheService(t *testing.T) {
+	realm := gsstest.NewRealm(2)
+	var seen *oncrpc.Request
+	h := gss.NewHandler(oncrpc.HandlerFunc(func(r *oncrpc.Request) { seen = r; echo(r) }), realm.Acceptor(), nil)
+	p := newPeer(t, h, realm, "192.0.2.1:1000")
+	p.connect("alice")
+	args, identity := []byte("args"), ""
+	for i, service := range services {
+		seq := uint32(i + 1)
+		body := map[gss.Service][]byte{gss.None: args, gss.Integrity: p.integ(seq, args), gss.Privacy: p.priv(seq, args)}[service]
+		if got := p.result(p.call(1, seq, service, body)); got != "ok" {
+			t.Fatalf("%v: %s", service, got)
+		}
+		var head oncrpc.Header
+		dec := xdr.NewDecoder(seen.Message, nil)
+		if err := head.DecodeXDR(dec); err != nil || string(dec.Rest()) != "args" {
+			t.Fatalf("%v: %v, arguments %q", service, err, dec.Rest())
+		}
+		var cred gss.Cred
+		if err := cred.UnmarshalBinary(head.Body.Call.Cred.Body); err != nil || cred.V1.Service != service || cred.V1.Seq != 0 {
+			t.Errorf("%v: the credential has %+v, %v", service, cred.V1, err)
+		}
+		if i == 0 {
+			identity = string(cred.V1.Handle)
+		} else if identity != string(cred.V1.Handle) {
+			t.Errorf("%v: the identity of the caller is %x, was %x", service, cred.V1.Handle, identity)
+		}
+		if service == gss.Integrity && cap(seen.Message) != len(seen.Message) {
+			t.Errorf("%v: %d bytes follow the message in its memory", service, cap(seen.Message)-len(seen.Message))
+		}
 	}
 }
 
