@@ -188,7 +188,7 @@ var rpcMutants = []mutant{
 	{"the goodbye has the deadline of a write", "runtime/oncrpc/tcp/writer.go", "\tcase !w.farewell.IsZero():\n\t\t_ = w.nc.SetWriteDeadline(w.farewell)\n\t\treturn", "", tcpTests},
 	{"the deadline of a cancelled Call is replaced", "runtime/oncrpc/tcp/writer.go", "\tcase w.hurry:\n\t\t_ = w.nc.SetWriteDeadline(longAgo) // an answer of TLS may have removed it\n\t\treturn", "", tcpTests},
 	{"a removed write deadline counts as set", "runtime/oncrpc/tcp/writer.go", "\tw.hurry, w.deadline = false, time.Time{}", "\tw.hurry = false", tcpTests},
-	{"Close is not told of a forgotten Call", "runtime/oncrpc/tcp/request.go", "\tc.requests--\n\tc.resume()\n}\n\n// Conn implements", "\tc.requests--\n}\n\n// Conn implements", tcpTests},
+	{"a forgotten Call does not end the wait of Close", "runtime/oncrpc/tcp/request.go", "\tc.requests--\n\tc.resume()\n}\n\n// Conn implements", "\tc.requests--\n}\n\n// Conn implements", tcpTests},
 	{"a Request is served after a failed write", "runtime/oncrpc/tcp/limit.go", "\tfor c.full() || c.out.broken != nil {", "\tfor c.full() {", tcpTests},
 	{"a failed write is known when its replies are released", "runtime/oncrpc/tcp/writer.go", "\t\tif err != nil { // before written: a", "\t\tc.out.written(err)\n\t\tif err != nil { // before written: a", tcpTests},
 	{"sources without connections stay", "runtime/oncrpc/tcp/server.go", "\t\tdelete(s.sources, source)", "", tcpTests},

@@ -20,7 +20,7 @@ type breaking struct {
 func (b *breaking) Write([]byte) (int, error) { <-b.fail; return 0, syscall.EPIPE }
 
 // A Request that waits until replies are written is not served if their write fails, although the
-// connection ends only when its reader knows why, a second later.
+// connection fails a second later, when its reader knows why.
 func TestRequestIsNotServedAfterAFailedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -75,7 +75,7 @@ func TestForgottenCallEndsTheWaitOfClose(t *testing.T) {
 		c.forget()
 		synctest.Wait()
 		if !ended {
-			t.Error("the wait goes on although the Call was forgotten")
+			t.Error("Close still waits although the Call was forgotten")
 			c.wake.Broadcast()
 		}
 	})
