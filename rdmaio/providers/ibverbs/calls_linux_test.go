@@ -82,7 +82,7 @@ func TestCallsOnDevice(t *testing.T) {
 	}
 	for name, n := range map[string]int64{
 		"ibv_reg_mr": memory.Registered.Load(), "ibv_dereg_mr": memory.Deregistered.Load(),
-		"ibv_alloc_mw": memory.Windows.Load(), "ibv_req_notify_cq": memory.Armed.Load(),
+		"ibv_alloc_mw": memory.Allocated.Load(), "ibv_dealloc_mw": memory.Deallocated.Load(), "ibv_req_notify_cq": memory.Armed.Load(),
 	} {
 		fmt.Println("count", name, n)
 	}

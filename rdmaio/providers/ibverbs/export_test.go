@@ -12,7 +12,7 @@ import (
 // and domains. Binds of windows are posted, and cost no ioctl.
 type MemoryCalls struct {
 	lib.Lib
-	Registered, Deregistered, Windows, Armed atomic.Int64
+	Registered, Deregistered, Allocated, Deallocated, Armed atomic.Int64
 }
 
 // RegMR implements lib.Lib.
@@ -29,8 +29,14 @@ func (c *MemoryCalls) DeregMR(mr lib.MR) error {
 
 // AllocMW implements lib.Lib.
 func (c *MemoryCalls) AllocMW(pd lib.PD) (lib.MW, error) {
-	c.Windows.Add(1)
+	c.Allocated.Add(1)
 	return c.Lib.AllocMW(pd)
+}
+
+// DeallocMW implements lib.Lib.
+func (c *MemoryCalls) DeallocMW(mw lib.MW) error {
+	c.Deallocated.Add(1)
+	return c.Lib.DeallocMW(mw)
 }
 
 // ReqNotify implements lib.Lib.
