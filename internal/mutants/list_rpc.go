@@ -191,6 +191,8 @@ var rpcMutants = []mutant{
 	{"a forgotten Call does not end the wait of Close", "runtime/oncrpc/tcp/request.go", "\tc.requests--\n\tc.resume()\n}\n\n// Conn implements", "\tc.requests--\n}\n\n// Conn implements", tcpTests},
 	{"a Request is served after a failed write", "runtime/oncrpc/tcp/limit.go", "\tfor c.full() || c.out.broken != nil {", "\tfor c.full() {", tcpTests},
 	{"a failed write is known when its replies are released", "runtime/oncrpc/tcp/writer.go", "\t\tif err != nil { // before written: a", "\t\tc.out.written(err)\n\t\tif err != nil { // before written: a", tcpTests},
+	{"handshakes that are over count", "runtime/oncrpc/tcp/starttls.go", "\tdefer t.handshakes.leave(place)", "\t_ = place", tcpTests},
+	{"users of a lost connection stay", "runtime/oncrpc/tcp/redial.go", "c.conn, c.failed, c.users, c.used = conn, nil, 0, time.Now()", "c.conn, c.failed, c.used = conn, nil, time.Now()", tcpTests},
 	{"sources without connections stay", "runtime/oncrpc/tcp/server.go", "\t\tdelete(s.sources, source)", "", tcpTests},
 	{"a server that has ended opens a connection", "runtime/oncrpc/tcp/server.go", "\tif s.ctx.Err() != nil { // the server is closing\n\t\t_ = nc.Close()\n\t\treturn\n\t}", "", tcpTests},
 	{"a failure to accept ends the server", "runtime/oncrpc/tcp/server.go", "\t\t\ts.pause(acceptPause)", "\t\t\ts.stop(err)\n\t\t\treturn", tcpTests},

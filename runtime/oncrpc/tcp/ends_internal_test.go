@@ -1,12 +1,14 @@
 package tcp
 
 import (
+	"context"
 	"log/slog"
 	"math"
 	"net"
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -78,5 +80,38 @@ func TestForgottenCallEndsTheWaitOfClose(t *testing.T) {
 			t.Error("Close still waits although the Call was forgotten")
 			c.wake.Broadcast()
 		}
+	})
+}
+
+// A Call that was in progress on a lost connection does not keep the next connection from being
+// idle.
+func TestCallOfALostConnectionIsNoUserOfTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var servers []*Conn
+		c, err := NewClient("", &ClientConfig{IdleTimeout: time.Minute, Dial: func(_ context.Context, _ string, cfg *Config) (*Conn, error) {
+			ours, theirs := net.Pipe()
+			var h oncrpc.Handler // nil: each Call is refused, which is a reply
+			if len(servers) == 0 {
+				h = oncrpc.HandlerFunc(func(r *oncrpc.Request) { <-r.Context().Done(); r.Drop(nil) })
+			}
+			servers = append(servers, ServeConn(theirs, h, nil))
+			return NewConn(ours, cfg), nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		called := make(chan error, 1)
+		go func() { _, err := c.Call(t.Context(), nullCall(t, 1)); called <- err }()
+		synctest.Wait()
+		_ = servers[0].Close()
+		if err := <-called; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(3 * time.Minute)
+		if s := c.Stats(); s.IdleCloses != 1 || s.Connects != 2 || s.Lost != 1 {
+			t.Errorf("%+v, want an idle connection that was closed, after one that was lost", s)
+		}
+		_ = c.Close()
+		_ = servers[len(servers)-1].Close()
 	})
 }

@@ -483,6 +483,23 @@ func TestTLSSlowHandshakes(t *testing.T) {
 	double(t, dial(t, s.Addr(), secured(a, tcp.TLSRequired)))
 }
 
+// A connection whose handshake is over does not count for MaxHandshakes.
+func TestTLSHandshakesThatAreOverDoNotCount(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	cfg := secured(a, tcp.TLSRequired)
+	cfg.TLS.MaxHandshakes = 1
+	s := listen(t, newService(), cfg)
+	var conns []*tcp.Conn
+	for range 3 {
+		conns = append(conns, dial(t, s.Addr(), secured(a, tcp.TLSRequired)))
+		for i, c := range conns {
+			if double(t, c); c.Err() != nil {
+				t.Errorf("connection %d of %d: %v", i+1, len(conns), c.Err())
+			}
+		}
+	}
+}
+
 // A handshake has HandshakeTimeout, and the wait for the probe has FirstCallTimeout, which
 // plaintext Calls do not prolong.
 func TestTLSHandshakeTimeout(t *testing.T) {
