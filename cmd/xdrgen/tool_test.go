@@ -66,7 +66,7 @@ func (u user) run(folder string, args ...string) (stdout, stderr string, code in
 	u.t.Helper()
 	cmd := exec.CommandContext(u.t.Context(), "go", args...)
 	cmd.Dir = filepath.Join(u.dir, folder)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off", "PWD="+cmd.Dir)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off", "PWD="+cmd.Dir)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -125,7 +125,7 @@ func TestReadmeClone(t *testing.T) {
 	cmd.Dir = dir
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "refused", http.StatusForbidden) }))
 	defer proxy.Close()
-	cmd.Env = append(os.Environ(), "GOPROXY="+proxy.URL, "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=-buildvcs=false")
+	cmd.Env = append(os.Environ(), "GOPROXY="+proxy.URL, "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=-buildvcs=false -trimpath")
 	out, err := cmd.CombinedOutput()
 	for _, want := range []string{"\n12\n", "\nxdrgen ", "\nrpcrdma "} {
 		if err != nil || !strings.Contains("\n"+string(out), want) {

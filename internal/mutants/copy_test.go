@@ -110,7 +110,7 @@ func TestCopyOf(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "build", ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "PWD="+dir)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off", "PWD="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s\n%s", err, out, text)
 	}

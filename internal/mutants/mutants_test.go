@@ -57,7 +57,7 @@ func TestCampaign(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
-	t.Setenv("GOFLAGS", "")
+	t.Setenv("GOFLAGS", "-trimpath")
 	for _, tt := range []struct {
 		name, as, new string
 		code          int
@@ -111,7 +111,7 @@ func TestMutantsOfOneBuildDoNotDisturbEachOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
-	t.Setenv("GOFLAGS", "")
+	t.Setenv("GOFLAGS", "-trimpath")
 	root := module(t, "1")
 	write(t, root, "p/more.go", `package p
 

@@ -18,7 +18,7 @@ func TestUnderARM64(t *testing.T) {
 		t.Skip("compiles the standard library for arm64: not with -short")
 	default:
 		cmd := exec.Command("go", "test", "-short", "-exec", witness.Program(t, "qemu-aarch64-static"), ".")
-		cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0", "GOFLAGS=")
+		cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
