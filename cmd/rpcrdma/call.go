@@ -197,6 +197,9 @@ func (c *caller) parse(text []byte) (*arguments, error) {
 // inputFailure returns an error of parseArguments with its place in the text.
 func inputFailure(text []byte, err error) *failure {
 	f := &failure{code: exitInput, stage: "arguments", err: err, help: "rpcrdma call -template, which prints valid arguments"}
+	if bytes.HasPrefix(text, []byte("@")) {
+		f.help = "-d - < " + string(text[1:min(len(text), 65)]) + ", to read arguments from a file"
+	}
 	var fault *dynamic.Error
 	if !errors.As(err, &fault) {
 		return f

@@ -214,6 +214,7 @@ func TestCallInput(t *testing.T) {
 		want             string
 	}{
 		{notesFile, put, `{"nam":"a","text":""}`, exitInput, "did you mean name?"},
+		{notesFile, put, `@args.json`, exitInput, "try: -d - < args.json, to read arguments from a file"},
 		{notesFile, put, `{"name":"a","text":"0"}`, exitInput, `text: column 20: found string "0", expected a string of hex digits`},
 		{notesFile, put, `{"name":"` + strings.Repeat("a", 65) + `","text":""}`, exitInput, "found 65 bytes, expected at most 64 (RFC 4506 §4.10)"},
 		{notesFile, put, "{\n\"name\": 1,\"text\":\"\"}", exitInput, "name: line 2, column 9: found number 1"},

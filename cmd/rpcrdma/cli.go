@@ -101,7 +101,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 	case err != nil && !cli.IsCommand(parser.Model, args[0]):
 		return usage(env, "", cli.NoCommand(parser.Model, args[0], otherWords))
 	case err != nil:
-		return usage(env, args[0], cli.Complaint(parser.Model, args[0], err))
+		return usage(env, args[0], tlsWithMode(args, cli.Complaint(parser.Model, args[0], err)))
 	}
 	env.flags = flagsOf(parsed.Selected())
 	env.json = line.Call.JSON || line.Info.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON || line.Devices.JSON || line.Selftest.JSON

@@ -206,6 +206,9 @@ func splitAddress(s string) (host string, port uint16, err error) {
 
 // splitHostPort splits HOST[:PORT].
 func splitHostPort(s, missing string) (host string, port uint16, err error) {
+	if scheme, rest, ok := strings.Cut(s, "://"); ok {
+		return "", 0, fmt.Errorf("address %q: found the scheme %q, expected HOST:PORT alone, such as %s", s, scheme, strings.TrimRight(rest, "/"))
+	}
 	host, text, err := net.SplitHostPort(s)
 	if err != nil {
 		host, text = s, missing

@@ -157,3 +157,15 @@ func requireTLS(args []string) []string {
 	}
 	return out
 }
+
+// tlsWithMode returns the complaint about a command line. If it has a mode after the flag -tls of a
+// command whose flag takes none, the complaint is about that: the command has an argument too many.
+func tlsWithMode(args []string, err error) error {
+	for i, a := range args[:len(args)-1] {
+		mode := args[i+1]
+		if args[0] != "call" && strings.TrimLeft(a, "-") == "tls" && (mode == "off" || mode == "wanted" || mode == "required") {
+			return fmt.Errorf("-tls: found %q after it, expected no mode: with -tls, %s requires TLS; without it there is none", mode, args[0])
+		}
+	}
+	return err
+}

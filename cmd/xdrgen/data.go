@@ -278,7 +278,15 @@ func unform(in []byte, form string) ([]byte, error) {
 			}
 			return r
 		}, text)
-		return hex.DecodeString(text)
+		out, err := hex.DecodeString(text)
+		var odd hex.InvalidByteError
+		switch {
+		case errors.As(err, &odd):
+			err = fmt.Errorf("found %q, expected the digits 0 to 9 and a to f; blanks, commas, colons and 0x are ignored", string(rune(odd)))
+		case err != nil:
+			err = fmt.Errorf("found an odd number of digits, %d, expected two for each byte", len(text))
+		}
+		return out, err
 	case "base64":
 		in = bytes.Join(bytes.Fields(in), nil)
 		enc := base64.StdEncoding

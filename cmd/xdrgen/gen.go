@@ -54,7 +54,7 @@ func (g *genCmd) run(env environment) int {
 	for _, f := range files {
 		name := filepath.Join(g.Out, filepath.FromSlash(f.Name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			return failed(env, err)
+			return failed(env, fmt.Errorf("-o %s: the folder cannot be made: %w", g.Out, err))
 		}
 		changed, err := writeFile(name, f.Content)
 		if err != nil {

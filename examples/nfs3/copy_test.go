@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/examples/nfs3/client"
 	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3/nfs3rpc"
@@ -547,6 +548,10 @@ func TestUsage(t *testing.T) {
 		if out, errs, code := f.run(t.Context(), test.args[0], test.args[1:]...); code != test.code || !strings.Contains(out+errs, test.text) {
 			t.Errorf("%q: exit code %d, %q, expected %d and %q", test.args, code, errs, test.code, test.text)
 		}
+	}
+	var noPort strings.Builder
+	if code := (&program{stderr: &noPort}).report(fmt.Errorf("rpcbind: %w", client.ErrNoPort)); code != 1 || !strings.HasSuffix(noPort.String(), "set the ports of MOUNT and NFS, by -mountport and -port\n") {
+		t.Errorf("exit code %d, %s", code, noPort.String())
 	}
 	out, errs, code := f.run(t.Context(), "ls", "-json", target+"/none")
 	var e struct {

@@ -40,6 +40,9 @@ func (p *program) report(err error) int {
 	if errors.Is(err, syscall.EPIPE) {
 		return 1 // the output is not read any more
 	}
+	if errors.Is(err, client.ErrNoPort) {
+		err = fmt.Errorf("%w, by -mountport and -port", err)
+	}
 	name, code := "failed", 1
 	var signal *interrupted
 	var refused *client.StatusError

@@ -42,7 +42,10 @@ func TestComplaintNamesTheFlagGiven(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		`--count: expected a valid 64 bit uint but got "x"`:                                 `-n: found "x", expected a number, 0 or more`,
-		`--count: expected uint value but got "-1" (short flag); perhaps try --count="-1"?`: `-n: found "-1", expected a value that does not begin with -`,
+		`--count: expected uint value but got "-1" (short flag); perhaps try --count="-1"?`: `-n: found "-1", expected a number, 0 or more`,
+		`--name: expected string value but got "-x" (short flag)`:                           `-name: found "-x", expected a value that does not begin with -`,
+		`--time: expected duration value but got "-1s" (short flag)`:                        `-time: found "-1s", expected a duration that is not negative`,
+		`--time: expected duration value but got "-x"`:                                      `-time: found "-x", expected a value that does not begin with -`,
 		`--count: expected uint value but got "EOL" (<EOL>)`:                                `-n: the value is missing`,
 		`--vers: expected a valid 32 bit uint but got "99999999999"`:                        `-vers: found "99999999999", expected a number from 0 to 4294967295`,
 		`--depth: expected a valid 64 bit int but got "1.5"`:                                `-depth: found "1.5", expected a number`,

@@ -19,6 +19,8 @@ var complaints = []struct {
 	{regexp.MustCompile(`^missing flags: (--[\w-]+).*$`), "$1 is missing"},
 	{regexp.MustCompile(`: expected \S+ value but got "EOL" .*$`), ": the value is missing"},
 	{regexp.MustCompile(`: expected \S+ value but got "--" .*$`), ": the value is missing"},
+	{regexp.MustCompile(`: expected uint\d* value but got ("-[^"]*").*$`), ": found $1, expected a number, 0 or more"},
+	{regexp.MustCompile(`: expected duration value but got ("-\d[^"]*").*$`), ": found $1, expected a duration that is not negative"},
 	{regexp.MustCompile(`: expected \S+ value but got ("-[^"]*").*$`), ": found $1, expected a value that does not begin with -"},
 	{regexp.MustCompile(`: expected a valid 32 bit uint but got (".*")$`), ": found $1, expected a number from 0 to 4294967295"},
 	{regexp.MustCompile(`: expected a valid \d+ bit uint but got (".*")$`), ": found $1, expected a number, 0 or more"},

@@ -271,3 +271,11 @@ func TestMissingParts(t *testing.T) {
 		})
 	}
 }
+
+// TestSidecarTypeNamesItsLine declares a type in a sidecar that the file declares too.
+func TestSidecarTypeNamesItsLine(t *testing.T) {
+	r := compileFiles(t, Options{}, map[string]string{"u/u.x": "struct a { int x; };\n", "u/u.bind": "# a comment\n\ntype a int\n"}, "u/u.x")
+	if len(r.Diags) != 1 || r.Diags[0].Span.File.Base() != "<u.bind line 3>" {
+		t.Errorf("%+v, expected one finding in line 3 of u.bind", r.Diags)
+	}
+}

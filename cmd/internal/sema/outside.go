@@ -1,6 +1,7 @@
 package sema
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,8 @@ func (c *compiler) giveTypes(u *unit) {
 		if g.Type {
 			text = declaration(g.Name.Text, g.Text)
 		}
-		c.give(u, synthetic("<"+g.Name.Pos.File.Base()+">", text+"\n"))
+		at := g.Name.Pos.Position()
+		c.give(u, synthetic(fmt.Sprintf("<%s line %d>", g.Name.Pos.File.Base(), at.Line), text+"\n"))
 	}
 }
 

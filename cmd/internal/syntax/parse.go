@@ -58,7 +58,7 @@ const maxNoXDR = 5
 func (p *Parser) parse(f *source.File, c *Context) (out *File, words bool) {
 	s := &scanner{f: f, text: f.Text, notes: notes{text: f.Text}, ctx: c}
 	s.scan()
-	if isEmpty(s) {
+	if isEmpty(s) && !s.unclosed {
 		c.Report(diag.New(diag.NoDefinitions, source.Span{File: f}, "%s has no definition", f.Base()))
 	}
 	out = &File{Source: f, License: s.notes.license(), Percent: s.percent, CDefs: s.cdefs, Headers: s.headers}

@@ -20,6 +20,12 @@ func (s *scanner) letterAt(pos int) int {
 	return n
 }
 
+// notUTF8 reports whether the byte at an offset begins no character of UTF-8.
+func (s *scanner) notUTF8(pos int) bool {
+	r, n := utf8.DecodeRune(s.text[pos:])
+	return r == utf8.RuneError && n == 1
+}
+
 // name lexes a name or a keyword. A name with letters outside ASCII is reported once, and
 // kept as it is, so that its uses refer to the same name.
 func (s *scanner) name() {
@@ -27,7 +33,10 @@ func (s *scanner) name() {
 	for s.pos < len(s.text) {
 		n := 1
 		if !isWord(s.text[s.pos]) {
-			if n = s.letterAt(s.pos); n == 0 {
+			if n = s.letterAt(s.pos); n == 0 && s.pos > start && s.notUTF8(s.pos) {
+				n = 1 // a letter of Latin-1, or of another encoding
+			}
+			if n == 0 {
 				break
 			}
 			if odd == 0 {
@@ -42,9 +51,12 @@ func (s *scanner) name() {
 		if odd == 0 {
 			odd = start
 		}
-		r, n := utf8.DecodeRune(s.text[odd:])
-		s.report(diag.New(diag.BadCharacter, s.span(odd, odd+n), "name %s contains the letter %s", w, string(r)).
-			Helpf("use only the letters a to z and A to Z, digits and _ in names"))
+		const help = "use only the letters a to z and A to Z, digits and _ in names"
+		if r, n := utf8.DecodeRune(s.text[odd:]); s.notUTF8(odd) {
+			s.report(diag.New(diag.BadCharacter, s.span(odd, odd+1), "a name contains the byte 0x%02x, which is not UTF-8", s.text[odd]).Helpf(help))
+		} else {
+			s.report(diag.New(diag.BadCharacter, s.span(odd, odd+n), "name %s contains the letter %s", w, string(r)).Helpf(help))
+		}
 	}
 	kind := tIdent
 	if isKeyword(w) {

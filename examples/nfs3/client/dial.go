@@ -121,6 +121,9 @@ func connect(host string, port int, cfg Config) (oncrpc.Carrier, func() error, e
 	return conn, func() error { return errors.Join(conn.Close(), dev.Close()) }, nil
 }
 
+// ErrNoPort is in the error of Dial if the server's rpcbind does not say the port of MOUNT.
+var ErrNoPort = errors.New("without rpcbind, set the ports of MOUNT and NFS")
+
 // mount returns the handle of the export that has a path, and the rest of the path below it.
 func mount(ctx context.Context, host, dir string, cfg Config) (root nfs3.Handle, rest string, err error) {
 	port := cfg.MountPort
@@ -130,7 +133,7 @@ func mount(ctx context.Context, host, dir string, cfg Config) (root nfs3.Handle,
 			if unknown := (*net.DNSError)(nil); errors.As(err, &unknown) {
 				return root, "", err
 			}
-			return root, "", fmt.Errorf("the port of MOUNT by rpcbind of %s: %w: without rpcbind, set the ports of MOUNT and NFS", host, err)
+			return root, "", fmt.Errorf("the port of MOUNT by rpcbind of %s: %w: %w", host, err, ErrNoPort)
 		}
 		port = int(at.Port()) // the address may be any: only the port is used
 	}
