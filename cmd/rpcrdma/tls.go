@@ -164,7 +164,7 @@ func tlsWithMode(args []string, err error) error {
 	for i, a := range args[:len(args)-1] {
 		mode := args[i+1]
 		if args[0] != "call" && strings.TrimLeft(a, "-") == "tls" && (mode == "off" || mode == "wanted" || mode == "required") {
-			return fmt.Errorf("-tls: found %q after it, expected no mode: with -tls, %s requires TLS; without it there is none", mode, args[0])
+			return fmt.Errorf("-tls: found %q after it, expected no mode: %s uses TLS if -tls is given", mode, args[0])
 		}
 	}
 	return err

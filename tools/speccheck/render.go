@@ -110,8 +110,9 @@ come first. Then follow those of RFC 8167 (both directions), of RFC 8797 (privat
 
     go run ./tools/speccheck -find "RFC 8166 3.4.6"     # prints the lines
 
-A section that is not here lays no duty on an implementation, and no code or test cites it. A duty without code and
-tests is not implemented yet. [version2.md](version2.md) and [drafts.md](drafts.md) have the other documents.
+A section that is not here lays no duty on an implementation, and no code or test cites it.
+[conformance.md](conformance.md) counts the duties that have code and tests.
+[version2.md](version2.md) and [drafts.md](drafts.md) have the other documents.
 `},
 	{pageV2, `# Version 2 by section: draft-ietf-nfsv4-rpcrdma-version-two-00
 
@@ -122,8 +123,9 @@ sections of draft -07 that code cites; no connection speaks it ([version-two-dra
 
     go run ./tools/speccheck -find "version-two 4.2"    # prints the lines
 
-A section that is not here lays no duty on an implementation, and no code or test cites it. A duty without code and
-tests is not implemented yet. [rfc8166.md](rfc8166.md) and [drafts.md](drafts.md) have the other documents.
+A section that is not here lays no duty on an implementation, and no code or test cites it.
+[conformance.md](conformance.md) counts the duties that have code and tests.
+[rfc8166.md](rfc8166.md) and [drafts.md](drafts.md) have the other documents.
 `},
 	{pageDrafts, `# Other drafts by section: transport characteristics, RDMA over TCP, version 1
 
@@ -136,8 +138,9 @@ that prove. First come transport characteristics (XCHAR), then RDMA over TCP (RD
     go run ./tools/speccheck -find "rdmatcp 3.4"
     go run ./tools/speccheck -find "V1 3.4"
 
-A section that is not here lays no duty on an implementation, and no code or test cites it. A duty without code and
-tests is not implemented yet. [rfc8166.md](rfc8166.md) and [version2.md](version2.md) have the other documents.
+A section that is not here lays no duty on an implementation, and no code or test cites it.
+[conformance.md](conformance.md) counts the duties that have code and tests.
+[rfc8166.md](rfc8166.md) and [version2.md](version2.md) have the other documents.
 `},
 }
 
