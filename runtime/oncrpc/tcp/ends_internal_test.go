@@ -1,9 +1,7 @@
 package tcp
 
 import (
-	"context"
 	"log/slog"
-	"math"
 	"net"
 	"syscall"
 	"testing"
@@ -13,53 +11,75 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// breaking is a stream whose writes fail when the test lets them.
-type breaking struct {
+// scripted is a stream whose writes have the results that the test sends.
+type scripted struct {
 	net.Conn
-	fail chan struct{}
+	results chan error
 }
 
-func (b *breaking) Write([]byte) (int, error) { <-b.fail; return 0, syscall.EPIPE }
+func (s *scripted) Write(b []byte) (int, error) {
+	if err := <-s.results; err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
 
-// A Request that waits until replies are written is not served if their write fails, although the
-// connection fails a second later, when its reader knows why.
+// A Request is not served after a write has failed, whether it waited until replies are written or
+// comes later. The connection fails a second after the write, when its reader does not know why.
 func TestRequestIsNotServedAfterAFailedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
-		stream := &breaking{theirs, make(chan struct{})}
+		stream := &scripted{theirs, make(chan error)}
 		gate := make(chan struct{})
-		handled := 0
-		h := oncrpc.HandlerFunc(func(r *oncrpc.Request) {
-			handled++
-			<-gate
-			xid, _, _ := oncrpc.Peek(r.Message)
-			b, _ := oncrpc.NewReply(xid, oncrpc.Success).AppendBinary(nil)
-			r.Reply(oncrpc.Message{Inline: append(b, make([]byte, maxUnsent)...)}, nil)
-		})
+		var held []*oncrpc.Request
+		h := oncrpc.HandlerFunc(func(r *oncrpc.Request) { held = append(held, r); <-gate })
 		set := (&Config{Logger: slog.New(slog.DiscardHandler)}).settle()
-		c := newConn(stream, set, true, h, newShared(math.MaxInt, 1))
-		for xid := range uint32(6) {
-			call := nullCall(t, xid).Inline
-			if _, err := ours.Write(append(appendMark(nil, len(call)), call...)); err != nil {
+		c := newConn(stream, set, true, h, newShared(64<<10, 2))
+		xid := uint32(0)
+		call := func() {
+			xid++
+			b := nullCall(t, xid).Inline
+			if _, err := ours.Write(append(appendMark(nil, len(b)), b...)); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
 		}
-		before := handled
+		for range 6 {
+			call()
+		}
+		if len(held) != 3 {
+			t.Fatalf("%d handlers run, want 3", len(held))
+		}
+		for _, r := range held {
+			xid, _, _ := oncrpc.Peek(r.Message)
+			b, _ := oncrpc.NewReply(xid, oncrpc.Success).AppendBinary(nil)
+			// Others run before the memory of the reply is given back.
+			r.Reply(oncrpc.Message{Inline: append(b, make([]byte, 20<<10)...)}, func(error) { time.Sleep(time.Millisecond) })
+			synctest.Wait()
+		}
 		close(gate)
 		synctest.Wait()
-		if c.unanswered() == before || handled != before {
-			t.Errorf("%d Requests were handled, %d before their replies, and %d are not answered: expected some that wait", handled, before, c.unanswered())
+		stream.results <- nil // the first reply; the others are written together
+		time.Sleep(10 * time.Millisecond)
+		if len(held) != 3 || c.unanswered() != 5 {
+			t.Fatalf("%d Requests were served and %d are not answered, want 3 and 5", len(held), c.unanswered())
 		}
-		close(stream.fail)
-		synctest.Wait()
-		if handled != before {
-			t.Errorf("%d further Requests were handled after the write failed", handled-before)
+		stream.results <- syscall.EPIPE
+		time.Sleep(10 * time.Millisecond)
+		if len(held) != 3 {
+			t.Errorf("%d Requests that waited were served", len(held)-3)
+		}
+		call()
+		if len(held) != 3 {
+			t.Errorf("a Request that came after the failed write was served: %d in all", len(held))
+		}
+		if c.Err() != nil {
+			t.Errorf("the connection has failed already: %v", c.Err())
+		}
+		for _, r := range held[3:] { // else Close would wait
+			r.Drop(nil)
 		}
 		_, _ = c.Close(), ours.Close()
-		if handled != before || c.unanswered() != 0 {
-			t.Errorf("after Close: %d further Requests were handled, %d are not answered", handled-before, c.unanswered())
-		}
 	})
 }
 
@@ -83,35 +103,25 @@ func TestForgottenCallEndsTheWaitOfClose(t *testing.T) {
 	})
 }
 
-// A Call that was in progress on a lost connection does not keep the next connection from being
-// idle.
-func TestCallOfALostConnectionIsNoUserOfTheNext(t *testing.T) {
+// A Call that has not released a lost connection yet is no user of the next one.
+func TestUsersOfALostConnectionAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var servers []*Conn
-		c, err := NewClient("", &ClientConfig{IdleTimeout: time.Minute, Dial: func(_ context.Context, _ string, cfg *Config) (*Conn, error) {
-			ours, theirs := net.Pipe()
-			var h oncrpc.Handler // nil: each Call is refused, which is a reply
-			if len(servers) == 0 {
-				h = oncrpc.HandlerFunc(func(r *oncrpc.Request) { <-r.Context().Done(); r.Drop(nil) })
-			}
-			servers = append(servers, ServeConn(theirs, h, nil))
-			return NewConn(ours, cfg), nil
-		}})
+		c, err := NewClient("host:1", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		called := make(chan error, 1)
-		go func() { _, err := c.Call(t.Context(), nullCall(t, 1)); called <- err }()
+		ours, theirs := net.Pipe()
+		conn := NewConn(ours, nil)
+		c.users = 2
+		go c.watch(conn)
 		synctest.Wait()
-		_ = servers[0].Close()
-		if err := <-called; err != nil {
-			t.Error(err)
+		c.mu.Lock()
+		if c.users != 0 || c.conn != conn {
+			t.Errorf("the new connection has %d users, want none", c.users)
 		}
-		time.Sleep(3 * time.Minute)
-		if s := c.Stats(); s.IdleCloses != 1 || s.Connects != 2 || s.Lost != 1 {
-			t.Errorf("%+v, want an idle connection that was closed, after one that was lost", s)
-		}
+		c.mu.Unlock()
+		_, _ = conn.Close(), theirs.Close()
+		synctest.Wait()
 		_ = c.Close()
-		_ = servers[len(servers)-1].Close()
 	})
 }
