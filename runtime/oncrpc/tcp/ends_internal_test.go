@@ -103,7 +103,7 @@ func TestForgottenCallEndsTheWaitOfClose(t *testing.T) {
 	})
 }
 
-// A Call that has not released a lost connection yet is no user of the next one.
+// A Call that has not released a lost connection yet does not count as a user of the next one.
 func TestUsersOfALostConnectionAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := NewClient("host:1", nil)
