@@ -4,6 +4,9 @@ var callTests = []string{"cmd/rpcrdma", "cmd/internal/dynamic"}
 
 // callMutants are in rpcrdma call and info, and in the values that they use.
 var callMutants = []mutant{
+	{"a value of a flag is not proposed for a wrong flag", "internal/cli/unknown.go", `if f.Enum != "" && slices.Contains(f.EnumSlice(), word) {`, `if f.Enum != "" && slices.Contains(f.EnumSlice(), "-"+word) {`, []string{"internal/cli"}},
+	{"a flag of another command has no hint", "internal/cli/unknown.go", "if c.Name != command && len(exactly(c, word)) > 0 {", "if c.Name == command && len(exactly(c, word)) > 0 {", []string{"internal/cli"}},
+	{"a flag of one letter is not proposed", "internal/spelling/flag.go", "case len(word) > 1 && known[word[:1]]:", "case len(word) > 99 && known[word[:1]]:", []string{"internal/spelling"}},
 	{"padding that another form may own is cut", "cmd/rpcrdma/setup.go", "if len(bytes.Trim(b[n:], \"\\x00\")) > 0 {", "if n == 0 && len(bytes.Trim(b, \"\\x00\")) > 0 {", callTests},
 	{"zeros are cut from private data that no device pads", "cmd/rpcrdma/setup.go", "if d.Attributes().PaddedPrivateData {", "if true {", callTests},
 	{"info asks the hosts that rpcbind names", "cmd/rpcrdma/info.go", "case at.Addr() == server, at.Addr().IsUnspecified()", "case true, at.Addr().IsUnspecified()", callTests},
