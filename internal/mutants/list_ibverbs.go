@@ -67,4 +67,10 @@ var ibverbsMutants = []mutant{
 	{"the first of two devices that closes gives the page back", ibverbsFolder + "hold.go", "h.devices--; h.devices > 0", "h.devices--; false", ibverbsTests},
 	{"the queue that is held ends before the page", ibverbsFolder + "hold.go", "{16384, 1024, 1024}", "{16384, 1024, 128}", ibverbsTests},
 	{"a device without the page leaves queues", ibverbsFolder + "hold.go", "err = errors.Join(err, l.DestroyCQ(cq))", "err = errors.Join(err); _ = cq", ibverbsTests},
+	{"the source of connections is ignored", ibverbsFolder + "dial.go", "if src, err = sockaddr(netip.AddrPortFrom(ip.Unmap(), 0)); err != nil {\n\t\t\treturn err\n\t\t}", "_ = ip", ibverbsTests},
+	{"an address loses its zone", ibverbsFolder + "address.go", "ip = ip.WithZone(fmt.Sprint(index))", "_ = index", ibverbsTests},
+	{"a removed device is logged as failed", ibverbsFolder + "end.go", "failed != nil && !q.dev.gone()", "failed != nil", ibverbsTests},
+	{"the timer of PeerTimeout runs once", ibverbsFolder + "life.go", "		l.timer.Reset(l.limit - quiet)\n", "", ibverbsTests},
+	{"a refused Accept is not a disconnection", ibverbsFolder + "listen.go", "return nil, fmt.Errorf(\"%w: %w\", verbs.ErrPeerDisconnected, d.callError(\"accept\", err))", "return nil, err", ibverbsTests},
+	{"a sink that has no use stays registered", ibverbsFolder + "region.go", "return errors.Join(err, r.pd.dev.deregister(sink))", "return err", ibverbsTests},
 }
