@@ -179,6 +179,9 @@ func TestRequire(t *testing.T) {
 			if want := tt.refused && tt.required != 0; (refusals == 1) != want {
 				t.Errorf("%d refusals of the Handler", refusals)
 			}
+			if n := h.InUse(); n != 0 {
+				t.Errorf("%d calls use a context after the answer", n)
+			}
 			// Procedure 0 is always allowed.
 			if err := client.Call(soon(t), 0, nil, nil, nil); err != nil {
 				t.Errorf("procedure 0: %v", err)

@@ -148,3 +148,19 @@ func TestRemovedWhileInUse(t *testing.T) {
 		}
 	}
 }
+
+// A context is kept for the whole of its life, and no longer.
+func TestContextIsKeptForItsWholeLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tab := newTable(10, 10, time.Minute)
+		put(tab, "a")
+		time.Sleep(time.Minute)
+		if n, _ := tab.count(); n != 1 {
+			t.Errorf("%d contexts after exactly their life, want 1", n)
+		}
+		time.Sleep(1)
+		if n, _ := tab.count(); n != 0 {
+			t.Errorf("%d contexts after more than their life, want none", n)
+		}
+	})
+}
