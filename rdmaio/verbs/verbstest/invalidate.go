@@ -36,7 +36,7 @@ func (h *harness) window() verbs.Access {
 	case !a.InvalidateWindowsOnly:
 		return remoteRW
 	case !a.RemoteInvalidate:
-		h.Skip("requests invalidate windows only, and the device has none")
+		h.Skip("requests invalidate windows only, and the device does not have windows")
 	}
 	return remoteRW | verbs.AccessRemoteInvalidate
 }
