@@ -156,6 +156,7 @@ func TestTimersStopAtTheEnd(t *testing.T) {
 // as long as there are signs.
 func TestPeerTimeoutRunsByItself(t *testing.T) {
 	f := openFake(t, abi.TransportIB, noQuirks, Config{PeerTimeout: 60 * time.Millisecond})
+	f.s.cfg.PeerTimeout = -1 // else the peer may be the first to give up
 	c, _ := connectedSides(t, f)
 	c.qp.mu.Lock()
 	c.qp.life.heard = time.Now().Add(50 * time.Millisecond) // so the first look finds signs

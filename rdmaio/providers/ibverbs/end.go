@@ -94,6 +94,8 @@ func (end *ending) finish() {
 	q.end.awaitCause()
 	q.mu.Lock()
 	conn := q.conn
+	// The DISCONNECTED event of this side's own call below says nothing of the peer.
+	q.end.cause = max(q.end.cause, causePeer)
 	q.mu.Unlock()
 	l := q.dev.lib
 	if conn != nil {

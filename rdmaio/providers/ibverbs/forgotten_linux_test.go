@@ -205,6 +205,12 @@ var quirkChecks = map[string]quirkCheck{
 		}
 		return nil
 	}},
+	"RefusedPage": {run: func(q *quirkTest) error {
+		if n := fillContext(q.c.t, q.f.client, q.f.c.ctx, 64); n > 0 {
+			return fmt.Errorf("the library refuses %d queues", n)
+		}
+		return nil
+	}},
 	"WindowsAbsent": {always: true, run: func(q *quirkTest) error {
 		mr, sink := q.c.region(8, remoteRW), q.s.region(8, verbs.AccessLocalWrite)
 		if status := q.s.read(mr.RKey(), mr, sink); status != verbs.StatusSuccess {

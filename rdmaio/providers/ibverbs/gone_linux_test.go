@@ -43,6 +43,8 @@ func TestFailedCallOfRemovedDeviceIsItsRemoval(t *testing.T) {
 			f, w := openWatched(t, abi.TransportIB, noQuirks, noPings)
 			c, _ := connectedSides(t, f)
 			f.c.removed.Store(removed) // the goroutines that read events have nothing yet
+			// This side disconnects, and has the event of that.
+			w.once(modifyERR, func() { c.qp.conn.handle(abi.CMEvent{Type: abi.CMDisconnected}) })
 			call(c, w)
 			<-c.lost
 			err := c.qp.Err()
