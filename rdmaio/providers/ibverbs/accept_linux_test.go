@@ -43,9 +43,13 @@ func TestRequestIsAnsweredOnce(t *testing.T) {
 	if err := req.Reject(make([]byte, 57)); !errors.Is(err, verbs.ErrTooLarge) {
 		t.Errorf("Reject with 57 bytes: %v, want ErrTooLarge", err)
 	}
-	_, err := req.Accept(t.Context(), s.qp, nil)
+	req.(*connRequest).event.PrivateData = []byte{1}
+	info, err := req.Accept(t.Context(), s.qp, nil)
 	c.must(err)
 	c.must(<-dialed)
+	if info.PrivateData[0] = 2; len(info.PrivateData) != 1 || req.PrivateData()[0] != 1 {
+		t.Errorf("private data %v of the connection and %v of the request share memory", info.PrivateData, req.PrivateData())
+	}
 	if _, err := req.Accept(t.Context(), other.qp, nil); !errors.Is(err, verbs.ErrInvalidState) || other.qp.State() != verbs.StateInit {
 		t.Errorf("a second Accept: %v in state %v, want ErrInvalidState", err, other.qp.State())
 	}
@@ -103,29 +107,30 @@ func TestAcceptSaysWhyItFails(t *testing.T) {
 func TestEndsWithAnErrorAreLogged(t *testing.T) {
 	for name, c := range map[string]struct {
 		want string
-		end  func(f *fakeNet, c *side)
+		end  func(f *fakeNet, w *watched, c *side)
 	}{
-		"orderly": {"", func(f *fakeNet, c *side) { c.must(c.qp.Disconnect()) }},
-		"broken": {"level=WARN msg=\"ibverbs: connection broken\" device=fake0 qp=", func(f *fakeNet, c *side) {
+		"orderly": {"", func(_ *fakeNet, _ *watched, c *side) { c.must(c.qp.Disconnect()) }},
+		"broken": {"level=WARN msg=\"ibverbs: connection broken\" device=fake0 qp=", func(_ *fakeNet, _ *watched, c *side) {
 			c.send(verbs.SendWR{Opcode: verbs.Send})
 			<-c.lost
 		}},
-		"device": {"level=ERROR msg=\"ibverbs: the device failed to end a queue pair\" device=fake0 qp=", func(f *fakeNet, c *side) {
+		"device": {"level=ERROR msg=\"ibverbs: the device failed to end a queue pair\" device=fake0 qp=", func(f *fakeNet, _ *watched, c *side) {
 			f.c.waits.flush = time.Millisecond
 			f.client.Fail("ibv_modify_qp", syscall.EIO, 0, 1)
 			c.must(c.qp.Disconnect())
 		}},
-		"removed": {"", func(f *fakeNet, c *side) {
+		"removed": {"", func(f *fakeNet, w *watched, c *side) {
+			w.failNext("ibv_destroy_cq", syscall.EIO)
 			f.client.Device("fake0").Remove()
 			<-c.lost
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			f := openFake(t, abi.TransportIB, noQuirks, Config{PeerTimeout: -1})
+			f, w := openWatched(t, abi.TransportIB, noQuirks, Config{PeerTimeout: -1})
 			f.c.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			client, _ := connectedSides(t, f)
-			c.end(f, client)
+			c.end(f, w, client)
 			client.qp.mu.Lock() // the line is written with the lock held
 			defer client.qp.mu.Unlock()
 			if got := log.String(); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {

@@ -68,14 +68,17 @@ func TestSourceChoosesTheWayToThePeer(t *testing.T) {
 			c.must(err)
 			defer ln.Close()
 			infos := make(chan *verbs.ConnInfo, 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			go func() {
 				info, err := d.Dial(t.Context(), ln.Addr(), c.qp, nil)
 				if err != nil {
 					t.Error(err)
+					cancel()
 				}
 				infos <- info
 			}()
-			req, err := ln.Accept(t.Context())
+			req, err := ln.Accept(ctx)
 			c.must(err)
 			info, err := req.Accept(t.Context(), s.qp, nil)
 			c.must(err)
@@ -234,4 +237,16 @@ func TestListenSaysWhyAnAddressIsRefused(t *testing.T) {
 	if _, err := f.s.Listen(t.Context(), "127.0.0.2:0"); !errors.Is(err, syscall.ENODEV) {
 		t.Errorf("Listen: %v, want ENODEV", err)
 	}
+}
+
+// A queue pair can fail after the event that says that it is connected. It does not become
+// connected then.
+func TestQueuePairThatFailsIsNotEstablished(t *testing.T) {
+	f, w := openWatched(t, abi.TransportIB, noQuirks, noPings)
+	c, _ := connectedSides(t, f)
+	c.inEnd(w, func() {
+		if _, err := c.qp.establish(c.qp.conn, &abi.CMEvent{}, &verbs.ConnParams{}, nil); !errors.Is(err, verbs.ErrDisconnected) {
+			t.Errorf("establish: %v, want ErrDisconnected", err)
+		}
+	})
 }

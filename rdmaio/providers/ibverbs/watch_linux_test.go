@@ -1,6 +1,7 @@
 package ibverbs
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"syscall"
@@ -53,7 +54,8 @@ func (w *watched) once(fn string, f func()) {
 	w.before[fn] = append(w.before[fn], f)
 }
 
-// failNext makes the next ibv_poll_cq or ibv_req_notify_cq fail.
+// failNext makes the next ibv_poll_cq, ibv_req_notify_cq or ibv_destroy_cq fail. The last one
+// destroys its queue all the same.
 func (w *watched) failNext(fn string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +137,7 @@ func (w *watched) DestroyQP(qp lib.QP) error {
 
 func (w *watched) DestroyCQ(cq lib.CQ) error {
 	w.enter("ibv_destroy_cq")
-	return w.Lib.DestroyCQ(cq)
+	return errors.Join(w.Lib.DestroyCQ(cq), w.failure("ibv_destroy_cq"))
 }
 
 func (w *watched) QueryDevice(ctx lib.Context) (abi.DeviceAttr, error) {
