@@ -32,15 +32,42 @@ var (
 	}, "|"))
 	// The emulated processors are slow: these depend on the load of the machine.
 	slow = regexp.MustCompile(`soft lockup|self-detected stall|clocksource: .*watchdog|hrtimer: interrupt took`)
+	// Linux 6.1's NFS server loses a thread for good, which waits for a Read on a connection that is
+	// gone. The kernel reports it two to four minutes later, during whatever case runs then.
+	lostThread = regexp.MustCompile(`INFO: task nfsd:\d+ blocked for more than`)
+	lostIn     = "svc_rdma_process_read_list"
 )
 
+// lostThreadLines returns the number of lines of a report at the beginning of lines that the NFS
+// server has lost a thread, or 0 if they begin with something else.
+func lostThreadLines(lines []string) int {
+	if !lostThread.MatchString(lines[0]) {
+		return 0
+	}
+	found := false
+	for n, l := range lines[:min(len(lines), problemLines)] {
+		found = found || strings.Contains(l, lostIn)
+		if strings.Contains(l, "</TASK>") {
+			if !found {
+				break
+			}
+			return n + 1
+		}
+	}
+	return 0
+}
+
 // JudgeLog returns the problems in the lines of a kernel log. Lines of a problem's own trace are no
-// further problems.
+// further problems. A thread that the NFS server has lost is not a problem.
 func JudgeLog(lines []string) []Problem {
 	var found []Problem
 	for i := 0; i < len(lines); i++ {
 		text := stamp.ReplaceAllString(lines[i], "")
 		if slow.MatchString(text) || !problem.MatchString(text) {
+			continue
+		}
+		if n := lostThreadLines(lines[i:]); n > 0 {
+			i += n - 1
 			continue
 		}
 		end := min(i+problemLines, len(lines))

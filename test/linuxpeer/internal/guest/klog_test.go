@@ -40,6 +40,21 @@ linuxpeer: agent ready`, nil},
 		{"a null pointer", `[    1.000000] BUG: kernel NULL pointer dereference, address: 0000000000000008`, []int{0}},
 		{"an Oops", `[    1.000000] Oops: 0000 [#1] PREEMPT SMP`, []int{0}},
 		{"a hung task", `[  242.000000] INFO: task nfsd:171 blocked for more than 120 seconds.`, []int{0}},
+		{"a lost thread of the NFS server, and a warning after it", `[  243.026774] INFO: task nfsd:177 blocked for more than 120 seconds.
+[  243.029342]  <TASK>
+[  243.031987]  ? usleep_range_state+0x90/0x90
+[  243.032129]  svc_rdma_process_read_list+0x106/0x2e0 [rpcrdma]
+[  243.035377]  </TASK>
+[  244.000000] WARNING: CPU: 1 PID: 30 at net/core/dev.c:2 g+0x1/0x2`, []int{5}},
+		{"a thread of the NFS server that waits elsewhere", `[  243.026774] INFO: task nfsd:177 blocked for more than 120 seconds.
+[  243.032129]  svc_tcp_recvfrom+0x106/0x2e0 [sunrpc]
+[  243.035377]  </TASK>
+[  244.000000] INFO: task rping:178 blocked for more than 120 seconds.
+[  244.032129]  svc_rdma_process_read_list+0x106/0x2e0 [rpcrdma]
+[  244.035377]  </TASK>`, []int{0}},
+		{"another task in the same function", `[  244.000000] INFO: task rping:178 blocked for more than 120 seconds.
+[  244.032129]  svc_rdma_process_read_list+0x106/0x2e0 [rpcrdma]
+[  244.035377]  </TASK>`, []int{0}},
 		{"a reference count", `[    1.000000] refcount_t: underflow; use-after-free.`, []int{0}},
 		{"no memory", `[    1.000000] Out of memory: Killed process 12 (rping)`, []int{0}},
 		{"a failed step of the start", `[    1.000000] linuxpeer: failed: rdma link add siw0 type siw netdev eth0`, []int{0}},
