@@ -32,14 +32,14 @@ var (
 	}, "|"))
 	// The emulated processors are slow: these depend on the load of the machine.
 	slow = regexp.MustCompile(`soft lockup|self-detected stall|clocksource: .*watchdog|hrtimer: interrupt took`)
-	// Linux 6.1's NFS server loses a thread for good, which waits for a Read on a connection that is
-	// gone. The kernel reports it two to four minutes later, during whatever case runs then.
+	// Linux 6.1's NFS server loses a thread, which waits for a Read on a connection that is gone.
+	// The kernel reports it two to four minutes later, during whatever case runs then.
 	lostThread = regexp.MustCompile(`INFO: task nfsd:\d+ blocked for more than`)
 	lostIn     = "svc_rdma_process_read_list"
 )
 
-// lostThreadLines returns the number of lines of a report at the beginning of lines that the NFS
-// server has lost a thread, or 0 if they begin with something else.
+// lostThreadLines returns how long the report of a lost thread is with which lines begin, or 0 if
+// they begin with something else.
 func lostThreadLines(lines []string) int {
 	if !lostThread.MatchString(lines[0]) {
 		return 0
