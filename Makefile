@@ -71,7 +71,7 @@ quick: ## check what you have changed, within a minute: gofmt, vet and short tes
 	@$(GO) run ./internal/quick $(if $(BUDGET),-budget '$(BUDGET)') $(if $(BASE),-base '$(BASE)') -- $(QUICK)
 
 # The parts of make test, the cheapest first, with their budgets in seconds on two processors without other work.
-parts = check-format:5 check-conformance:10 vet:20 check-generated:20 test-bench:25 test-race:300 test-all:550
+parts = check-format:5 check-conformance:10 vet:20 check-generated:20 test-bench:25 test-race:300 test-all:500
 test: ## run every check that this machine can run
 	@set -e; table=; for part in $(parts); do \
 		name=$${part%:*} budget=$${part#*:} note= begin=$$(date +%s); \
