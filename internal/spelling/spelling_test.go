@@ -32,6 +32,8 @@ func TestUndefinedFlagNamesTheNearest(t *testing.T) {
 		"-mountprt 1": `unknown flag "-mountprt"; did you mean -mountport?`,
 		"--mount 1":   `unknown flag "-mount"; did you mean -mountport?`,
 		"-lR":         `unknown flag "-lR"; did you mean -l -R?`,
+		"-lRl":        `unknown flag "-lRl"; did you mean -l -R -l?`,
+		"-lRlR":       `unknown flag "-lRlR"; did you mean -l?`, // four letters are a word
 		"-long":       `unknown flag "-long"; did you mean -l?`,
 		"-zzz":        `unknown flag "-zzz"`,
 		"-port x":     `invalid value "x" for flag -port: parse error`,

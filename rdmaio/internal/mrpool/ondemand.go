@@ -116,8 +116,8 @@ func (d *demand) collect(to []byte, n int) ([]byte, error) {
 	return to, errors.Join(d.putMemory(), d.keep(false))
 }
 
-// keep gives a demand that is no longer in use back to the Pool, or deregisters its region. never
-// says that the device has no regions on demand.
+// keep returns an unused demand to the Pool, or deregisters its region if the Pool cannot keep it.
+// If never is set, the device does not support regions on demand.
 func (d *demand) keep(never bool) error {
 	p := d.pool
 	p.mu.Lock()

@@ -74,7 +74,7 @@ type Pool struct {
 	inPlace atomic.Bool          // the device has no regions on demand
 	kept    shelf                // buffers
 	usage   usage                // of buffers
-	seen    uint64               // Stats.Registrations at the end of the last of these
+	seen    uint64               // Stats.Registrations when the last rest period was over
 	bursts  *time.Timer          // fires after a burst period, while over KeepBytes are kept
 	rests   *time.Timer          // fires after a period of rest, while anything is kept
 	lateErr error                // of freeing memory then

@@ -2,11 +2,11 @@ package mrpool
 
 // shelf has the buffers that a Pool keeps for reuse.
 type shelf struct {
-	buffers *[classes + 1][]*Buffer // by class; nil while there is none
+	buffers *[classes + 1][]*Buffer // by class; nil if the shelf is empty
 	bytes   uint64                  // in them
 }
 
-// count returns the number of buffers of a class.
+// count returns how many buffers of this class are kept.
 func (s *shelf) count(class int) int {
 	if s.buffers == nil {
 		return 0
