@@ -40,6 +40,12 @@ func CheckDocs(root string) ([]Finding, error) {
 	if err := c.index("docs/adr", "[0-9]*.md", "| [%[2]s](%[1]s) | the decision |"); err != nil {
 		return nil, err
 	}
+	if err := c.index("docs/adr", "[a-z]*.md", "| the question | [%[1]s](%[1]s) |"); err != nil {
+		return nil, err
+	}
+	if err := c.questions("docs/adr"); err != nil {
+		return nil, err
+	}
 	err = c.promises("docs/versions.md")
 	return c.findings, err
 }
@@ -88,6 +94,40 @@ func (c *checker) index(folder, pattern, row string) error {
 		if name != "README.md" && !strings.Contains(string(text), "]("+name+")") {
 			number, _, _ := strings.Cut(name, "-")
 			c.report(path.Join(folder, name), 0, "record", "not in %s: add a line %q", index, fmt.Sprintf(row, name, number))
+		}
+	}
+	return nil
+}
+
+// indexHeading separates the questions of docs/adr/README.md from its index by number.
+const indexHeading = "\n## Index\n"
+
+// questions checks that each decision record of a folder belongs to a question: README.md links to
+// it above the index by number, or a page of the folder that has no number does.
+func (c *checker) questions(folder string) error {
+	at := filepath.Join(c.root, filepath.FromSlash(folder))
+	files, err := filepath.Glob(filepath.Join(at, "*.md"))
+	if err != nil {
+		return err
+	}
+	var answers strings.Builder
+	var records []string
+	for _, file := range files {
+		name := filepath.Base(file)
+		if '0' <= name[0] && name[0] <= '9' {
+			records = append(records, name)
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		above, _, _ := strings.Cut(string(text), indexHeading)
+		answers.WriteString(above)
+	}
+	for _, name := range records {
+		if !strings.Contains(answers.String(), "]("+name+")") {
+			c.report(path.Join(folder, name), 0, "question", "neither a question of %s/README.md nor another page there links to this record", folder)
 		}
 	}
 	return nil
