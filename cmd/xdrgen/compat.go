@@ -8,7 +8,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 )
 
 // compatCmd is the command "compat".
@@ -46,7 +46,7 @@ func (c *compatCmd) run(env environment) int {
 			}
 			return failed(env, fmt.Errorf("%s has errors, so it cannot be compared", name))
 		}
-		revisions[i] = compat.Revision{Unit: r.Unit, Bind: r.Bind, GoNames: gogen.GoNames(r.Unit, r.Bind)}
+		revisions[i] = compat.Revision{Unit: r.Unit, Bind: r.Bind, GoNames: gonames.Renames(r.Unit, r.Bind)}
 	}
 	if c.Names != "" {
 		if err := recordedNames(c.Names, revisions[0].GoNames); err != nil {

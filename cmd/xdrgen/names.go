@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 )
 
 // nameLine is one line of gen -names -format json.
@@ -35,7 +36,7 @@ func (g *genCmd) printNames(env environment) int {
 	if r.Unit != nil {
 		r.Diags = append(r.Diags, gogen.Refused(r.Unit, r.Bind)...)
 		diag.Sort(r.Diags, r.Files)
-		if err := writeNames(env.stdout, gogen.Names(r.Unit, r.Bind, g.RPC || r.Bind.RPC), g.Format); err != nil {
+		if err := writeNames(env.stdout, gonames.List(r.Unit, r.Bind, g.RPC || r.Bind.RPC), g.Format); err != nil {
 			return failed(env, err)
 		}
 	}
@@ -49,7 +50,7 @@ func (g *genCmd) printNames(env environment) int {
 }
 
 // writeNames writes names as a table, or as JSON lines.
-func writeNames(w io.Writer, names []gogen.Name, format string) error {
+func writeNames(w io.Writer, names []gonames.Name, format string) error {
 	if format == "json" {
 		for _, n := range names {
 			if err := writeLine(w, nameLine{1, "name", n.Kind, n.XDR, n.Go, n.Why, diag.PlaceOf(n.Pos)}); err != nil {
@@ -82,7 +83,7 @@ func recordedNames(file string, names []ir.Rename) error {
 		if err != nil || n.V != 1 || n.Type != "name" || n.Name == "" || !token.IsIdentifier(n.Go) {
 			return fmt.Errorf("%s:%d: found %s, expected a line that xdrgen gen -names -format json wrote", file, line, diag.Quote(strings.TrimSpace(l)))
 		}
-		if n.Kind != gogen.KindClient && n.Kind != gogen.KindServer {
+		if n.Kind != gonames.KindClient && n.Kind != gonames.KindServer {
 			recorded[n.Name] = n.Go
 		}
 	}

@@ -8,6 +8,7 @@ const (
 var (
 	planTests    = []string{"cmd/xdrgen/internal/plan"}
 	gogenTests   = []string{"cmd/xdrgen/internal/gogen"}
+	namesTests   = []string{"cmd/xdrgen/internal/gogen/gonames"}
 	semaTests    = []string{"cmd/internal/sema"}
 	xdrgenTests  = []string{"cmd/xdrgen"}
 	cliTests     = []string{"internal/cli"}
@@ -32,8 +33,8 @@ var planMutants = []mutant{
 	{"a version without a line once may be repeated", "cmd/xdrgen/internal/gogen/stubs.go", "\tif !known {\n\t\treturn nil\n\t}\n\treturn out\n", "\t_ = known\n\treturn out\n", gogenTests},
 	{"a package without a type is written", "cmd/xdrgen/internal/gogen/complete.go", "\t\tcase !ok:\n\t\t\treturn lacks(d, \"type \"+name)\n", "\t\tcase !ok:\n\t\t\tcontinue\n", gogenTests},
 	{"a package without a view is written", "cmd/xdrgen/internal/gogen/complete.go", "!ok && g.wantViews && plan.HasView(d) {", "!ok && !g.wantViews && plan.HasView(d) {", gogenTests},
-	{"fields with the name of one method clash", "cmd/xdrgen/internal/gogen/names.go", "\t\t\tfor used[g].Valid() || given[g] {", "\t\t\tfor given[g] {", gogenTests},
-	{"a renamed field has the name of another", "cmd/xdrgen/internal/gogen/names.go", "\t\t\tfor used[g].Valid() || given[g] {", "\t\t\tfor used[g].Valid() {", gogenTests},
+	{"fields with the name of one method clash", "cmd/xdrgen/internal/gogen/gonames/names.go", "\t\t\tfor used[g].Valid() || given[g] {", "\t\t\tfor given[g] {", namesTests},
+	{"a renamed field has the name of another", "cmd/xdrgen/internal/gogen/gonames/names.go", "\t\t\tfor used[g].Valid() || given[g] {", "\t\t\tfor used[g].Valid() {", namesTests},
 	{"a pointer is the result of a stub", "cmd/internal/sema/procvalues.go", "\treturn t.Kind == ir.Ref && t.Ref.Recursive\n", "\treturn t.Kind == ir.Ref && t.Ref.Recursive && t.Ref.Kind != ir.Struct\n", semaTests},
 	{"union before the name of a struct is a warning", "cmd/internal/sema/types.go", "t.Tag == syntax.Struct && s.decl.Kind == ir.Union", "s.decl.Kind == ir.Union || s.decl.Kind == ir.Struct", xdrgenTests},
 	{"the command of a package lacks -rpc", "cmd/xdrgen/regenerate.go", "{\"-tests\", g.Tests}, {\"-rpc\", g.RPC}}", "{\"-tests\", g.Tests}}", xdrgenTests},

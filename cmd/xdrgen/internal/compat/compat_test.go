@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 )
 
@@ -48,7 +48,7 @@ func compileFile(t *testing.T, file string, o sema.Options) Revision {
 		}
 		t.FailNow()
 	}
-	return Revision{r.Unit, r.Bind, gogen.GoNames(r.Unit, r.Bind)}
+	return Revision{r.Unit, r.Bind, gonames.Renames(r.Unit, r.Bind)}
 }
 
 // show returns a change in the form of the test tables: the verdicts on wire, source, old reads

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 )
 
 // FuzzCompare compares any two protocols: nothing panics, each difference has a
@@ -61,5 +61,5 @@ func compileText(t *testing.T, text string) (Revision, bool) {
 	if r.Unit == nil {
 		return Revision{}, false
 	}
-	return Revision{r.Unit, r.Bind, gogen.GoNames(r.Unit, r.Bind)}, true
+	return Revision{r.Unit, r.Bind, gonames.Renames(r.Unit, r.Bind)}, true
 }

@@ -14,7 +14,7 @@ func (g *gen) checks(t *plan.Type) {
 	if _, ok := g.bound[t]; !ok {
 		return // it has no methods
 	}
-	recv := func() *jen.Statement { return g.v.Func().Params(jen.Id("v").Op("*").Id(g.names.decl[t.Decl])) }
+	recv := func() *jen.Statement { return g.v.Func().Params(jen.Id("v").Op("*").Id(g.names.Decl(t.Decl))) }
 	g.v.Comment("// CheckXDR returns the size of the value at the front of b, or the error of decoding it")
 	g.v.Comment("// by the default rules. It does not use v, which may be nil.")
 	recv().Id("CheckXDR").Params(jen.Id("b").Index().Byte()).Params(jen.Id("n").Int(), jen.Err().Error()).Block(

@@ -96,8 +96,8 @@ func receiver(d *ast.FuncDecl) string {
 // placeOf is the place of the declaration that a Go name is made of. If there are several, it is
 // the place of the first declaration of the unit.
 func (g *gen) placeOf(name string) source.Span {
-	for d, n := range g.names.decl {
-		if n == name && d.Import == nil {
+	for _, d := range g.unit.Decls {
+		if g.names.Decl(d) == name {
 			return d.Pos
 		}
 	}

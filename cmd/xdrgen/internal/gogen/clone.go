@@ -16,7 +16,7 @@ type cloner struct {
 
 // clone writes the method Clone of type t.
 func (g *gen) clone(t *plan.Type) {
-	name := g.names.decl[t.Decl]
+	name := g.names.Decl(t.Decl)
 	deepen := jen.Nil()
 	if t.Whole().Holds() {
 		deepen = jen.Id(g.helper(cloneHelper, t))
@@ -44,9 +44,9 @@ func (g *gen) cloneFunc(t *plan.Type) {
 // pathOf is the path of errors that begins at a value of t.
 func (g *gen) pathOf(t *plan.Type) string {
 	if imp := t.Decl.Import; imp != nil {
-		return imp.GoName + "." + g.names.decl[t.Decl] + ":"
+		return imp.GoName + "." + g.names.Decl(t.Decl) + ":"
 	}
-	return g.pkg + "." + g.names.decl[t.Decl] + ":"
+	return g.pkg + "." + g.names.Decl(t.Decl) + ":"
 }
 
 func (c *cloner) stmt(s ...jen.Code) { c.code = append(c.code, s...) }

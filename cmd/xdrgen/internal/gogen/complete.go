@@ -28,7 +28,7 @@ func (g *gen) incomplete(files ...*assembly) error {
 		if !declared(d) {
 			continue
 		}
-		name := g.names.decl[d]
+		name := g.names.Decl(d)
 		switch c, ok := written[name]; {
 		case !ok:
 			return lacks(d, "type "+name)
@@ -40,8 +40,8 @@ func (g *gen) incomplete(files ...*assembly) error {
 				return lacks(d, "method "+m+" of "+name)
 			}
 		}
-		if _, ok := written[g.names.view[d]]; !ok && g.wantViews && plan.HasView(d) {
-			return lacks(d, "type "+g.names.view[d])
+		if _, ok := written[g.names.View(d)]; !ok && g.wantViews && plan.HasView(d) {
+			return lacks(d, "type "+g.names.View(d))
 		}
 	}
 	return nil

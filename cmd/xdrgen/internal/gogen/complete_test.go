@@ -27,7 +27,7 @@ typedef unsigned int uint32;
 // TestAPackageThatLacksATypeOrMethodIsRefused removes each declaration that a package of every
 // kind of type must have, and expects an internal error that names it.
 func TestAPackageThatLacksATypeOrMethodIsRefused(t *testing.T) {
-	u, b := unitOf(t, everyKind, "")
+	u, b := compileText(t, everyKind, "")
 	o := Options{Package: "u", Views: true, With: allMethods()}
 	g := newGen(u, b, o)
 	if diags := g.begin(); len(diags) > 0 {
@@ -80,7 +80,7 @@ func TestAPackageThatLacksATypeOrMethodIsRefused(t *testing.T) {
 
 // TestOptionalMethodsAreRequiredOnlyOnRequest checks a package without optional methods.
 func TestOptionalMethodsAreRequiredOnlyOnRequest(t *testing.T) {
-	u, b := unitOf(t, everyKind, "")
+	u, b := compileText(t, everyKind, "")
 	if _, diags, err := Generate(u, b, Options{Package: "u", With: ir.Methods{}}); err != nil || len(diags) > 0 {
 		t.Fatal(err, diags)
 	}

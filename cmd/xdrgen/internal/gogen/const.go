@@ -18,7 +18,7 @@ func (g *gen) consts() {
 		if d.Tail != "" {
 			note += ": " + d.Tail
 		}
-		defs = append(defs, jen.Id(g.names.decl[d]).Op("=").Add(integer(d.Value)).Comment(tail(note)))
+		defs = append(defs, jen.Id(g.names.Decl(d)).Op("=").Add(integer(d.Value)).Comment(tail(note)))
 	}
 	if len(defs) > 0 {
 		g.t.Comment("// The constants, under their XDR names.")

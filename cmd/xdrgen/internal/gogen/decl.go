@@ -38,7 +38,7 @@ func tail(s string) string { return "// " + strings.Join(strings.Fields(s), " ")
 
 func (g *gen) structDecl(t *plan.Type) {
 	d := t.Decl
-	name := g.names.decl[d]
+	name := g.names.Decl(d)
 	if t.Node && !t.View {
 		return // lists of it are slices of the one field's type
 	}
@@ -56,7 +56,7 @@ func (g *gen) structDecl(t *plan.Type) {
 }
 
 func (g *gen) fieldDecl(f *plan.Field, t, tag jen.Code, note string) jen.Code {
-	s := jen.Id(g.names.field[f.Field]).Add(t, tag)
+	s := jen.Id(g.names.Field(f.Field)).Add(t, tag)
 	note = strings.Join(slices.Concat(nonEmpty(note), nonEmpty(f.Tail), nonEmpty(narrowNote(f.Type))), "; ")
 	if note != "" {
 		s.Comment(tail(note))
@@ -94,7 +94,7 @@ func (g *gen) typedef(t *plan.Type) {
 		return
 	}
 	d := t.Decl
-	name := g.names.decl[d]
+	name := g.names.Decl(d)
 	g.t.Add(g.doc(name, "typedef "+d.Name, slices.Concat(d.Doc, nonEmpty(d.Tail), nonEmpty(narrowNote(d.Type)))))
 	under := g.goType(t.Body)
 	if t.Alias {

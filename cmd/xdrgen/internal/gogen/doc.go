@@ -36,8 +36,7 @@
 //
 // The rest:
 //
-//	names.go   Go names; words.go their words, own.go the words that repeat their owner's;
-//	           procnames.go procedures; gonames.go the table of gen -names
+//	gonames    the Go names of declarations
 //	imports.go the names of imported packages; imported.go the views that they must have
 //	generate.go the order of the output: piece by piece, each to a file
 //	render.go  pieces rendered and formatted while others are written

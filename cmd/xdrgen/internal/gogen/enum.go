@@ -15,13 +15,13 @@ import (
 // enum writes an enum: an int32 (RFC 4506 §4.3), whose decoder accepts enumerators only.
 func (g *gen) enum(t *plan.Type) {
 	d := t.Decl
-	name := g.names.decl[d]
+	name := g.names.Decl(d)
 	g.t.Add(g.doc(name, "enum "+d.Name, d.Doc))
 	g.t.Type().Id(name).Int32()
 
 	var consts []jen.Code
 	for _, m := range d.Members {
-		s := jen.Id(g.names.member[m]).Id(name).Op("=").Lit(int(m.Value))
+		s := jen.Id(g.names.Member(m)).Id(name).Op("=").Lit(int(m.Value))
 		note := m.Name
 		if m.Tail != "" {
 			note += ": " + m.Tail
@@ -52,13 +52,13 @@ func (g *gen) enumNames(d *ir.Decl, name string) {
 	g.f.Func().Params(jen.Id("v").Id(name)).Id("String").Params().String().Block(
 		jen.Return(table().Dot("String").Call(jen.Int32().Call(jen.Id("v")))))
 
-	parse := g.names.fresh("Parse" + name)
+	parse := g.names.Fresh("Parse" + name)
 	g.f.Commentf("// %s returns the %s with an XDR name, such as %s.", parse, name, first)
 	g.f.Func().Id(parse).Params(jen.Id("name").String()).Params(jen.Id(name), jen.Error()).Block(
 		jen.List(jen.Id("v"), jen.Err()).Op(":=").Add(table()).Dot("Parse").Call(jen.Id("name")),
 		jen.Return(jen.Id(name).Call(jen.Id("v")), jen.Err()))
 
-	all := g.names.fresh("All" + name)
+	all := g.names.Fresh("All" + name)
 	g.f.Commentf("// %s returns the enumerators of %s in the order of their numbers.", all, name)
 	g.f.Func().Id(all).Params().Index().Id(name).Block(
 		jen.Return(jen.Qual(codecPath, "Values").Types(jen.Id(name)).Call(jen.Op("&").Add(table()))))
@@ -138,7 +138,7 @@ func (g *gen) valid(d *ir.Decl) []jen.Code {
 			continue
 		}
 		seen[m.Value] = true
-		if names = append(names, jen.Id(g.names.member[m])); len(names) == caseNames {
+		if names = append(names, jen.Id(g.names.Member(m))); len(names) == caseNames {
 			line()
 		}
 	}

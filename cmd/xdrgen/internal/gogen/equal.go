@@ -40,7 +40,7 @@ func (c cond) differ() *jen.Statement {
 
 // equal writes the method Equal of type t.
 func (g *gen) equal(t *plan.Type) {
-	name := g.names.decl[t.Decl]
+	name := g.names.Decl(t.Decl)
 	g.f.Comment("// Equal reports whether v and w have the same encoding. A value without one is not equal to any.")
 	g.f.Func().Params(jen.Id("v").Op("*").Id(name)).Id("Equal").Params(jen.Id("w").Op("*").Id(name)).Bool().Block(
 		jen.Return(jen.Qual(codecPath, "Equal").Call(jen.Id("v"), jen.Id("w"), jen.Id(g.helper(equalHelper, t)))))

@@ -21,7 +21,7 @@ type walker struct {
 
 // stream writes the methods EncodeTo and DecodeFrom of type t.
 func (g *gen) stream(t *plan.Type) {
-	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(g.names.decl[t.Decl])) }
+	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(g.names.Decl(t.Decl))) }
 	extent := jen.Nil()
 	if !t.Size.Fixed() {
 		extent = jen.Id(g.helper(extentHelper, t))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
@@ -88,9 +89,9 @@ func Refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
 // begin names the declarations that the unit uses, and finds those that Go cannot express.
 func (g *gen) begin() []diag.Diagnostic {
 	for _, imp := range g.unit.Imports {
-		g.names.add(imp.Decls, imp.Bind, false)
+		g.names.Add(imp.Decls, imp.Bind, false)
 	}
-	diags := append(g.names.add(g.unit.Decls, g.bind, true), plan.TooLarge(g.unit)...)
+	diags := append(g.names.Add(g.unit.Decls, g.bind, true), plan.TooLarge(g.unit)...)
 	return slices.Concat(diags, codeTypes(g.bind), g.importsWithoutViews())
 }
 
@@ -98,7 +99,7 @@ func (g *gen) begin() []diag.Diagnostic {
 func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 	return &gen{
 		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath, with: o.With, wantViews: o.Views,
-		names:   newNames(),
+		names:   gonames.New(),
 		bound:   map[*plan.Type]bound{},
 		scanned: map[*plan.Type]*scan{},
 		helpers: map[helperOf]string{},
@@ -167,7 +168,7 @@ type gen struct {
 	bind  *ir.Bind
 	pkg   string
 	with  ir.Methods
-	names *names
+	names *gonames.Names
 
 	wantViews bool // check-only readers, views and scans
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
 )
 
@@ -82,8 +83,8 @@ func TestInterpreterRandom(t *testing.T) {
 // interpretCases asks the interpreter about random values of each type of u, and
 // mutations and parts of them.
 func interpretCases(r *rand.Rand, u *ir.Unit) (all []interpretCase) {
-	n := newNames()
-	n.add(u.Decls, nil, true)
+	n := gonames.New()
+	n.Add(u.Decls, nil, true)
 	for _, d := range u.Decls {
 		if d.Kind == ir.Const || d.Kind == ir.Program || d.List != nil {
 			continue
@@ -92,7 +93,7 @@ func interpretCases(r *rand.Rand, u *ir.Unit) (all []interpretCase) {
 		for i := range 48 {
 			w := &wirer{r: r, deep: i % 5}
 			in := mutate(r, w.decl(nil, d), i)
-			c := interpretCase{Type: n.decl[d], In: fmt.Sprintf("%x", in)}
+			c := interpretCase{Type: n.Decl(d), In: fmt.Sprintf("%x", in)}
 			root, err := dynamic.Decode(in, typ, dynamic.Limits{})
 			var e *dynamic.Error
 			if errors.As(err, &e) {

@@ -10,7 +10,7 @@ import (
 // does not call methods of the pointer for a value in a map or an interface. As for String, values
 // of much memory are not copied.
 func (g *gen) json(t *plan.Type) {
-	name := g.names.decl[t.Decl]
+	name := g.names.Decl(t.Decl)
 	tag := jen.Lit(describe(t.Decl.Name, t.Whole()))
 	recv, v := jen.Id("v").Id(name), jen.Op("&").Id("v")
 	if t.Whole().Memory() > maxCopied {

@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
 	"github.com/rpcrdma/rpcrdma/internal/jsontext"
 )
@@ -96,8 +97,8 @@ func (c *jsonCompare) files(t *testing.T, mod module, pkg string, files []string
 // add adds the cases of a generated package to it.
 func (c *jsonCompare) add(t *testing.T, mod module, u *ir.Unit, b *ir.Bind, o Options) {
 	t.Helper()
-	n := newNames()
-	n.add(u.Decls, b, true)
+	n := gonames.New()
+	n.Add(u.Decls, b, true)
 	all := jsonCases(rand.New(rand.NewPCG(17, 17)), u, n)
 	for _, x := range all {
 		c.cases++
@@ -138,7 +139,7 @@ func (c *jsonCompare) count(t *testing.T) {
 
 // jsonCases asks the interpreter about texts for each type of u: the JSON of random values, and
 // mutations of it.
-func jsonCases(r *rand.Rand, u *ir.Unit, n *names) (all []jsonCase) {
+func jsonCases(r *rand.Rand, u *ir.Unit, n *gonames.Names) (all []jsonCase) {
 	for _, d := range u.Decls {
 		if d.Kind == ir.Const || d.Kind == ir.Program || d.List != nil {
 			continue
@@ -154,9 +155,9 @@ func jsonCases(r *rand.Rand, u *ir.Unit, n *names) (all []jsonCase) {
 			if len(text) > 1<<13 {
 				continue
 			}
-			all = append(all, jsonAnswer(n.decl[d], typ, text))
+			all = append(all, jsonAnswer(n.Decl(d), typ, text))
 			for range 4 {
-				all = append(all, jsonAnswer(n.decl[d], typ, mutateJSON(r, text)))
+				all = append(all, jsonAnswer(n.Decl(d), typ, mutateJSON(r, text)))
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // site is the Go constant of a placement site, which the unit that declares the type declares.
 func (g *gen) site(s *plan.Site) expr {
-	name := "Site" + g.names.decl[s.Owner] + g.names.field[s.Field]
+	name := "Site" + g.names.Decl(s.Owner) + g.names.Field(s.Field)
 	if imp := s.Owner.Import; imp != nil {
 		return func() *jen.Statement { return jen.Qual(imp.Package, name) }
 	}

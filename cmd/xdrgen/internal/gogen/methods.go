@@ -8,7 +8,7 @@ import (
 
 // methods writes the methods that every generated type has (D2).
 func (g *gen) methods(t *plan.Type) {
-	name := g.names.decl[t.Decl]
+	name := g.names.Decl(t.Decl)
 	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
 
 	g.bounds(t)
@@ -61,7 +61,7 @@ func short(code []jen.Code) *jen.Statement {
 
 // self is the value of the method's receiver v. A struct or union is used by its pointer.
 func (g *gen) self(t *plan.Type) value {
-	v := value{x: id("v"), root: g.pkg + "." + g.names.decl[t.Decl]}
+	v := value{x: id("v"), root: g.pkg + "." + g.names.Decl(t.Decl)}
 	if t.Op == plan.Enum || t.Op == plan.Typedef {
 		return v.deref()
 	}
@@ -100,7 +100,7 @@ func (g *gen) getBody(t *plan.Type) *jen.Statement {
 func (g *gen) resetBody(t *plan.Type) []jen.Code {
 	z := &resetter{g: g, fn: &function{}}
 	if t.Zero {
-		return []jen.Code{jen.Op("*").Id("v").Op("=").Id(g.names.decl[t.Decl]).Values()}
+		return []jen.Code{jen.Op("*").Id("v").Op("=").Id(g.names.Decl(t.Decl)).Values()}
 	}
 	switch v := g.self(t); t.Op {
 	case plan.Struct:

@@ -3,6 +3,7 @@ package gogen
 import (
 	"github.com/dave/jennifer/jen"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
@@ -42,7 +43,7 @@ func (o operand) dot(name string) operand { return operand{x: o.x.dot(name)} }
 func (o operand) index(i string) operand { return operand{x: o.x.index(i)} }
 
 // field is field f of the struct or union o.
-func (g *gen) fieldOf(o operand, f *plan.Field) operand { return o.dot(g.names.field[f.Field]) }
+func (g *gen) fieldOf(o operand, f *plan.Field) operand { return o.dot(g.names.Field(f.Field)) }
 
 // armOf is arm a of the union o.
 func (g *gen) armOf(o operand, a *plan.Arm) operand {
@@ -77,10 +78,10 @@ func (g *gen) helper(h helper, t *plan.Type) string {
 	if !ok {
 		name = string(h)
 		if imp := t.Decl.Import; imp != nil {
-			name += camel(imp.GoName)
+			name += gonames.Camel(imp.GoName)
 			g.borrowed = append(g.borrowed, key)
 		}
-		name = g.names.fresh(name + g.names.decl[t.Decl])
+		name = g.names.Fresh(name + g.names.Decl(t.Decl))
 		g.helpers[key] = name
 	}
 	return name

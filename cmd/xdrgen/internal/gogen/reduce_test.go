@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 )
 
 // reduceCase is an encoding of one argument or result, with the items in it, as
@@ -127,11 +128,11 @@ func (s *schema) compileWith(t *testing.T, mod module, o Options) *ir.Unit {
 
 // goName is the Go name of a declaration of a unit without a sidecar for names.
 func goName(u *ir.Unit, xdr string) string {
-	n := newNames()
-	n.add(u.Decls, nil, true)
-	for d, name := range n.decl {
+	n := gonames.New()
+	n.Add(u.Decls, nil, true)
+	for _, d := range u.Decls {
 		if d.Name == xdr {
-			return name
+			return n.Decl(d)
 		}
 	}
 	return ""

@@ -43,10 +43,10 @@ func (g *gen) scans() {
 // scan writes the scan of message t.
 func (g *gen) scan(t *plan.Type, stops *plan.Stops) *scan {
 	w := &scan{
-		g: g, of: g.names.decl[t.Decl], lists: stops.Lists, end: stops.Count + 1,
+		g: g, of: g.names.Decl(t.Decl), lists: stops.Lists, end: stops.Count + 1,
 		methods: map[*plan.Stop]string{}, code: map[int][]jen.Code{}, cases: map[int][]jen.Code{},
 	}
-	w.name, w.maker = g.names.fresh(w.of+"Scan"), g.names.fresh("Scan"+w.of)
+	w.name, w.maker = g.names.Fresh(w.of+"Scan"), g.names.Fresh("Scan"+w.of)
 	used := map[string]bool{"Err": true, "End": true}
 	for _, l := range w.lists {
 		name := w.path(l, "")
@@ -73,7 +73,7 @@ func (g *gen) scan(t *plan.Type, stops *plan.Stops) *scan {
 func (w *scan) path(s *plan.Stop, sep string) string {
 	out := ""
 	for at := s.Path; at != nil; at = at.Up {
-		out = sep + w.g.names.field[at.Field.Field] + out
+		out = sep + w.g.names.Field(at.Field.Field) + out
 	}
 	return out
 }

@@ -12,7 +12,7 @@ const maxCopied = 16 << 10
 
 // stringMethod writes the method String of a type. Enums have their own; numbers need none.
 func (g *gen) stringMethod(t *plan.Type) {
-	name := g.names.decl[t.Decl]
+	name := g.names.Decl(t.Decl)
 	recv, v := jen.Id("v").Id(name), jen.Op("&").Id("v")
 	if t.Whole().Memory() > maxCopied {
 		recv, v = jen.Id("v").Op("*").Id(name), jen.Id("v")

@@ -10,13 +10,13 @@ import (
 // client writes the type that calls the procedures of the version.
 func (x *stub) client() *jen.File {
 	file := x.piece()
-	file.Commentf("// %s calls %s.\n// Its methods may be called concurrently. Their errors are of type *rpc.Error.", x.called.client, x.title())
-	file.Type().Id(x.called.client).Struct(jen.Id("rpc").Op("*").Qual(rpcPath, "Client"))
-	file.Commentf("// %s returns a client over a carrier, which it does not close. cfg may be nil.", x.called.newClient)
-	file.Func().Id(x.called.newClient).Params(
+	file.Commentf("// %s calls %s.\n// Its methods may be called concurrently. Their errors are of type *rpc.Error.", x.called.Client, x.title())
+	file.Type().Id(x.called.Client).Struct(jen.Id("rpc").Op("*").Qual(rpcPath, "Client"))
+	file.Commentf("// %s returns a client over a carrier, which it does not close. cfg may be nil.", x.called.NewClient)
+	file.Func().Id(x.called.NewClient).Params(
 		jen.Id("over").Qual(oncrpcPath, "Carrier"), jen.Id("cfg").Op("*").Qual(rpcPath, "ClientConfig"),
-	).Op("*").Id(x.called.client).Block(
-		jen.Return(jen.Op("&").Id(x.called.client).Values(jen.Qual(rpcPath, "NewClient").Call(jen.Id("over"), jen.Id(x.called.program).Call(), jen.Id("cfg")))))
+	).Op("*").Id(x.called.Client).Block(
+		jen.Return(jen.Op("&").Id(x.called.Client).Values(jen.Qual(rpcPath, "NewClient").Call(jen.Id("over"), jen.Id(x.called.Program).Call(), jen.Id("cfg")))))
 	for _, p := range x.vers.Procs {
 		x.call(file, p)
 	}
@@ -35,7 +35,7 @@ func (x *stub) call(file *jen.File, p *ir.Proc) {
 		forward = append(forward, jen.Id("args"))
 	}
 	method := func(name string, params ...jen.Code) *jen.Statement {
-		return file.Func().Params(jen.Id("c").Op("*").Id(x.called.client)).Id(name).Params(params...)
+		return file.Func().Params(jen.Id("c").Op("*").Id(x.called.Client)).Id(name).Params(params...)
 	}
 	file.Add(procDoc(name+" calls procedure "+p.Name+".", p))
 	if res.void {
@@ -87,7 +87,7 @@ func (x *stub) invoke(p *ir.Proc, args stubValue, res, opt jen.Code, most ...jen
 	if len(most) > 0 {
 		method = "CallAtMost"
 	}
-	return jen.Id("c").Dot("rpc").Dot(method).Call(append([]jen.Code{jen.Id("ctx"), x.types(x.names.proc[p]), in, res, opt}, most...)...)
+	return jen.Id("c").Dot("rpc").Dot(method).Call(append([]jen.Code{jen.Id("ctx"), x.types(x.names.Proc(p)), in, res, opt}, most...)...)
 }
 
 // padding is the most that data of a given size gets (RFC 4506 §3).
@@ -98,7 +98,7 @@ func (x *stub) atMost(p *ir.Proc, args stubValue) *jen.Statement {
 	number := jen.Id("args")
 	if !args.boxed {
 		for _, f := range p.Limit {
-			number = number.Dot(x.names.field[f])
+			number = number.Dot(x.names.Field(f))
 		}
 	}
 	return jen.Uint64().Call(number).Op("+").Lit(int(plan.WithoutUnbounded(p.Reply) + padding))

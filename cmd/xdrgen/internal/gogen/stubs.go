@@ -6,6 +6,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 )
 
 // The packages that stubs import besides the types and package context.
@@ -32,8 +33,8 @@ func (g *gen) stubFile() *assembly {
 		if d.Kind != ir.Program {
 			continue
 		}
-		for _, v := range byNumber(d.Program.Versions) {
-			x := &stub{stubs: s, prog: d, vers: v, called: g.names.stub[v]}
+		for _, v := range gonames.ByNumber(d.Program.Versions) {
+			x := &stub{stubs: s, prog: d, vers: v, called: g.names.Stubs(v)}
 			x.nameMethods()
 			for _, write := range []func() *jen.File{x.program, x.client, x.server} {
 				made.add(g.formatter, write())
@@ -74,7 +75,7 @@ func (s *stubs) types(name string) *jen.Statement { return jen.Qual(s.importPath
 type stub struct {
 	*stubs
 	prog    *ir.Decl
-	called  *stubNames
+	called  *gonames.Stubs
 	vers    *ir.Version
 	methods map[*ir.Proc]string
 }
@@ -84,7 +85,7 @@ func (x *stub) nameMethods() {
 	x.methods = map[*ir.Proc]string{}
 	used := map[string]bool{}
 	for _, p := range x.vers.Procs {
-		name := x.names.method[p]
+		name := x.names.Method(p)
 		for used[name] || used[name+"Into"] {
 			name += "_"
 		}
@@ -101,11 +102,11 @@ func (x *stub) program() *jen.File {
 	file := x.piece()
 	var names []jen.Code
 	for _, p := range x.vers.Procs {
-		names = append(names, x.types(x.names.proc[p]).Op(":").Lit(p.Name))
+		names = append(names, x.types(x.names.Proc(p)).Op(":").Lit(p.Name))
 	}
 	fields := []jen.Code{
-		jen.Id("Number").Op(":").Add(x.types(x.names.decl[x.prog])),
-		jen.Id("Version").Op(":").Add(x.types(x.names.vers[x.vers])),
+		jen.Id("Number").Op(":").Add(x.types(x.names.Decl(x.prog))),
+		jen.Id("Version").Op(":").Add(x.types(x.names.Version(x.vers))),
 	}
 	if slices.ContainsFunc(x.bind.DDP, x.bound) {
 		fields = append(fields, jen.Id("Bindings").Op(":").Add(x.types("DDPBindings")).Call())
@@ -116,8 +117,8 @@ func (x *stub) program() *jen.File {
 	fields = append(fields,
 		jen.Id("Name").Op(":").Lit(x.vers.Name),
 		jen.Id("Procedures").Op(":").Map(jen.Uint32()).String().Values(multi(names)...))
-	file.Commentf("// %s describes %s.", x.called.program, x.title())
-	file.Func().Id(x.called.program).Params().Qual(oncrpcPath, "Program").Block(
+	file.Commentf("// %s describes %s.", x.called.Program, x.title())
+	file.Func().Id(x.called.Program).Params().Qual(oncrpcPath, "Program").Block(
 		jen.Return(jen.Qual(oncrpcPath, "Program").Values(multi(fields)...)))
 	return file
 }
@@ -130,7 +131,7 @@ func (x *stub) idempotent() (out []jen.Code) {
 		if p.Once {
 			known = true
 		} else if p.Number != 0 {
-			out = append(out, x.types(x.names.proc[p]))
+			out = append(out, x.types(x.names.Proc(p)))
 		}
 	}
 	if !known {

@@ -20,11 +20,11 @@ func (x *stub) server() *jen.File {
 	}
 	file.Commentf("// %s serves %s.\n"+
 		"// A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.\n"+
-		"// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.", x.called.server, x.title())
-	file.Type().Id(x.called.server).Interface(methods...)
-	file.Commentf("// %s returns a service whose procedures are the methods of s.", x.called.newService)
-	body := append([]jen.Code{jen.Id("service").Op(":=").Qual(rpcPath, "NewService").Call(jen.Id(x.called.program).Call())}, handles...)
-	file.Func().Id(x.called.newService).Params(jen.Id("s").Id(x.called.server)).Op("*").Qual(rpcPath, "Service").Block(
+		"// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.", x.called.Server, x.title())
+	file.Type().Id(x.called.Server).Interface(methods...)
+	file.Commentf("// %s returns a service whose procedures are the methods of s.", x.called.NewService)
+	body := append([]jen.Code{jen.Id("service").Op(":=").Qual(rpcPath, "NewService").Call(jen.Id(x.called.Program).Call())}, handles...)
+	file.Func().Id(x.called.NewService).Params(jen.Id("s").Id(x.called.Server)).Op("*").Qual(rpcPath, "Service").Block(
 		append(body, jen.Return(jen.Id("service")))...)
 	return file
 }
@@ -70,7 +70,7 @@ func (x *stub) handle(p *ir.Proc) *jen.Statement {
 			jen.Id("r").Op("*").Qual(rpcPath, "Request"), jen.Id(unused("args", args)).Op("*").Add(args.box()), jen.Id(unused("res", res)).Op("*").Add(res.box()),
 		).Error().Block(jen.Return(serve.Call(pass...)))
 	}
-	return jen.Qual(rpcPath, "Handle").Call(jen.Id("service"), x.types(x.names.proc[p]), serve)
+	return jen.Qual(rpcPath, "Handle").Call(jen.Id("service"), x.types(x.names.Proc(p)), serve)
 }
 
 // unused is the name of a parameter, or a blank for void.

@@ -31,9 +31,9 @@ func (s *stubs) value(t *ir.Type) stubValue {
 	}
 	named := func() *jen.Statement {
 		if t.Ref.Import != nil {
-			return jen.Qual(t.Ref.Import.Package, s.names.decl[t.Ref])
+			return jen.Qual(t.Ref.Import.Package, s.names.Decl(t.Ref))
 		}
-		return s.types(s.names.decl[t.Ref])
+		return s.types(s.names.Decl(t.Ref))
 	}
 	return stubValue{small: small(t.Underlying()), typ: named, box: named}
 }

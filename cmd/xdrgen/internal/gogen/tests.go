@@ -35,7 +35,7 @@ func (g *gen) tests() *jen.File {
 		}
 		wires, n := sampleWires(r, d)
 		held += n
-		name := g.names.decl[d]
+		name := g.names.Decl(d)
 		most := jen.Lit(-1)
 		if b.max != "" {
 			most = jen.Id(b.max)
@@ -54,7 +54,7 @@ func (g *gen) tests() *jen.File {
 			row[jen.Id("Check")] = jen.Parens(jen.Op("*").Id(name)).Call(jen.Nil())
 		}
 		if g.wantViews && t.View {
-			row[jen.Id("View")] = jen.Func().Params(jen.Id("b").Index().Byte()).Any().Block(jen.Return(jen.Id(g.names.view[d]).Call(jen.Id("b"))))
+			row[jen.Id("View")] = jen.Func().Params(jen.Id("b").Index().Byte()).Any().Block(jen.Return(jen.Id(g.names.View(d)).Call(jen.Id("b"))))
 		}
 		if w := g.scanned[t]; w != nil {
 			var lists []jen.Code

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
@@ -136,8 +137,8 @@ func unitForC(t *testing.T, mod module, file string) *cUnit {
 	}
 	mod.add(t, pkg, out)
 	u := &cUnit{file: file, dir: t.TempDir()}
-	n := newNames()
-	n.add(r.Unit.Decls, r.Bind, true)
+	n := gonames.New()
+	n.Add(r.Unit.Decls, r.Bind, true)
 	for _, typ := range plan.Make(r.Unit, r.Bind).Types {
 		d := typ.Decl
 		switch {
@@ -145,7 +146,7 @@ func unitForC(t *testing.T, mod module, file string) *cUnit {
 		case typ.Op == plan.Typedef && typ.Body.Under().Op == plan.List:
 		default:
 			u.decls = append(u.decls, d)
-			u.names = append(u.names, n.decl[d])
+			u.names = append(u.names, n.Decl(d))
 		}
 	}
 	return u

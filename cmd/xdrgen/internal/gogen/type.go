@@ -43,7 +43,7 @@ func (g *gen) declType(t *plan.Type) *jen.Statement { return g.qualified(t.Decl)
 // qualified is the name of a declaration, of this package or another.
 func (g *gen) qualified(d *ir.Decl) *jen.Statement {
 	if d.Import != nil {
-		return jen.Qual(d.Import.Package, g.names.decl[d])
+		return jen.Qual(d.Import.Package, g.names.Decl(d))
 	}
-	return jen.Id(g.names.decl[d])
+	return jen.Id(g.names.Decl(d))
 }

@@ -16,8 +16,8 @@ import (
 // are pointers (ADR 0002).
 func (g *gen) union(t *plan.Type) {
 	d := t.Decl
-	name := g.names.decl[d]
-	disc := g.names.field[d.Disc]
+	name := g.names.Decl(d)
+	disc := g.names.Field(d.Disc)
 	g.t.Add(g.doc(name, "union "+d.Name+", with the arm that "+disc+" selects", d.Doc))
 	fields := []jen.Code{g.fieldDecl(t.Disc, g.goType(t.Disc.Step), discTag(t), "selects the arm")}
 	for _, a := range t.Arms {
@@ -51,9 +51,9 @@ func (g *gen) label(t *plan.Type, l ir.Label) *jen.Statement {
 	switch {
 	case l.Member != nil && u.Op == plan.Enum:
 		if imp := u.Of.Decl.Import; imp != nil {
-			return jen.Qual(imp.Package, g.names.member[l.Member])
+			return jen.Qual(imp.Package, g.names.Member(l.Member))
 		}
-		return jen.Id(g.names.member[l.Member])
+		return jen.Id(g.names.Member(l.Member))
 	case u.Op == plan.Bool:
 		return jen.Lit(l.Value.Abs != 0)
 	case l.Const != nil:

@@ -36,7 +36,7 @@ type index struct {
 
 // field is field f of the struct or union v.
 func (g *gen) field(v value, f *plan.Field) value {
-	name := g.names.field[f.Field]
+	name := g.names.Field(f.Field)
 	v.path, v.ptr = join(v.path, name), nil
 	if v.x != nil {
 		v.x = v.x.dot(name)

@@ -15,7 +15,7 @@ func (g *gen) view(t *plan.Type) {
 	if !t.View {
 		return
 	}
-	name, of := g.names.view[t.Decl], g.names.decl[t.Decl]
+	name, of := g.names.View(t.Decl), g.names.Decl(t.Decl)
 	g.v.Commentf("// %s reads the fields of %s from its encoding. Convert only bytes that", name, of)
 	g.v.Commentf("// begin with a checked %s; see package xdr.", of)
 	g.v.Type().Id(name).Index().Byte()
@@ -39,7 +39,7 @@ func (g *gen) view(t *plan.Type) {
 }
 
 func (g *gen) viewUnion(t *plan.Type) {
-	disc := g.names.field[t.Disc.Field]
+	disc := g.names.Field(t.Disc.Field)
 	g.viewMethod(t, t.Disc, "returns the discriminant.", g.viewResult(t.Disc.Step), g.viewReturn(t.Disc.Step, position{}))
 	after := position{n: 4}
 	for _, a := range t.Arms {
@@ -82,9 +82,9 @@ func (g *gen) caseLabels(t *plan.Type, a *plan.Arm) (mine, others []jen.Code) {
 }
 
 func (g *gen) viewMethod(t *plan.Type, f *plan.Field, what string, result *jen.Statement, body []jen.Code) {
-	name := g.names.field[f.Field]
+	name := g.names.Field(f.Field)
 	g.v.Comment("// " + name + " " + what)
-	g.v.Func().Params(jen.Id("v").Id(g.names.view[t.Decl])).Id(name).Params().Add(result).Block(body...)
+	g.v.Func().Params(jen.Id("v").Id(g.names.View(t.Decl))).Id(name).Params().Add(result).Block(body...)
 }
 
 // viewResult is the result of the method for a field of step s.
@@ -122,9 +122,9 @@ func (g *gen) viewType(s *plan.Step) *jen.Statement {
 
 func (g *gen) viewName(t *plan.Type) *jen.Statement {
 	if t.Decl.Import != nil {
-		return jen.Qual(t.Decl.Import.Package, g.names.view[t.Decl])
+		return jen.Qual(t.Decl.Import.Package, g.names.View(t.Decl))
 	}
-	return jen.Id(g.names.view[t.Decl])
+	return jen.Id(g.names.View(t.Decl))
 }
 
 // viewValue is the value of step s at offset at of the variable buf.
@@ -237,6 +237,6 @@ func (g *gen) shorten(t *plan.Type, o *offset) {
 	o.ways++
 	name := "way" + strconv.Itoa(o.ways)
 	g.v.Commentf("// %s returns the offset after the first fields.", name)
-	g.v.Func().Params(jen.Id("v").Id(g.names.view[t.Decl])).Id(name).Params().Int().Block(append(o.code(), jen.Return(jen.Id("off")))...)
+	g.v.Func().Params(jen.Id("v").Id(g.names.View(t.Decl))).Id(name).Params().Int().Block(append(o.code(), jen.Return(jen.Id("off")))...)
 	o.steps = []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Id("v").Dot(name).Call() }}
 }

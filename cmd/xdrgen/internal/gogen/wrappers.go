@@ -16,7 +16,7 @@ func oneLine(code ...jen.Code) *jen.Statement {
 // through an interface or a function value, the receiver or its buffer would move to the heap. The
 // methods stand below one comment: they are the same for all types, and package xdr describes them.
 func (g *gen) wrappers(t *plan.Type) {
-	name := g.names.decl[t.Decl]
+	name := g.names.Decl(t.Decl)
 	v := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
 	e, d := jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("d").Op("*").Qual(xdrPath, "Decoder")
 	put := func() *jen.Statement {

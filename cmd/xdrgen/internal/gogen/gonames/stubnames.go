@@ -1,4 +1,4 @@
-package gogen
+package gonames
 
 import (
 	"strings"
@@ -6,20 +6,20 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
-// stubNames are the names at package level of the stubs for one version of a program.
-type stubNames struct{ program, client, newClient, server, newService string }
+// Stubs are the names at package level of the stubs for one version of a program.
+type Stubs struct{ Program, Client, NewClient, Server, NewService string }
 
 // addStubs names the stubs of the programs in decls. They begin with the Go name of the version,
 // but those of the lowest version of the first program do so only if it is renamed. A later version
 // of the program, or a later program, changes none of them (ADR 0045).
-func (n *names) addStubs(r *renamer, decls []*ir.Decl) {
+func (n *Names) addStubs(r *renamer, decls []*ir.Decl) {
 	used := map[string]bool{}
 	first := true
 	for _, d := range decls {
 		if d.Kind != ir.Program {
 			continue
 		}
-		for _, v := range byNumber(d.Program.Versions) {
+		for _, v := range ByNumber(d.Program.Versions) {
 			prefix := n.vers[v]
 			renamed := r.rename(d.Name+"."+v.Name) != "" || r.rename(v.Name) != ""
 			if first && (!renamed || numberOnly(prefix)) {
@@ -38,17 +38,17 @@ func (n *names) addStubs(r *renamer, decls []*ir.Decl) {
 }
 
 // stubNamesOf makes the names of stubs.
-func stubNamesOf(prefix, more string) stubNames {
+func stubNamesOf(prefix, more string) Stubs {
 	client := prefix + "Client" + more
-	return stubNames{
-		program: prefix + "Program" + more, client: client, newClient: "New" + client,
-		server: prefix + "Server" + more, newService: "New" + prefix + "Service" + more,
+	return Stubs{
+		Program: prefix + "Program" + more, Client: client, NewClient: "New" + client,
+		Server: prefix + "Server" + more, NewService: "New" + prefix + "Service" + more,
 	}
 }
 
 // claim takes the names if all of them are free, and reports whether they are.
-func (s stubNames) claim(used map[string]bool) bool {
-	all := []string{s.program, s.client, s.newClient, s.server, s.newService}
+func (s Stubs) claim(used map[string]bool) bool {
+	all := []string{s.Program, s.Client, s.NewClient, s.Server, s.NewService}
 	for _, name := range all {
 		if used[name] {
 			return false

@@ -1,4 +1,4 @@
-package gogen
+package gonames
 
 import (
 	"go/token"
@@ -36,19 +36,19 @@ func FuzzNames(f *testing.F) {
 			enum.Members = append(enum.Members, &ir.Member{Name: name, Value: int32(i), Pos: pos})
 			record.Fields = append(record.Fields, &ir.Field{Name: name, Pos: pos})
 		}
-		n := newNames()
-		diags := n.add([]*ir.Decl{enum, record}, nil, true)
+		n := New()
+		diags := n.Add([]*ir.Decl{enum, record}, nil, true)
 		used := map[string]bool{}
 		for i, m := range enum.Members {
-			for _, g := range []string{n.member[m], n.field[record.Fields[i]]} {
+			for _, g := range []string{n.Member(m), n.Field(record.Fields[i])} {
 				if !token.IsIdentifier(g) || !token.IsExported(g) {
 					t.Errorf("%s becomes %q", m.Name, g)
 				}
 			}
-			if used[n.member[m]] && len(diags) == 0 {
-				t.Errorf("two are %s, and it is not reported", n.member[m])
+			if used[n.Member(m)] && len(diags) == 0 {
+				t.Errorf("two are %s, and it is not reported", n.Member(m))
 			}
-			used[n.member[m]] = true
+			used[n.Member(m)] = true
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package gogen
+package gonames
 
 import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
@@ -28,21 +28,21 @@ const (
 	KindServer = "server"
 )
 
-// GoNames returns the names that a unit's package has for the declarations of the unit.
-func GoNames(u *ir.Unit, b *ir.Bind) []ir.Rename {
+// Renames returns the names that a unit's package has for the declarations of the unit.
+func Renames(u *ir.Unit, b *ir.Bind) []ir.Rename {
 	var out []ir.Rename
-	for _, n := range Names(u, b, false) {
+	for _, n := range List(u, b, false) {
 		out = append(out, ir.Rename{Pos: n.Pos, XDR: n.XDR, GoName: n.Go})
 	}
 	return out
 }
 
-// Names returns the names that a unit's package has for the declarations of the unit, in their
+// List returns the names that a unit's package has for the declarations of the unit, in their
 // order, with the reasons. If stubs is set, the client type and the server interface of each
 // version follow it.
-func Names(u *ir.Unit, b *ir.Bind, stubs bool) []Name {
-	n := newNames()
-	n.add(u.Decls, b, false)
+func List(u *ir.Unit, b *ir.Bind, stubs bool) []Name {
+	n := New()
+	n.Add(u.Decls, b, false)
 	t := nameTable{n: n, stubs: stubs}
 	for _, d := range u.Decls {
 		if d.Kind == ir.Typedef && plan.Transparent(d) || d.List != nil && len(d.List.Elem) == 1 {
@@ -55,7 +55,7 @@ func Names(u *ir.Unit, b *ir.Bind, stubs bool) []Name {
 
 // nameTable collects the names of a unit.
 type nameTable struct {
-	n     *names
+	n     *Names
 	stubs bool
 	out   []Name
 }
@@ -93,8 +93,8 @@ func (t *nameTable) decl(d *ir.Decl) {
 	for _, v := range d.Program.Versions {
 		t.add(v, "version", d.Name+"."+v.Name, n.vers[v], v.Pos)
 		if s := n.stub[v]; t.stubs {
-			t.add(s, KindClient, d.Name+"."+v.Name, s.client, v.Pos)
-			t.add(s, KindServer, d.Name+"."+v.Name, s.server, v.Pos)
+			t.add(s, KindClient, d.Name+"."+v.Name, s.Client, v.Pos)
+			t.add(s, KindServer, d.Name+"."+v.Name, s.Server, v.Pos)
 		}
 		for _, p := range v.Procs {
 			t.add(p, "procedure", d.Name+"."+v.Name+"."+p.Name, n.proc[p], p.Pos)

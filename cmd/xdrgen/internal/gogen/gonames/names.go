@@ -1,4 +1,4 @@
-package gogen
+package gonames
 
 import (
 	"cmp"
@@ -12,33 +12,57 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// names holds the Go names of a unit (D3): prefixes of the sidecar are dropped, enumerators are
+// Names holds the Go names of a unit (D3): prefixes of the sidecar are dropped, enumerators are
 // qualified by their enum, renames are final.
-type names struct {
+type Names struct {
 	decl   map[*ir.Decl]string
 	member map[*ir.Member]string
 	field  map[*ir.Field]string
 	vers   map[*ir.Version]string
 	proc   map[*ir.Proc]string
 	method map[*ir.Proc]string // of stubs
-	stub   map[*ir.Version]*stubNames
+	stub   map[*ir.Version]*Stubs
 	view   map[*ir.Decl]string
 	used   map[string]bool // of the scope added last: the unit's own
 	why    map[any]string  // for a declaration or a part of one that the rules alone do not name
 }
 
-func newNames() *names {
-	return &names{
+func New() *Names {
+	return &Names{
 		decl: map[*ir.Decl]string{}, member: map[*ir.Member]string{},
 		field: map[*ir.Field]string{}, view: map[*ir.Decl]string{},
 		vers: map[*ir.Version]string{}, proc: map[*ir.Proc]string{}, method: map[*ir.Proc]string{},
-		stub: map[*ir.Version]*stubNames{},
+		stub: map[*ir.Version]*Stubs{},
 		why:  map[any]string{},
 	}
 }
 
+// Decl returns the name of a declaration of the unit or of its imports, without their package.
+func (n *Names) Decl(d *ir.Decl) string { return n.decl[d] }
+
+// View returns the name of the view of a declaration, or "" if it has none.
+func (n *Names) View(d *ir.Decl) string { return n.view[d] }
+
+// Member returns the name of an enumerator.
+func (n *Names) Member(m *ir.Member) string { return n.member[m] }
+
+// Field returns the name of a field, an arm or a discriminant.
+func (n *Names) Field(f *ir.Field) string { return n.field[f] }
+
+// Version returns the name of the constant for the number of a version.
+func (n *Names) Version(v *ir.Version) string { return n.vers[v] }
+
+// Proc returns the name of the constant for the number of a procedure.
+func (n *Names) Proc(p *ir.Proc) string { return n.proc[p] }
+
+// Method returns the name of a procedure's method in stubs.
+func (n *Names) Method(p *ir.Proc) string { return n.method[p] }
+
+// Stubs returns the names of the stubs for a version.
+func (n *Names) Stubs(v *ir.Version) *Stubs { return n.stub[v] }
+
 // explain records why a declaration, or a part of one, has its name.
-func (n *names) explain(part any, renamed, met bool) {
+func (n *Names) explain(part any, renamed, met bool) {
 	switch {
 	case renamed:
 		n.why[part] = WhyRename
@@ -47,8 +71,8 @@ func (n *names) explain(part any, renamed, met bool) {
 	}
 }
 
-// fresh makes a name that is not used yet. The document's names are used before all others.
-func (n *names) fresh(name string) string {
+// Fresh makes a name that is not used yet. The document's names are used before all others.
+func (n *Names) Fresh(name string) string {
 	for n.used[name] {
 		name += "_"
 	}
@@ -68,9 +92,9 @@ var methods = map[string]bool{
 	"MarshalJSON": true, "UnmarshalJSON": true, "XDREnum": true,
 }
 
-// add names the declarations of one scope: of the unit itself, or of an import. If own is set, it
+// Add names the declarations of one scope: of the unit itself, or of an import. If own is set, it
 // reports clashes.
-func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
+func (n *Names) Add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	if b == nil {
 		b = &ir.Bind{}
 	}
@@ -128,19 +152,19 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	}
 	for _, d := range decls {
 		if plan.HasView(d) {
-			n.view[d] = n.fresh(n.decl[d] + "View")
+			n.view[d] = n.Fresh(n.decl[d] + "View")
 		}
 	}
 	return r.diags
 }
 
 // claim names a declaration: the first name that is free.
-func (n *names) claim(r *renamer, d *ir.Decl, names ...string) {
+func (n *Names) claim(r *renamer, d *ir.Decl, names ...string) {
 	n.decl[d] = r.claim(d.Name, d.Pos, names...)
 	n.explain(d, r.rename(d.Name) != "", n.decl[d] != names[0])
 }
 
-func (n *names) addFields(r *renamer, d *ir.Decl) {
+func (n *Names) addFields(r *renamer, d *ir.Decl) {
 	var fields []*ir.Field
 	seen := map[*ir.Field]bool{}
 	add := func(f *ir.Field) {
@@ -252,7 +276,7 @@ func (r *renamer) top(xdr string) string {
 	if g := r.rename(xdr); g != "" {
 		return g
 	}
-	return camel(r.strip(xdr))
+	return Camel(r.strip(xdr))
 }
 
 // fields returns the Go names of the fields or arms of d: without the word at the front that all
@@ -297,7 +321,7 @@ func (r *renamer) member(d *ir.Decl, m *ir.Member) string {
 func (r *renamer) typeNames(xdr string) []string {
 	usual := r.top(xdr)
 	if bare, t := strings.CutSuffix(r.strip(xdr), "_t"); t && r.rename(xdr) == "" && strings.Trim(bare, "_") != "" {
-		return []string{camel(bare), usual}
+		return []string{Camel(bare), usual}
 	}
 	if second := r.second(xdr); second != "" {
 		return []string{usual, second}

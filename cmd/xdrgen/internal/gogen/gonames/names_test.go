@@ -1,12 +1,11 @@
-package gogen
+package gonames
 
 import (
 	"cmp"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
@@ -16,40 +15,39 @@ import (
 // unitOf compiles x with a sidecar.
 func unitOf(t *testing.T, x, bind string) (*ir.Unit, *ir.Bind) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "unit.x")
-	for path, text := range map[string]string{file: x + "\n", strings.TrimSuffix(file, ".x") + ".bind": bind} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r, err := sema.Compile(sema.Options{Files: []string{file}})
+	r, err := sema.Compile(sema.Options{Files: []string{"unit.x"}, FS: fstest.MapFS{
+		"unit.x": {Data: []byte(x + "\n")}, "unit.bind": {Data: []byte(bind)},
+	}})
 	if err != nil || r.Unit == nil || diag.HasErrors(r.Diags) {
 		t.Fatalf("%s: the front end refuses it: %v %v", x, err, r.Diags)
 	}
 	return r.Unit, cmp.Or(r.Bind, &ir.Bind{})
 }
 
+// refused returns the names of a unit that are equal in Go.
+func refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic { return New().Add(u.Decls, b, true) }
+
 // namesOf compiles x and returns the Go names of its enumerators, versions and
 // procedures, in their order.
 func namesOf(t *testing.T, x, bind string) []string {
 	t.Helper()
 	u, b := unitOf(t, x, bind)
-	n := newNames()
-	if diags := n.add(u.Decls, b, true); len(diags) > 0 {
+	n := New()
+	if diags := n.Add(u.Decls, b, true); len(diags) > 0 {
 		t.Fatal(diags[0].Message)
 	}
 	var out []string
 	for _, d := range u.Decls {
 		for _, m := range d.Members {
-			out = append(out, n.member[m])
+			out = append(out, n.Member(m))
 		}
 		if d.Kind != ir.Program {
 			continue
 		}
 		for _, v := range d.Program.Versions {
-			out = append(out, n.vers[v])
+			out = append(out, n.Version(v))
 			for _, p := range v.Procs {
-				out = append(out, n.proc[p])
+				out = append(out, n.Proc(p))
 			}
 		}
 	}
@@ -165,7 +163,7 @@ func TestFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			u, b := unitOf(t, c.x, c.bind)
 			var got []string
-			for _, n := range GoNames(u, b) {
+			for _, n := range Renames(u, b) {
 				if strings.Contains(n.XDR, ".") {
 					got = append(got, n.GoName)
 				}
@@ -227,7 +225,7 @@ func TestNamesStay(t *testing.T) {
 // goNames returns the Go names of a unit.
 func goNames(t *testing.T, x string) []ir.Rename {
 	t.Helper()
-	return GoNames(unitOf(t, x, ""))
+	return Renames(unitOf(t, x, ""))
 }
 
 // TestRenames renames each kind of name, and reads the reasons.
@@ -239,11 +237,11 @@ func TestRenames(t *testing.T) {
 		"rename u Pick\nrename u.k Sort\nrename u.arm Value\nrename count Total\nrename PROG Program\nrename PROG.VERS Version\n" +
 		"rename PROG.VERS.GET Fetch\nrename list Chain\nrename list.v Link\n"
 	u, b := unitOf(t, x, bind)
-	if refused := Refused(u, b); len(refused) > 0 {
-		t.Error(refused[0].Message)
+	if diags := refused(u, b); len(diags) > 0 {
+		t.Error(diags[0].Message)
 	}
 	var got []string
-	for _, n := range Names(u, b, false) {
+	for _, n := range List(u, b, false) {
 		got = append(got, n.Kind+" "+n.XDR+" "+n.Go)
 		if n.Why != WhyRename {
 			t.Errorf("%s: %s", n.XDR, n.Why)
@@ -266,7 +264,7 @@ func TestReasons(t *testing.T) {
 		"snap": "Snap rule", "snap.SNAP_X_A": "SnapXA collision", "snap.SNAP_X_B": "SnapXB collision", "snap_a": "SnapA rule", "snap_a.c": "C rule",
 		"P": "P rule", "P.V": "PV rule", "P.P_V": "PPV collision", "P.V.GET": "ProcGet rule", "P.P_V.GET": "PPVGet rule", "Q": "Q rule", "Q.V": "QV rule", "Q.V.GET": "QVGet collision",
 	}
-	for _, n := range Names(u, b, false) {
+	for _, n := range List(u, b, false) {
 		if got := n.Go + " " + n.Why; got != want[n.XDR] {
 			t.Errorf("%s: %s, want %s", n.XDR, got, want[n.XDR])
 		}
@@ -291,9 +289,9 @@ func TestRenamesMeet(t *testing.T) {
 		"rename a.f X\nrename a.g X\n": "g",
 	} {
 		u, b := unitOf(t, "const MAX = 1; enum e { M = 0, N = 1 }; struct b { int x; }; struct a { int f; int g; };", bind)
-		refused := Refused(u, b)
-		if len(refused) != 1 || refused[0].Span.Text() != at {
-			t.Errorf("%q: %v", bind, refused)
+		diags := refused(u, b)
+		if len(diags) != 1 || diags[0].Span.Text() != at {
+			t.Errorf("%q: %v", bind, diags)
 		}
 	}
 }
@@ -309,11 +307,11 @@ func TestUnderscoreFirst(t *testing.T) {
 		"enum _color { RED = 0 }; typedef _color color; const _limit = 1; typedef int limit;": "_color=Color_ color=Color _limit=Limit_ limit=Limit",
 	} {
 		u, b := unitOf(t, x, "")
-		if refused := Refused(u, b); len(refused) > 0 {
-			t.Errorf("%s: %s", x, refused[0].Message)
+		if diags := refused(u, b); len(diags) > 0 {
+			t.Errorf("%s: %s", x, diags[0].Message)
 		}
 		var got []string
-		for _, n := range GoNames(u, b) {
+		for _, n := range Renames(u, b) {
 			if !strings.Contains(n.XDR, ".") {
 				got = append(got, n.XDR+"="+n.GoName)
 			}
@@ -321,39 +319,6 @@ func TestUnderscoreFirst(t *testing.T) {
 		if s := strings.Join(got, " "); s != want {
 			t.Errorf("%s: %s, want %s", x, s, want)
 		}
-	}
-}
-
-// TestPartsMeet gives a version or procedure the Go name of something else: the unit is
-// refused before it is generated, at the part, and the rename proposed is a way out.
-func TestPartsMeet(t *testing.T) {
-	for name, c := range map[string]struct{ x, bind, at string }{
-		"procedures by case":     {"program P { version V { void GET(void) = 0; void get(void) = 1; } = 1; } = 9;", "", "get"},
-		"procedure and constant": {"const PROC_GET = 5; program P { version V { void GET(void) = 0; } = 1; } = 9;", "", "GET"},
-		"version and program": {
-			"program NFS { version NFS_V2 { void NULL(void) = 0; } = 2; version NFS_V3 { void GET(void) = 1; } = 3; } = 7;\n" +
-				"program NFS_V3 { version V1 { void LS(void) = 0; } = 1; } = 8;", "", "NFS_V3",
-		},
-		"version with its program's name": {
-			"program P { version P { void NULL(void) = 0; } = 1; } = 9;", "rename P Q", "P",
-		},
-		"procedure and a name of the generator": {
-			"program P { version V { void GET(void) = 0; } = 1; } = 9; struct s { opaque a<>; };", "rename GET DDPBindings", "GET",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			u, b := unitOf(t, c.x, c.bind)
-			refused := Refused(u, b)
-			if len(refused) != 1 || refused[0].Span.Text() != c.at {
-				t.Fatalf("got %v", refused)
-			}
-			_, line, _ := strings.Cut(refused[0].HelpText(), "the line \"")
-			line, _, _ = strings.Cut(line, "\"")
-			u, b = unitOf(t, c.x, line+"\n"+c.bind)
-			if files, diags, err := Generate(u, b, Options{Package: "unit"}); err != nil || len(diags) > 0 || len(files) == 0 {
-				t.Errorf("with %q: %v %v", line, diags, err)
-			}
-		})
 	}
 }
 
@@ -366,13 +331,13 @@ func TestFieldsWithTheNameOfAMethodDiffer(t *testing.T) {
 		"rename names.string_ String_\n": "String_ String__ String___ Clone_ N",
 	} {
 		u, b := unitOf(t, "struct names { int string_; int String; int STRING; int clone; int n; };", bind)
-		n := newNames()
-		if diags := n.add(u.Decls, b, true); len(diags) > 0 {
+		n := New()
+		if diags := n.Add(u.Decls, b, true); len(diags) > 0 {
 			t.Errorf("%q: %s", bind, diags[0].Message)
 		}
 		var got []string
 		for _, f := range u.Decls[0].Fields {
-			got = append(got, n.field[f])
+			got = append(got, n.Field(f))
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q: %s, want %s", bind, got, want)

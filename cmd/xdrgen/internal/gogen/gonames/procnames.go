@@ -1,4 +1,4 @@
-package gogen
+package gonames
 
 import (
 	"cmp"
@@ -14,21 +14,21 @@ import (
 // with its program, the name of a procedure with Proc or its version (ADR 0045). No name depends on
 // a higher version of the program, nor on a later program in the file, so that adding one changes
 // no name.
-func (n *names) addProcs(r *renamer, decls []*ir.Decl) {
+func (n *Names) addProcs(r *renamer, decls []*ir.Decl) {
 	taken := map[string]bool{} // names of procedures of the programs so far
 	for _, d := range decls {
 		if d.Kind != ir.Program {
 			continue
 		}
 		n.addVersions(r, d)
-		for i, v := range byNumber(d.Program.Versions) {
+		for i, v := range ByNumber(d.Program.Versions) {
 			n.addVersion(r, d, v, i == 0, taken)
 		}
 	}
 }
 
-// byNumber returns versions in the order of their numbers.
-func byNumber(versions []*ir.Version) []*ir.Version {
+// ByNumber returns versions in the order of their numbers.
+func ByNumber(versions []*ir.Version) []*ir.Version {
 	out := slices.Clone(versions)
 	slices.SortStableFunc(out, func(a, b *ir.Version) int { return cmp.Compare(a.Number, b.Number) })
 	return out
@@ -36,7 +36,7 @@ func byNumber(versions []*ir.Version) []*ir.Version {
 
 // addVersion names the procedures of version v. In the lowest version of a program they begin with
 // Proc, unless an earlier program has one of the names; otherwise with the version.
-func (n *names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, taken map[string]bool) {
+func (n *Names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, taken map[string]bool) {
 	xdr := make([]string, len(v.Procs))
 	for i, p := range v.Procs {
 		xdr[i] = apartRole(r.strip(p.Name), "proc")
@@ -70,9 +70,9 @@ func methodName(constant, prefix string) string {
 
 // addVersions names the versions of program d: without the words that the program's name
 // begins with, unless a lower version has that name.
-func (n *names) addVersions(r *renamer, d *ir.Decl) {
+func (n *Names) addVersions(r *renamer, d *ir.Decl) {
 	used := map[string]bool{}
-	for _, v := range byNumber(d.Program.Versions) {
+	for _, v := range ByNumber(d.Program.Versions) {
 		name := apartRole(r.strip(v.Name), "version", "vers")
 		short, _ := own(r.calledProgram(d.Name), []string{name}, free)
 		ws := short[0]
@@ -106,7 +106,7 @@ func (r *renamer) program(xdr string) string {
 	if g := r.rename(xdr); g != "" {
 		return g
 	}
-	return camel(r.calledProgram(xdr))
+	return Camel(r.calledProgram(xdr))
 }
 
 // calledProgram returns the words of a program's name in Go, as called does.

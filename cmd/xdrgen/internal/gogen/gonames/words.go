@@ -1,4 +1,4 @@
-package gogen
+package gonames
 
 import (
 	"strings"
@@ -53,8 +53,8 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// camel makes one exported Go name of a name's words.
-func camel(s string) string { return camelWords(words(s)) }
+// Camel makes one exported Go name of a name's words.
+func Camel(s string) string { return camelWords(words(s)) }
 
 func camelWords(ws []string) string {
 	var b strings.Builder

@@ -1,4 +1,4 @@
-package gogen
+package gonames
 
 import (
 	"strings"
@@ -37,7 +37,7 @@ func TestCamel(t *testing.T) {
 		"2nd":               "X2Nd",
 		"_":                 "X",
 	} {
-		if got := camel(in); got != want {
+		if got := Camel(in); got != want {
 			t.Errorf("camel(%s) = %s, want %s", in, got, want)
 		}
 	}
