@@ -74,8 +74,9 @@ func (c *campaign) run(ctx context.Context) int {
 	for _, line := range c.live {
 		fmt.Fprintln(c.w, "LIVES:", line)
 	}
-	fmt.Fprintf(c.w, "%d mutants killed, %d more hang, %d live, %d could not be tried (%v)\n", c.sum[fails], c.sum[hangs], c.sum[passes], c.sum[unbuilt], since(start))
-	if ctx.Err() != nil || c.sum[passes]+c.sum[unbuilt] > 0 {
+	fmt.Fprintf(c.w, "%d mutants killed, %d more hang, %d live, %d too slow for a verdict, %d could not be tried (%v)\n",
+		c.sum[fails], c.sum[hangs], c.sum[passes], c.sum[slow], c.sum[unbuilt], since(start))
+	if ctx.Err() != nil || c.sum[passes]+c.sum[slow]+c.sum[unbuilt] > 0 {
 		return 1
 	}
 	return 0
@@ -181,6 +182,8 @@ func (c *campaign) attempt(ctx context.Context, number int) error {
 	case v.result == passes:
 		fmt.Fprint(c.w, "LIVES")
 		c.live = append(c.live, m.file+": "+m.name)
+	case v.over.test != "":
+		fmt.Fprintf(c.w, "%v in %s in %s", v.result, v.over.test, v.pkg)
 	case len(v.tests) > 0:
 		fmt.Fprintf(c.w, "%v by %s in %s", v.result, v.tests[0], v.pkg)
 	default:
@@ -222,9 +225,9 @@ func (c *campaign) try(ctx context.Context, number int) (v verdict, _ error) {
 		case err != nil:
 			return v, err
 		case b == nil || why != "":
-			v.run = goTest(ctx, c.root, overlay, pkg, c.limit)
+			v.run = patiently(c.limit, func(limit time.Duration) run { return goTest(ctx, c.root, overlay, pkg, limit) })
 		default:
-			v.run = b.run(ctx, number, b.limit, "-test.failfast")
+			v.run = patiently(b.limit, func(limit time.Duration) run { return b.run(ctx, number, limit, "-test.failfast") })
 			if len(b.skip) > 0 {
 				skipped = append(skipped, b)
 			}
@@ -234,7 +237,10 @@ func (c *campaign) try(ctx context.Context, number int) (v verdict, _ error) {
 		}
 	}
 	for _, b := range skipped {
-		if v.run = goTest(ctx, c.root, overlay, b.pkg, c.limit, "-run", exactly(b.skip)); v.result != passes {
+		v.run = patiently(c.limit, func(limit time.Duration) run {
+			return goTest(ctx, c.root, overlay, b.pkg, limit, "-run", exactly(b.skip))
+		})
+		if v.result != passes {
 			return v.in(b.pkg), nil
 		}
 	}

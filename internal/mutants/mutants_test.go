@@ -87,17 +87,19 @@ func TestCampaign(t *testing.T) {
 			}
 		})
 	}
-	t.Run("hangs", func(t *testing.T) {
-		m := mutant{name: "hangs", file: "p/p.go", old: "return 1", new: "for { }\n\treturn 1", tests: []string{"p"}}
-		root := module(t, "1")
-		for _, alone := range []bool{false, true} {
-			var out bytes.Buffer
-			c := campaign{root: root, w: &out, list: []mutant{m}, limit: 2 * time.Second, alone: alone}
-			if code := c.run(t.Context()); code != 0 || !strings.Contains(out.String(), "hangs in p") {
-				t.Errorf("alone %v: exit %d:\n%s", alone, code, &out)
+	for name, endless := range map[string]string{"waits": "select { }", "computes": "for { }"} {
+		t.Run(name, func(t *testing.T) {
+			m := mutant{name: name, file: "p/p.go", old: "return 1", new: endless + "\n\treturn 1", tests: []string{"p"}}
+			root := module(t, "1")
+			for _, alone := range []bool{false, true} {
+				var out bytes.Buffer
+				c := campaign{root: root, w: &out, list: []mutant{m}, limit: 2 * time.Second, alone: alone}
+				if code := c.run(t.Context()); code != 0 || !strings.Contains(out.String(), "hangs in Test in p") {
+					t.Errorf("alone %v: exit %d:\n%s", alone, code, &out)
+				}
 			}
-		}
-	})
+		})
+	}
 	var out bytes.Buffer
 	if code := (&campaign{w: &out}).run(t.Context()); code != 2 || !strings.Contains(out.String(), "no mutant") {
 		t.Errorf("none chosen: exit %d: %s", code, &out)
@@ -205,7 +207,7 @@ func TestChild(t *testing.T) {
 				t.Errorf("%s: expected %q", name, says)
 			}
 		}
-		for _, says := range []string{"8 mutants, 6 of them in one build", "6 mutants killed, 0 more hang, 1 live, 1 could not be tried", "[TestSwitchHasCost]", "LIVES: p/more.go: same"} {
+		for _, says := range []string{"8 mutants, 6 of them in one build", "6 mutants killed, 0 more hang, 1 live, 0 too slow for a verdict, 1 could not be tried", "[TestSwitchHasCost]", "LIVES: p/more.go: same"} {
 			if !strings.Contains(out.String(), says) {
 				t.Errorf("expected %q", says)
 			}

@@ -19,26 +19,28 @@ type result uint8
 const (
 	passes  result = iota // with a mutant: it lives
 	fails                 // a test failed
-	hangs                 // a test did not end in time
+	hangs                 // a test waits, and nothing happens any more
+	slow                  // the tests did not end in time, but they were at work: see newOverrun
 	unbuilt               // the tests did not compile
 )
 
 func (r result) String() string {
-	return [...]string{"pass", "killed", "hangs", "does not compile"}[r]
+	return [...]string{"pass", "killed", "hangs", "is slow", "does not compile"}[r]
 }
 
 // run is a run of a package's tests.
 type run struct {
 	result result
 	tests  []string // that failed
+	over   overrun  // if they hang or are slow
 	out    []byte
 }
 
 // failed matches the line of a test that failed, not of a subtest.
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
-// newRun returns the result of a command that ran tests.
-func newRun(out []byte, err error) run {
+// newRun returns the result of a command that ran tests, with a time limit.
+func newRun(out []byte, err error, limit time.Duration) run {
 	r := run{out: out}
 	for _, match := range failed.FindAllSubmatch(out, -1) {
 		r.tests = append(r.tests, string(match[1]))
@@ -47,8 +49,10 @@ func newRun(out []byte, err error) run {
 	case err == nil:
 	case bytes.Contains(out, []byte("[build failed]")), bytes.Contains(out, []byte("[setup failed]")):
 		r.result = unbuilt
-	case bytes.Contains(out, []byte("panic: test timed out")):
-		r.result = hangs
+	case len(r.tests) == 0 && bytes.Contains(out, []byte(timedOut)):
+		if r.result, r.over = slow, newOverrun(out, limit); r.over.waits() {
+			r.result = hangs
+		}
 	default:
 		r.result = fails
 	}
@@ -73,7 +77,8 @@ func goTest(ctx context.Context, root, overlay, pkg string, limit time.Duration,
 	if overlay != "" {
 		cmd.Env = append(cmd.Env, withOverlay(overlay))
 	}
-	return newRun(cmd.CombinedOutput())
+	out, err := cmd.CombinedOutput()
+	return newRun(out, err, limit)
 }
 
 // binary is the built test binary of a package, with many mutants.
@@ -110,8 +115,8 @@ func (b *binary) run(ctx context.Context, number int, limit time.Duration, args 
 	cmd.Env = append(os.Environ(), "PWD="+cmd.Dir, switchVariable+"="+strconv.Itoa(number), withOverlay(b.room.overlay()), patience(limit))
 	cmd.WaitDelay = 5 * time.Second // for processes of the test that keep its output open
 	out, err := cmd.CombinedOutput()
-	r := newRun(out, err)
-	if ctx.Err() != nil && err != nil {
+	r := newRun(out, err, limit)
+	if ctx.Err() != nil && err != nil && r.result != slow {
 		r.result = hangs
 	}
 	return r
