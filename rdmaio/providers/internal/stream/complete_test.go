@@ -251,6 +251,45 @@ func TestConnectionStartsWithNegotiatedNumbers(t *testing.T) {
 	}
 }
 
+// A queue pair that has ended during the set-up does not start, and the reason is that of the end.
+func TestEndedQueuePairDoesNotStart(t *testing.T) {
+	w := newWired(t, nil)
+	c := newConn(w.dev, w.c.conn)
+	w.SetState(verbs.StateConnecting)
+	w.mu.Lock()
+	w.ioCount = 1 // the end is not complete
+	w.end(verbs.ErrDisconnected, Report{})
+	w.mu.UnlockNotify()
+	if err := w.start(c, &Session{Framer: w.f}); err != verbs.ErrDisconnected {
+		t.Errorf("%v, want %v", err, verbs.ErrDisconnected)
+	}
+	if s := w.dev.Stats(); s.Connections != 0 || w.conn.Load() == c || w.State() != verbs.StateConnecting {
+		t.Errorf("%d connections are counted, state %v", s.Connections, w.State())
+	}
+	c.returnInput()
+	w.mu.Lock()
+	w.ioDone()
+	w.mu.UnlockNotify()
+}
+
+// A queue pair that is closed twice releases its completion queue once: another still uses it.
+func TestSecondCloseReleasesNothing(t *testing.T) {
+	q := newWired(t, nil)
+	pd := &protectionDomain{Domain: q.PD, dev: q.dev}
+	qp, err := pd.CreateQP(verbs.QPConfig{SendCQ: q.SendCQ, RecvCQ: q.RecvCQ, MaxSendWR: 2, MaxRecvWR: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := qp.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.SendCQ.Close(); !errors.Is(err, verbs.ErrBusy) {
+		t.Errorf("%v, want %v", err, verbs.ErrBusy)
+	}
+}
+
 // DisconnectFor reports the reason to the peer, or returns why it cannot.
 func TestDisconnectFor(t *testing.T) {
 	for _, tt := range []struct {

@@ -235,6 +235,33 @@ func TestOpenBytes(t *testing.T) {
 	}
 }
 
+// The frames of a message have room in its Receive together, not each.
+func TestFramesOfAMessageHaveRoomTogether(t *testing.T) {
+	for _, tt := range []struct {
+		room int
+		want error
+	}{{2000, nil}, {1999, verbs.ErrConnectionBroken}} {
+		w := newWired(t, nil)
+		w.receive(t, tt.room)
+		w.peerSends(t, w.frame(1000, KindSend, 0, 0, 0, 0), w.frame(1000, KindSend, toyLast, 0, 1000, 0))
+		if err := w.readFrame(w.c); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.readFrame(w.c); !errors.Is(err, tt.want) {
+			t.Errorf("room for %d bytes: %v, want %v", tt.room, err, tt.want)
+		}
+		w.mu.Lock()
+		want := ReasonNone
+		if tt.want != nil {
+			want = ReasonLength
+		}
+		if w.last.Reason != want {
+			t.Errorf("room for %d bytes: reports %d, want %d", tt.room, w.last.Reason, want)
+		}
+		w.mu.Unlock()
+	}
+}
+
 // A side that must hear from the peer first sends the posted requests when a frame has come.
 func TestFirstFrameLetsSend(t *testing.T) {
 	w := newWired(t, nil)
@@ -481,6 +508,44 @@ func TestInterruptedRead(t *testing.T) {
 		if err := read(true); err != nil {
 			t.Errorf("the read after it: %v", err)
 		}
+	}
+}
+
+// A read that is interrupted in a later element of its target goes on where it was.
+func TestInterruptInTheSecondElement(t *testing.T) {
+	w := newWired(t, nil)
+	if _, err := w.PostRecv([]verbs.RecvWR{{SGL: []verbs.SGE{{MR: w.mr, Length: 100}, {MR: w.mr, Offset: 1000, Length: 3900}}}}); err != nil {
+		t.Fatal(err)
+	}
+	f := w.frame(4000, KindSend, toyLast, 0, 0, 0)
+	w.peerSends(t, f[:1500])
+	w.c.interruptRead.Store(true)
+	if _, err := w.peer.Write(f[1500:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.readFrame(w.c); err != nil {
+		t.Fatal(err)
+	}
+	want := bytes.Repeat([]byte{0xab}, 3900)
+	if got := w.mr.Bytes(); !bytes.Equal(got[:100], want[:100]) || !bytes.Equal(got[1000:4900], want) || w.c.interruptRead.Load() {
+		t.Errorf("the target has other bytes, or the reader is still interrupted: %v", w.c.interruptRead.Load())
+	}
+}
+
+// Payload of a stream that is not plain TCP counts as staged: TLS has copied it.
+func TestPayloadOfOtherStreamsIsStaged(t *testing.T) {
+	w := newWired(t, nil)
+	w.c.tcp, w.c.raw = nil, nil
+	w.receive(t, 8192)
+	if _, err := w.peer.Write(w.frame(4000, KindSend, toyLast, 0, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	w.c.readAhead = toyHeader
+	if err := w.readFrame(w.c); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.dev.Stats(); s.ReceivedStaged != 4000 || s.ReceivedDirect != 0 {
+		t.Errorf("%d bytes are staged and %d direct, want 4000 and 0", s.ReceivedStaged, s.ReceivedDirect)
 	}
 }
 

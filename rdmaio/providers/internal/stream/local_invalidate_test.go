@@ -30,11 +30,7 @@ func loneQP(t *testing.T) (*queuePair, verbs.MemoryRegion) {
 	mr, err := pd.RegisterMemory(make([]byte, 64), verbs.AccessRemoteRead)
 	must(err)
 	t.Cleanup(func() {
-		for _, close := range []func() error{qp.Close, mr.Deregister, cq.Close, pd.Close, dev.Close} {
-			if err := close(); err != nil {
-				t.Error(err)
-			}
-		}
+		closeAll(t, qp.Close, mr.Deregister, cq.Close, pd.Close, dev.Close)
 	})
 	return qp.(*queuePair), mr
 }

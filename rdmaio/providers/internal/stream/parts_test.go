@@ -276,8 +276,8 @@ func TestReadFailed(t *testing.T) {
 				t.Errorf("%s: %v, want %v", tt.what, q.Err(), want)
 			}
 		}
-		if last.Reason != tt.last {
-			t.Errorf("%s: the peer gets reason %d, want %d", tt.what, last.Reason, tt.last)
+		if atHand := tt.last == ReasonFormat; last.Reason != tt.last || last.AtHand != atHand {
+			t.Errorf("%s: the peer gets reason %d, of a message at hand: %v, want %d", tt.what, last.Reason, last.AtHand, tt.last)
 		}
 	}
 }

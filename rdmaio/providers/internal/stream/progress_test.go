@@ -86,11 +86,7 @@ func newRawPeer(t *testing.T, receives int, wrap func(*toyFramer) Framer) *rawPe
 	must(<-dialed)
 	t.Cleanup(func() {
 		p.conn.Close()
-		for _, close := range []func() error{qp.Close, p.mr.Deregister, p.cq.Close, pd.Close, dev.Close} {
-			if err := close(); err != nil {
-				t.Error(err)
-			}
-		}
+		closeAll(t, qp.Close, p.mr.Deregister, p.cq.Close, pd.Close, dev.Close)
 	})
 	p.arm()
 	p.q.turn.moment = time.Minute // the reader gets no turn back by itself
@@ -156,10 +152,10 @@ func (p *rawPeer) write(b []byte) {
 }
 
 // take makes the turn that of a caller, which runs Progress until n messages have arrived.
-func (p *rawPeer) take(n int) (returned chan bool) {
+func (p *rawPeer) take(n int) (returned chan struct{}) {
 	p.t.Helper()
 	p.offer()
-	returned = make(chan bool)
+	returned = make(chan struct{})
 	p.until.Store(int32(n))
 	go func() {
 		p.q.Progress(func() bool { return p.until.Load() <= int32(len(p.notified)) })
@@ -212,44 +208,44 @@ func TestProgressHandsBack(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		wrap func(*toyFramer) Framer
-		run  func(p *rawPeer, returned chan bool)
+		run  func(p *rawPeer, returned chan struct{})
 	}{
-		{"a part of a frame", nil, func(p *rawPeer, returned chan bool) {
+		{"a part of a frame", nil, func(p *rawPeer, returned chan struct{}) {
 			b := p.send(100, true)
 			p.write(b[:60])
-			<-returned
+			returns(p.t, "Progress", returned)
 			p.write(b[60:])
 			p.wait(1)
 		}},
-		{"a byte", nil, func(p *rawPeer, returned chan bool) {
+		{"a byte", nil, func(p *rawPeer, returned chan struct{}) {
 			b := p.send(100, true)
 			p.write(b[:1])
-			<-returned
+			returns(p.t, "Progress", returned)
 			p.write(b[1:])
 			p.wait(1)
 		}},
-		{"a long frame", nil, func(p *rawPeer, returned chan bool) {
+		{"a long frame", nil, func(p *rawPeer, returned chan struct{}) {
 			p.write(p.send(5000, true))
-			<-returned
+			returns(p.t, "Progress", returned)
 			p.wait(1)
 		}},
-		{"a message of several frames", nil, func(p *rawPeer, returned chan bool) {
+		{"a message of several frames", nil, func(p *rawPeer, returned chan struct{}) {
 			p.write(p.send(100, false))
-			<-returned
+			returns(p.t, "Progress", returned)
 			p.write(p.sum(append(p.f.put(nil, 4, KindSend, toyLast, 1, 0, 100, 0), 1, 2, 3, 4)))
 			p.wait(1)
 		}},
-		{"a frame longer than its prefix says", func(f *toyFramer) Framer { return shortWire{f} }, func(p *rawPeer, returned chan bool) {
+		{"a frame longer than its prefix says", func(f *toyFramer) Framer { return shortWire{f} }, func(p *rawPeer, returned chan struct{}) {
 			b := p.send(100, true)
 			p.write(b[:len(b)-4])
-			<-returned
+			returns(p.t, "Progress", returned)
 			p.write(b[len(b)-4:])
 			p.wait(1)
 		}},
-		{"a message and a part of one", nil, func(p *rawPeer, returned chan bool) {
+		{"a message and a part of one", nil, func(p *rawPeer, returned chan struct{}) {
 			b := p.send(100, true)
 			p.write(append(p.send(100, true), b[:60]...))
-			<-returned
+			returns(p.t, "Progress", returned)
 			p.wait(1) // its notification is not held back
 			p.write(b[60:])
 			p.wait(1)
@@ -274,7 +270,7 @@ func TestProgressAtHand(t *testing.T) {
 	for range 8 {
 		returned := p.take(1)
 		p.write(append(p.send(100, true), p.send(4096, true)...))
-		<-returned
+		returns(t, "Progress", returned)
 		if notified, byCaller := p.wait(2); notified == 0 || notified != byCaller {
 			t.Errorf("%d notifications, of them %d on the goroutine of the caller", notified, byCaller)
 		}
@@ -290,7 +286,7 @@ func TestProgressNoReceive(t *testing.T) {
 	p := newRawPeer(t, 0, nil)
 	returned := p.take(1)
 	p.write(p.send(8, true))
-	<-returned
+	returns(t, "Progress", returned)
 	p.recvs(1)
 	p.wait(1)
 }
@@ -326,7 +322,7 @@ func TestProgressErrors(t *testing.T) {
 			p := newRawPeer(t, 1, nil)
 			returned := p.take(100)
 			c.run(p)
-			<-returned
+			returns(t, "Progress", returned)
 			select {
 			case <-p.q.ended:
 			case <-time.After(10 * time.Second):
@@ -348,13 +344,13 @@ func TestProgressLateInterrupt(t *testing.T) {
 			p.q.Resume()
 		}
 		p.q.interruptCaller()
-		returned := make(chan bool)
+		returned := make(chan struct{})
 		go func() {
 			p.q.Progress(func() bool { return len(p.notified) > 0 })
 			close(returned)
 		}()
 		p.write(p.send(8, true))
-		<-returned
+		returns(t, "Progress", returned)
 		p.wait(1)
 		p.q.Resume()
 	}
@@ -371,7 +367,7 @@ func TestProgressWake(t *testing.T) {
 		p.q.Wake() // it has none
 		p.until.Store(0)
 		p.q.Wake()
-		<-returned
+		returns(t, "Progress", returned)
 		if s := p.q.turn.state.Load(); s != turnFree {
 			t.Fatalf("state %d, want that of a free turn", s)
 		}
@@ -445,6 +441,6 @@ func TestProgressRead(t *testing.T) {
 	}
 	returned := p.take(100)
 	p.write(p.send(8, true))
-	<-returned
+	returns(t, "Progress", returned)
 	p.wait(1)
 }

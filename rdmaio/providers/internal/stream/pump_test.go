@@ -74,6 +74,66 @@ func TestUncorkSendsWhatWasHeldBack(t *testing.T) {
 	w.mu.UnlockNotify()
 }
 
+// A poster writes inlineRounds batches, as long as the socket takes them, and leaves the rest to the
+// writer.
+func TestPosterWritesAFewBatches(t *testing.T) {
+	if !canTry {
+		t.Skip("this system has no write that does not wait")
+	}
+	w := newWired(t, func(c *Config) { c.Framing.(*toy).most = 1 })
+	const batches = inlineRounds + 1
+	w.queue(t, verbs.RDMAWrite, batches*batchFrames)
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		io.Copy(io.Discard, w.peer)
+	}()
+	w.mu.Lock()
+	w.takeToken()
+	for range 1000 { // until the socket has taken each batch as a whole
+		r := w.sq.at(0)
+		r.Sent, w.sqSent, w.begun = 0, 0, false
+		if w.pump(w.c) {
+			t.Fatal("nothing is left to the writer")
+		}
+		if len(w.out.bufs) == 0 {
+			break
+		}
+		w.out.reset()
+	}
+	if w.sqSent != inlineRounds*batchFrames || !w.sending {
+		t.Errorf("%d bytes are sent, want %d; token kept %v", w.sqSent, inlineRounds*batchFrames, w.sending)
+	}
+	w.releaseToken()
+	w.mu.UnlockNotify()
+	w.c.conn.Close()
+	returns(t, "the peer", received)
+}
+
+// While the reader has further input at hand, notifications wait. At the end they do not.
+func TestNotificationsAreHeldBack(t *testing.T) {
+	for _, tt := range []struct {
+		corked, ending bool
+		want           int
+	}{{false, false, 1}, {true, false, 0}, {true, true, 1}, {false, true, 1}} {
+		w := newWired(t, nil)
+		notified := 0
+		w.mu.Lock()
+		w.corked, w.ending = tt.corked, tt.ending
+		w.mu.Notify(func() { notified++ })
+		w.unlock()
+		if notified != tt.want {
+			t.Errorf("held back %v, ending %v: %d notifications, want %d", tt.corked, tt.ending, notified, tt.want)
+		}
+		w.mu.Lock()
+		w.corked, w.ending = false, false
+		w.unlock()
+		if notified != 1 {
+			t.Errorf("held back %v, ending %v: then %d notifications, want 1", tt.corked, tt.ending, notified)
+		}
+	}
+}
+
 // A caller is streaming if it has posted twice before the last arrival. An arrival without posts
 // before it does not change the state.
 func TestArrivalEndsStreaming(t *testing.T) {
@@ -241,17 +301,18 @@ func TestWrittenBatchCompletesInOrder(t *testing.T) {
 	for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMARead, verbs.RDMAWrite, verbs.Send} {
 		w.queue(t, op, 8)
 	}
-	w.respond(t, 8)
-	w.respond(t, 8)
+	for range 3 {
+		w.respond(t, 8)
+	}
 	w.receive(t, 8)
 	w.mu.Lock()
-	*w.messages.next() = message{done: true, barrier: 1}
+	*w.messages.next() = message{done: true, barrier: 2}
 	w.messages.push()
 	for len(w.woken) > 0 {
 		<-w.woken
 	}
-	w.out = &batch{requests: 3, responses: 1, direct: 70, staged: 9}
-	w.sqNext, w.rspNext = 3, 1
+	w.out = &batch{requests: 3, responses: 2, direct: 70, staged: 9}
+	w.sqNext, w.rspNext = 3, 2
 	w.sent()
 	var done []bool
 	for i := w.sq.head; i < w.sq.tail; i++ {

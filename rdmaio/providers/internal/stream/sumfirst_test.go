@@ -21,6 +21,20 @@ func TestSumComesFirstForStagedFramesOnly(t *testing.T) {
 			t.Errorf("a frame with a wrong sum and a wrong header: %v, want its sum", err)
 		}
 	})
+	t.Run("staged, once", func(t *testing.T) {
+		w := newWired(t, sumFirst)
+		w.receive(t, 100)
+		f := w.frame(100, KindSend, toyLast, 0, 0, 0)
+		summed, sum := 0, w.c.sum
+		w.c.sum = func(s uint32, b []byte) uint32 {
+			summed += len(b)
+			return sum(s, b)
+		}
+		w.peerSends(t, f)
+		if err := w.readFrame(w.c); err != nil || summed != len(f)-trailerSize {
+			t.Errorf("%d bytes are summed, want %d; %v", summed, len(f)-trailerSize, err)
+		}
+	})
 	t.Run("direct", func(t *testing.T) {
 		w := newWired(t, sumFirst)
 		w.receive(t, 8192)

@@ -61,13 +61,24 @@ func newWired(t *testing.T, shape func(*Config)) *wired {
 	t.Cleanup(func() {
 		conn.Close()
 		peer.Close()
-		for _, close := range []func() error{qp.Close, mr.Deregister, cq.Close, pd.Close, dev.Close} {
-			if err := close(); err != nil {
+		closeAll(t, qp.Close, mr.Deregister, cq.Close, pd.Close, dev.Close)
+	})
+	return w
+}
+
+// closeAll closes objects, in this order. None may wait for good.
+func closeAll(t *testing.T, objects ...func() error) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, object := range objects {
+			if err := object(); err != nil {
 				t.Error(err)
 			}
 		}
-	})
-	return w
+	}()
+	returns(t, "Close", done)
 }
 
 // queue queues a request with n bytes, without sending it.
