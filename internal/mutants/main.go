@@ -18,7 +18,7 @@
 // the tests: the exit code is 1. A mutant that only makes a test hang counts as killed, but late
 // and without a message, so the command names the test: add one that fails. A test hangs if it is
 // at its limit, has run for most of the time, and no goroutine computes. Tests at their limit that
-// were still at work run again with four times the limit. If that is not enough either, the mutant
+// were still at work run again with twice the limit. If that is not enough either, the mutant
 // is too slow for a verdict, and the exit code is 1: try again on an idle machine.
 package main
 

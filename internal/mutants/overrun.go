@@ -46,14 +46,14 @@ func newOverrun(out []byte, limit time.Duration) (o overrun) {
 // on from test to test, or were computing.
 func (o overrun) waits() bool { return o.long && !o.busy }
 
-// patiently runs tests that have a limit. Tests that are slow run again with four times the limit:
+// patiently runs tests that have a limit. Tests that are slow run again with twice the limit:
 // the machine may have had other work. A test that computes for most of that time as well hangs.
 func patiently(limit time.Duration, tests func(limit time.Duration) run) run {
 	r := tests(limit)
 	if r.result != slow {
 		return r
 	}
-	if r = tests(4 * limit); r.result == slow && r.over.long {
+	if r = tests(2 * limit); r.result == slow && r.over.long {
 		r.result = hangs
 	}
 	return r

@@ -33,7 +33,7 @@ func TestOverrunsAreHangsOrSlow(t *testing.T) {
 	}
 }
 
-// Tests that are slow get four times the limit, once. A test that has run for most of that time
+// Tests that are slow get twice the limit, once. A test that has run for most of that time
 // hangs.
 func TestSlowTestsGetMoreTime(t *testing.T) {
 	for _, tt := range []struct {
@@ -53,7 +53,7 @@ func TestSlowTestsGetMoreTime(t *testing.T) {
 			if l != limit {
 				t.Errorf("%s: run %d has %v, want %v", tt.what, n+1, l, limit)
 			}
-			n, limit = n+1, 4*limit
+			n, limit = n+1, 2*limit
 			return tt.runs[n-1]
 		})
 		if got.result != tt.want || n != len(tt.runs) {
