@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// timedOut begins the output of tests that have not ended in time. After it come the tests that
-// run, each with its time, and all goroutines, each with its state.
+// timedOut begins the output of tests that exceed their limit. Below are the tests that run, each
+// with its time, and all goroutines, each with its state.
 const timedOut = "panic: test timed out"
 
-// overrun describes tests that have not ended in time.
+// overrun describes tests that exceed their limit.
 type overrun struct {
 	test string // that runs for the longest time, without its subtests
 	busy bool   // a goroutine was not waiting
@@ -24,7 +24,7 @@ var (
 	runnable = regexp.MustCompile(`(?m)^goroutine \d+ .*\[(running|runnable)[],]`)
 )
 
-// newOverrun reads the output of tests that were ended at their limit.
+// newOverrun reads the output of tests that were stopped at their limit.
 func newOverrun(out []byte, limit time.Duration) (o overrun) {
 	_, out, _ = bytes.Cut(out, []byte(timedOut))
 	list, stacks, _ := bytes.Cut(out, []byte("\n\n"))
@@ -38,12 +38,12 @@ func newOverrun(out []byte, limit time.Duration) (o overrun) {
 		}
 	}
 	o.long = longest > limit/2
-	o.busy = len(runnable.FindAll(stacks, 2)) > 1 // the first is the one that ends the tests
+	o.busy = len(runnable.FindAll(stacks, 2)) > 1 // one has stopped the tests
 	return o
 }
 
-// waits reports whether one test waits for good. Otherwise the tests may need more time: they went
-// on from test to test, or were computing.
+// waits reports whether one test waits for good. Otherwise the tests may need more time: other
+// tests have completed, or one computes.
 func (o overrun) waits() bool { return o.long && !o.busy }
 
 // patiently runs tests that have a limit. Tests that are slow run again with twice the limit:

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Tests at their limit hang if the one that runs for most of the time waits. Those that went on
-// from test to test, or that computed, are slow. A test that has failed is noticed.
+// Tests at their limit hang if the one that runs for most of the time waits. They are slow if other
+// tests have completed in that time, or if one computes. A test that has failed is noticed.
 func TestOverrunsAreHangsOrSlow(t *testing.T) {
 	const begin = "panic: test timed out after 40s\n\trunning tests:\n"
 	const alarm = "\ngoroutine 88 [running]:\ntesting.(*M).startAlarm.func1()\n\n"
@@ -18,7 +18,7 @@ func TestOverrunsAreHangsOrSlow(t *testing.T) {
 		test      string
 	}{
 		{"one waits", begin + "\t\tTestA (38s)\n" + waits, hangs, "TestA"},
-		{"one has begun lately", begin + "\t\tTestA (20s)\n" + waits, slow, "TestA"},
+		{"one began recently", begin + "\t\tTestA (20s)\n" + waits, slow, "TestA"},
 		{"one of two waits", begin + "\t\tTestA (1s)\n\t\tTestB (1m0s)\n" + waits, hangs, "TestB"},
 		{"a subtest waits", begin + "\t\tTestA (39s)\n\t\tTestA/x (1s)\n\t\tTestA/x/y_z (30s)\n" + waits, hangs, "TestA"},
 		{"one subtest after the other", begin + "\t\tTestA (39s)\n\t\tTestA/x (20s)\n\t\tTestAB (2s)\n" + waits, slow, "TestA"},

@@ -19,8 +19,8 @@ type result uint8
 const (
 	passes  result = iota // with a mutant: it lives
 	fails                 // a test failed
-	hangs                 // a test waits, and nothing happens any more
-	slow                  // the tests did not end in time, but they were at work: see newOverrun
+	hangs                 // a test waits for good
+	slow                  // the tests need more time: see overrun
 	unbuilt               // the tests did not compile
 )
 

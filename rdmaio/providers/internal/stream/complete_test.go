@@ -251,7 +251,7 @@ func TestConnectionStartsWithNegotiatedNumbers(t *testing.T) {
 	}
 }
 
-// A queue pair that has ended during the set-up does not start, and the reason is that of the end.
+// A queue pair that fails during the set-up does not start, and start returns the reason.
 func TestEndedQueuePairDoesNotStart(t *testing.T) {
 	w := newWired(t, nil)
 	c := newConn(w.dev, w.c.conn)

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// recorded is one end of a pipe, with its deadlines. The addresses are those of TCP.
+// recorded is one end of a pipe, with its deadlines and with TCP addresses.
 type recorded struct {
 	net.Conn
 	from string // source address
@@ -80,11 +80,11 @@ func (d *Device) open() (conns, sources int) {
 	return len(d.conns), len(d.sources)
 }
 
-// hello is the first message of a client of toy.
+// hello is the first message of a toy client.
 func hello() []byte { return (&toy{attrs: toyConfig(100).Attrs}).hello(0, &verbs.ConnParams{}) }
 
-// A device has at most MaxConnections connections, and at most MaxPerSource of one source. One
-// without a source counts for the device only. A connection that is dropped makes room, and leaves nothing.
+// A device has at most MaxConnections connections, and at most MaxPerSource from one source. One
+// without a source counts for the device only. A connection that is dropped makes room.
 func TestAdoptedConnectionsAreLimited(t *testing.T) {
 	cfg := toyConfig(100)
 	cfg.MaxConnections, cfg.MaxPerSource = 4, 2
@@ -148,7 +148,7 @@ func TestFailedSetUpLeavesNoConnection(t *testing.T) {
 	}{
 		{what: "another protocol", peer: func(c net.Conn) { c.Write(make([]byte, toyHello)) }, want: errToy},
 		{what: "the peer is gone", peer: func(c net.Conn) { c.Close() }, want: verbs.ErrPeerDisconnected},
-		{what: "the context has ended", ctx: canceled, peer: silent, want: context.Canceled},
+		{what: "the context is canceled", ctx: canceled, peer: silent, want: context.Canceled},
 		{what: "no room", peer: silent, want: errFull},
 		{what: "a removed device", gone: true, peer: silent, want: errDeviceGone},
 	} {
@@ -279,7 +279,7 @@ func TestHandshakeOfAClientHasADeadline(t *testing.T) {
 	}
 	all, _ := conn.limits()
 	if len(all) < 2 || !within(all[0], start, time.Hour) || !all[len(all)-1].IsZero() {
-		t.Errorf("deadlines %v, want one in an hour and none at the end", all)
+		t.Errorf("deadlines %v, want one in an hour, and at last zero", all)
 	}
 	conn.Close()
 	<-served
@@ -305,7 +305,7 @@ func TestDialOfAQueuePairThatEnds(t *testing.T) {
 	q.mu.UnlockNotify()
 	_, err := q.dev.dial(t.Context(), q, nil, func(ctx context.Context) (net.Conn, error) {
 		if ctx.Err() == nil {
-			t.Error("the Dial goes on")
+			t.Error("the Dial continues")
 		}
 		return nil, context.Canceled
 	})
@@ -317,7 +317,7 @@ func TestDialOfAQueuePairThatEnds(t *testing.T) {
 	q.mu.UnlockNotify()
 }
 
-// A Dial whose context ends when the set-up is done says goodbye to the peer.
+// A Dial that is canceled when the set-up is done says goodbye to the peer.
 func TestDialThatEndsLateSaysGoodbye(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cfg := toyConfig(100)
@@ -401,7 +401,7 @@ func TestDeviceWaitsForLastBytes(t *testing.T) {
 	}
 }
 
-// Err is nil until the end is complete.
+// Err returns nil until all reads and writes are complete.
 func TestErrIsThatOfACompleteEnd(t *testing.T) {
 	w := newWired(t, nil)
 	w.mu.Lock()

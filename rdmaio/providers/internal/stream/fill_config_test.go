@@ -57,7 +57,7 @@ func TestDefaultsAndLimitsOfAConfig(t *testing.T) {
 	}
 }
 
-// The counters are those of their names, and Refused is the sum of four.
+// Each counter has the value of its name, and Refused is the sum of four.
 func TestStatsAreTheCounters(t *testing.T) {
 	d := openToy(t, toyConfig(100))
 	s := &d.stats
@@ -110,7 +110,7 @@ func TestLogSaysWhatItLeavesOut(t *testing.T) {
 		}
 		silent := limitedLog{}
 		if silent.write("line"); silent.suppressed.Load() != 0 {
-			t.Error("a line is suppressed that nobody wants")
+			t.Error("a line is counted without a logger")
 		}
 	})
 }

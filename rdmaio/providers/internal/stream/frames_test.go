@@ -511,7 +511,7 @@ func TestInterruptedRead(t *testing.T) {
 	}
 }
 
-// A read that is interrupted in a later element of its target goes on where it was.
+// A read that is interrupted in a later element of its target continues at the same byte.
 func TestInterruptInTheSecondElement(t *testing.T) {
 	w := newWired(t, nil)
 	if _, err := w.PostRecv([]verbs.RecvWR{{SGL: []verbs.SGE{{MR: w.mr, Length: 100}, {MR: w.mr, Offset: 1000, Length: 3900}}}}); err != nil {

@@ -74,7 +74,7 @@ func TestUncorkSendsWhatWasHeldBack(t *testing.T) {
 	w.mu.UnlockNotify()
 }
 
-// A poster writes inlineRounds batches, as long as the socket takes them, and leaves the rest to the
+// A poster writes inlineRounds batches, as long as the socket takes them. The rest is left to the
 // writer.
 func TestPosterWritesAFewBatches(t *testing.T) {
 	if !canTry {
