@@ -7,35 +7,34 @@ import (
 )
 
 // resolveNumbers binds the names of the statements that say where messages have code points:
-// message, number and payload. names are the names of the unit.
-func (c *compiler) resolveNumbers(u *unit, names bindNames) {
-	numbers := map[numberKey]ir.Number{}
-	for _, i := range u.imports {
-		if i.bind == nil {
+// message, number and payload.
+func (l *linker) resolveNumbers() {
+	for _, i := range l.u.imports {
+		if i.side.bind == nil {
 			continue
 		}
-		for _, n := range i.bind.Numbers {
-			numbers[numberKey{n.Decl, n.Field}] = n
+		for _, n := range i.side.bind.Numbers {
+			l.numbers[numberKey{n.Decl, n.Field}] = n
 		}
 	}
-	for i := range u.bind.Numbers {
-		n := &u.bind.Numbers[i]
-		c.resolveNumber(u, n, names)
-		numbers[numberKey{n.Decl, n.Field}] = *n
+	for i := range l.bind.Numbers {
+		n := &l.bind.Numbers[i]
+		l.resolveNumber(n)
+		l.numbers[numberKey{n.Decl, n.Field}] = *n
 	}
-	for i := range u.bind.Messages {
-		c.resolveMessage(u, &u.bind.Messages[i], names, numbers)
+	for i := range l.bind.Messages {
+		l.resolveMessage(&l.bind.Messages[i])
 	}
 	codes := map[string]*ir.CodePoint{}
-	for i := range u.bind.Codes {
-		if p := &u.bind.Codes[i]; p.Space == ir.SpaceHeaderType {
+	for i := range l.bind.Codes {
+		if p := &l.bind.Codes[i]; p.Space == ir.SpaceHeaderType {
 			codes[p.Const] = p
 		}
 	}
-	for _, w := range u.payloads {
+	for _, w := range l.u.side.payloads {
 		p := codes[w.Text]
 		if p == nil {
-			c.report(diag.New(diag.BindUnknownName, w.Pos, "the sidecar has no header type %s", w.Text).
+			l.report(diag.New(diag.BindUnknownName, w.Pos, "the sidecar has no header type %s", w.Text).
 				Helpf("add the line: code header-type %s TYPE", w.Text))
 			continue
 		}
@@ -50,8 +49,8 @@ type numberKey struct {
 }
 
 // resolveNumber binds the struct or union of a number, and checks the types of its fields.
-func (c *compiler) resolveNumber(u *unit, n *ir.Number, names bindNames) {
-	d := c.withFields(u, n.Pos, n.Struct, names)
+func (l *linker) resolveNumber(n *ir.Number) {
+	d := l.withFields(n.Pos, n.Struct)
 	if d == nil {
 		return
 	}
@@ -59,23 +58,23 @@ func (c *compiler) resolveNumber(u *unit, n *ir.Number, names bindNames) {
 	if d.Kind == ir.Union {
 		fields = []*ir.Field{d.Disc}
 	}
-	if !c.numberField(n.Pos, d, fields, n.Field) {
+	if !l.numberField(n.Pos, d, fields, n.Field) {
 		return
 	}
 	n.Decl = d
 	if n.Data == "" {
 		return
 	}
-	if f := c.namedField(n.Pos, d, fields, n.Data); f != nil && f.Type.Underlying().Kind != ir.Opaque {
-		c.report(diag.New(diag.BindCode, n.Pos, "field %s of %s is %s, expected opaque data with a count", f.Name, d.Name, describe(f.Type.Underlying())).
+	if f := l.namedField(n.Pos, d, fields, n.Data); f != nil && f.Type.Underlying().Kind != ir.Opaque {
+		l.report(diag.New(diag.BindCode, n.Pos, "field %s of %s is %s, expected opaque data with a count", f.Name, d.Name, describe(f.Type.Underlying())).
 			With(f.Pos, "declared here").Helpf("name the opaque field that holds the data of the code point"))
 	}
 }
 
 // resolveMessage binds the prefix of a message and follows the path to the number of its header
 // type, which becomes a Number.
-func (c *compiler) resolveMessage(u *unit, m *ir.Message, names bindNames, numbers map[numberKey]ir.Number) {
-	prefix := c.withFields(u, m.Pos, m.Struct, names)
+func (l *linker) resolveMessage(m *ir.Message) {
+	prefix := l.withFields(m.Pos, m.Struct)
 	switch {
 	case prefix == nil:
 		return
@@ -84,66 +83,66 @@ func (c *compiler) resolveMessage(u *unit, m *ir.Message, names bindNames, numbe
 		if prefix.List != nil {
 			what = "a linked list"
 		}
-		c.report(diag.New(diag.BindCode, m.Pos, "%s is %s, expected a struct that messages begin with", prefix.Name, what).
+		l.report(diag.New(diag.BindCode, m.Pos, "%s is %s, expected a struct that messages begin with", prefix.Name, what).
 			With(prefix.Pos, "declared here").Helpf("name the struct that messages begin with"))
 		return
 	}
 	d, last := prefix, len(m.Path)-1
 	for _, name := range m.Path[:last] {
-		f := c.namedField(m.Pos, d, d.Fields, name)
+		f := l.namedField(m.Pos, d, d.Fields, name)
 		if f == nil {
 			return
 		}
 		t := f.Type.Underlying()
 		if t.Kind != ir.Ref || t.Ref.Kind != ir.Struct {
-			c.report(diag.New(diag.BindCode, m.Pos, "field %s of %s is %s, expected a struct", name, d.Name, describe(t)).
+			l.report(diag.New(diag.BindCode, m.Pos, "field %s of %s is %s, expected a struct", name, d.Name, describe(t)).
 				With(f.Pos, "declared here").Helpf("name the fields from the struct down to the number of the header type"))
 			return
 		}
 		d = t.Ref
 	}
-	if !c.numberField(m.Pos, d, d.Fields, m.Path[last]) {
+	if !l.numberField(m.Pos, d, d.Fields, m.Path[last]) {
 		return
 	}
 	m.Decl = prefix
 	key := numberKey{d, m.Path[last]}
-	n, ok := numbers[key]
+	n, ok := l.numbers[key]
 	switch {
 	case !ok:
 		n = ir.Number{Pos: m.Pos, Struct: d.Name, Field: key.field, Space: ir.SpaceHeaderType, Decl: d}
-		numbers[key] = n
-		u.bind.Numbers = append(u.bind.Numbers, n)
+		l.numbers[key] = n
+		l.bind.Numbers = append(l.bind.Numbers, n)
 	case n.Space != ir.SpaceHeaderType:
-		c.report(diag.New(diag.BindDuplicate, m.Pos, "%s.%s has the number of the header type, but also numbers of the space %s", n.Struct, n.Field, n.Space).
+		l.report(diag.New(diag.BindDuplicate, m.Pos, "%s.%s has the number of the header type, but also numbers of the space %s", n.Struct, n.Field, n.Space).
 			With(n.Pos, "stated here"))
 	}
 }
 
 // withFields returns the struct or union of the unit with a name. If there is none, it reports a
 // finding.
-func (c *compiler) withFields(u *unit, at source.Span, name string, names bindNames) *ir.Decl {
-	s := u.scope[name]
+func (l *linker) withFields(at source.Span, name string) *ir.Decl {
+	s := l.u.scope.names[name]
 	if s != nil && s.member == nil && (s.decl.Kind == ir.Struct || s.decl.Kind == ir.Union) {
 		return s.decl
 	}
-	c.report(c.nearestName(names, diag.New(diag.BindUnknownName, at, "the unit has no struct or union %s", name), name))
+	l.report(l.advice.nearestName(l.names, diag.New(diag.BindUnknownName, at, "the unit has no struct or union %s", name), name))
 	return nil
 }
 
 // namedField returns the field of d with a name. If there is none, it reports a finding.
-func (c *compiler) namedField(at source.Span, d *ir.Decl, fields []*ir.Field, name string) *ir.Field {
+func (l *linker) namedField(at source.Span, d *ir.Decl, fields []*ir.Field, name string) *ir.Field {
 	if f := findField(fields, name); f != nil {
 		return f
 	}
-	c.report(diag.New(diag.BindUnknownName, at, "%s %s has no field %s", kindName(d.Kind), d.Name, name).
+	l.report(diag.New(diag.BindUnknownName, at, "%s %s has no field %s", kindName(d.Kind), d.Name, name).
 		With(d.Pos, "declared here").Helpf("use one of %s", fieldNames(fields)))
 	return nil
 }
 
 // numberField reports whether the field of d with a name exists and is a number of 32 bits. If it
 // does not or is not, numberField reports a finding.
-func (c *compiler) numberField(at source.Span, d *ir.Decl, fields []*ir.Field, name string) bool {
-	f := c.namedField(at, d, fields, name)
+func (l *linker) numberField(at source.Span, d *ir.Decl, fields []*ir.Field, name string) bool {
+	f := l.namedField(at, d, fields, name)
 	if f == nil {
 		return false
 	}
@@ -151,7 +150,7 @@ func (c *compiler) numberField(at source.Span, d *ir.Decl, fields []*ir.Field, n
 	case t.Kind == ir.Uint, t.Kind == ir.Int, t.Kind == ir.Ref && t.Ref.Kind == ir.Enum:
 		return true
 	default:
-		c.report(diag.New(diag.BindCode, at, "field %s of %s is %s, expected a number of 32 bits", name, d.Name, describe(t)).
+		l.report(diag.New(diag.BindCode, at, "field %s of %s is %s, expected a number of 32 bits", name, d.Name, describe(t)).
 			With(f.Pos, "declared here").Helpf("name the field that holds the number of the code point"))
 	}
 	return false

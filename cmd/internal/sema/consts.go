@@ -14,22 +14,38 @@ type constant struct {
 	sym *symbol // nil for a number, TRUE, FALSE and a name given with -D
 }
 
+// evaluator computes the values of a unit's constants.
+type evaluator struct {
+	*findings
+	advice   *adviser
+	u        *unit
+	defines  map[string]string   // Options.Defines
+	counting map[numberName]bool // names whose numbers are being computed
+}
+
+// in returns the evaluator with the scope of another unit.
+func (e *evaluator) in(u *unit) *evaluator {
+	other := *e
+	other.u = u
+	return &other
+}
+
 // resolveConsts computes all constants and enumerators.
-func (c *compiler) resolveConsts(u *unit) {
-	for _, s := range u.syms {
+func (e *evaluator) resolveConsts() {
+	for _, s := range e.u.scope.syms {
 		if s.member == nil && s.decl.Kind == ir.Const {
-			c.constValue(u, s)
+			e.constValue(s)
 		}
 	}
-	for _, s := range u.syms {
+	for _, s := range e.u.scope.syms {
 		if s.member == nil && s.decl.Kind == ir.Enum && s.def != nil {
-			c.enumValues(u, s)
+			e.enumValues(s)
 		}
 	}
 }
 
 // constValue returns the value of a constant or enumerator.
-func (c *compiler) constValue(u *unit, s *symbol) (ir.Value, bool) {
+func (e *evaluator) constValue(s *symbol) (ir.Value, bool) {
 	switch {
 	case s.broken:
 		return ir.Value{}, false
@@ -37,10 +53,10 @@ func (c *compiler) constValue(u *unit, s *symbol) (ir.Value, bool) {
 		return s.value, true
 	case s.state == resolving:
 		s.broken = true
-		c.report(diag.New(diag.ConstCycle, s.span, "constant %s is defined by itself", s.name))
+		e.report(diag.New(diag.ConstCycle, s.span, "constant %s is defined by itself", s.name))
 		return ir.Value{}, false
 	case s.member != nil && s.from.Value == nil:
-		return c.implied(u, s)
+		return e.implied(s)
 	}
 	written := syntax.Value{}
 	if s.member != nil {
@@ -49,7 +65,7 @@ func (c *compiler) constValue(u *unit, s *symbol) (ir.Value, bool) {
 		written = s.def.Value
 	}
 	s.state = resolving
-	v, ok := c.eval(u, written)
+	v, ok := e.eval(written)
 	if !ok || s.broken {
 		s.broken = true
 		return ir.Value{}, false
@@ -63,7 +79,7 @@ func (c *compiler) constValue(u *unit, s *symbol) (ir.Value, bool) {
 
 // implied returns the value of an enumerator that has none in the text: the value of its
 // predecessor plus one, as in C. It also sets the values of all predecessors without a value.
-func (c *compiler) implied(u *unit, s *symbol) (ir.Value, bool) {
+func (e *evaluator) implied(s *symbol) (ir.Value, bool) {
 	var chain []*symbol
 	p := s
 	for p != nil && p.state == unresolved && p.from.Value == nil && !p.broken {
@@ -72,7 +88,7 @@ func (c *compiler) implied(u *unit, s *symbol) (ir.Value, bool) {
 	}
 	next := int64(0)
 	if p != nil {
-		v, ok := c.constValue(u, p)
+		v, ok := e.constValue(p)
 		if !ok {
 			s.broken = true
 			return ir.Value{}, false
@@ -86,19 +102,19 @@ func (c *compiler) implied(u *unit, s *symbol) (ir.Value, bool) {
 	return s.value, true
 }
 
-func (c *compiler) enumValues(u *unit, s *symbol) {
+func (e *evaluator) enumValues(s *symbol) {
 	byValue := map[int32]*ir.Member{}
 	unvalued := false
 	for _, m := range s.decl.Members {
-		ms := u.scope[m.Name]
+		ms := e.u.scope.names[m.Name]
 		if ms.member != m { // the enum is broken, and another definition has the name
 			continue
 		}
 		if ms.from.Value == nil && !s.broken && !unvalued {
 			unvalued = true
-			c.report(diag.New(diag.MemberNoValue, ms.span, "member %s of enum %s has no value", m.Name, s.name))
+			e.report(diag.New(diag.MemberNoValue, ms.span, "member %s of enum %s has no value", m.Name, s.name))
 		}
-		v, ok := c.constValue(u, ms)
+		v, ok := e.constValue(ms)
 		if !ok {
 			s.broken = true
 			continue
@@ -110,7 +126,7 @@ func (c *compiler) enumValues(u *unit, s *symbol) {
 			if ms.from.Value != nil {
 				at = ms.from.Value.Span
 			}
-			c.report(diag.New(diag.EnumRange, at, "value %s of %s does not fit into 32 bits, signed", show(v), m.Name))
+			e.report(diag.New(diag.EnumRange, at, "value %s of %s does not fit into 32 bits, signed", show(v), m.Name))
 			continue
 		}
 		m.Value = n
@@ -118,7 +134,7 @@ func (c *compiler) enumValues(u *unit, s *symbol) {
 			m.Text = ms.from.Value.Text
 		}
 		if old := byValue[n]; old != nil {
-			c.report(diag.New(diag.RepeatedValue, ms.span, "%s has the value of %s", m.Name, old.Name).With(old.Pos, "declared here"))
+			e.report(diag.New(diag.RepeatedValue, ms.span, "%s has the value of %s", m.Name, old.Name).With(old.Pos, "declared here"))
 		} else {
 			byValue[n] = m
 		}
@@ -126,13 +142,13 @@ func (c *compiler) enumValues(u *unit, s *symbol) {
 }
 
 // eval computes a value of the text.
-func (c *compiler) eval(u *unit, v syntax.Value) (constant, bool) {
+func (e *evaluator) eval(v syntax.Value) (constant, bool) {
 	if v.Str {
-		c.report(diag.New(diag.NotAConst, v.Span, "found a string, expected an integer"))
+		e.report(diag.New(diag.NotAConst, v.Span, "found a string, expected an integer"))
 		return constant{}, false
 	}
 	if v.Expr {
-		return c.expression(u, v)
+		return e.expression(v)
 	}
 	if !v.Name {
 		return constant{Value: ir.Value{Neg: v.Neg, Abs: v.Abs, Text: v.Text}}, true
@@ -140,57 +156,57 @@ func (c *compiler) eval(u *unit, v syntax.Value) (constant, bool) {
 	if b, ok := builtinConst(v.Text); ok {
 		return constant{Value: b}, true
 	}
-	s := u.lookup(v.Text)
-	if _, numbers := u.numbered(v.Text); len(numbers) > 0 && (s == nil || s.member == nil && s.decl.Kind == ir.Program) {
-		return c.evalNumber(u, v)
+	s := e.u.lookup(v.Text)
+	if _, numbers := e.u.numbered(v.Text); len(numbers) > 0 && (s == nil || s.member == nil && s.decl.Kind == ir.Program) {
+		return e.evalNumber(v)
 	}
 	if s == nil {
-		if value, ok := c.defined(v.Text); ok {
+		if value, ok := e.defined(v.Text); ok {
 			return constant{Value: value}, true
 		}
-		if at, ok := u.strings[v.Text]; ok {
-			c.report(diag.New(diag.NotAConst, v.Span, "%s is a string, expected an integer", v.Text).With(at, "declared here"))
+		if at, ok := e.u.scope.strings[v.Text]; ok {
+			e.report(diag.New(diag.NotAConst, v.Span, "%s is a string, expected an integer", v.Text).With(at, "declared here"))
 			return constant{}, false
 		}
-		c.undefinedConst(u, v)
+		e.undefinedConst(v)
 		return constant{}, false
 	}
 	if !s.isConst() {
-		c.report(diag.New(diag.NotAConst, v.Span, "%s is a %s, not a constant", v.Text, kindName(s.decl.Kind)).With(s.span, "declared here"))
+		e.report(diag.New(diag.NotAConst, v.Span, "%s is a %s, not a constant", v.Text, kindName(s.decl.Kind)).With(s.span, "declared here"))
 		return constant{}, false
 	}
-	value, ok := c.constValue(u, s)
+	value, ok := e.constValue(s)
 	value.Text = v.Text
 	return constant{value, s}, ok
 }
 
 // expression computes the value of an expression in a #define.
-func (c *compiler) expression(u *unit, v syntax.Value) (constant, bool) {
+func (e *evaluator) expression(v syntax.Value) (constant, bool) {
 	failed := false
 	n, err := syntax.Eval(v.Text, func(name string) (int64, error) {
-		k, ok := c.eval(u, syntax.Value{Span: v.Span, Text: name, Name: true})
+		k, ok := e.eval(syntax.Value{Span: v.Span, Text: name, Name: true})
 		failed = failed || !ok
 		return signed(k.Value), nil
 	})
 	switch {
 	case err == nil || failed:
 	case v.Odd:
-		c.report(diag.New(diag.BadNumber, v.Span, "value %s: %v", diag.Quote(v.Text), err))
+		e.report(diag.New(diag.BadNumber, v.Span, "value %s: %v", diag.Quote(v.Text), err))
 	default:
-		c.report(diag.New(diag.BadDirective, v.Span, "value %s: %v", diag.Quote(v.Text), err))
+		e.report(diag.New(diag.BadDirective, v.Span, "value %s: %v", diag.Quote(v.Text), err))
 	}
 	value := fromSigned(n)
 	value.Text = v.Text
 	if v.Odd && err == nil && !failed {
 		value.Text = show(value)
-		c.report(syntax.ConstForm(v.Span, "an expression", value.Text))
+		e.report(syntax.ConstForm(v.Span, "an expression", value.Text))
 	}
 	return constant{Value: value}, err == nil && !failed
 }
 
 // defined returns the value of a name given with -D.
-func (c *compiler) defined(name string) (ir.Value, bool) {
-	text, ok := c.o.Defines[name]
+func (e *evaluator) defined(name string) (ir.Value, bool) {
+	text, ok := e.defines[name]
 	if !ok {
 		return ir.Value{}, false
 	}
@@ -199,6 +215,17 @@ func (c *compiler) defined(name string) (ir.Value, bool) {
 		return ir.Value{}, false
 	}
 	return ir.Value{Neg: neg, Abs: abs, Text: text}, true
+}
+
+// undefinedConst reports an undeclared constant, once for each name.
+func (e *evaluator) undefinedConst(v syntax.Value) {
+	if !e.u.reportMissing(v.Text) {
+		return
+	}
+	d := e.u.undeclared.usedTimes(diag.New(diag.UndefinedConst, v.Span, "constant %s is not declared", v.Text), v.Text)
+	// Not the one that the name defines.
+	fits := func(s *symbol) bool { return s.isConst() && s.state != resolving }
+	e.report(e.advice.suggest(e.u, d, v.Text, fits, "TRUE", "FALSE"))
 }
 
 func kindName(k ir.DeclKind) string {
@@ -218,8 +245,8 @@ func kindName(k ir.DeclKind) string {
 }
 
 // uint32Value computes a value that must fit into 32 bits, unsigned.
-func (c *compiler) uint32Value(u *unit, v syntax.Value, rule diag.Rule, what string) (constant, bool) {
-	k, ok := c.eval(u, v)
+func (e *evaluator) uint32Value(v syntax.Value, rule diag.Rule, what string) (constant, bool) {
+	k, ok := e.eval(v)
 	if !ok {
 		return k, false
 	}
@@ -228,7 +255,7 @@ func (c *compiler) uint32Value(u *unit, v syntax.Value, rule diag.Rule, what str
 		if k.sym != nil {
 			d = d.With(k.sym.span, "declared here")
 		}
-		c.report(d)
+		e.report(d)
 		return k, false
 	}
 	return k, true

@@ -47,7 +47,7 @@ const maxCircles = 20
 // checkCycles reports types that contain themselves and have no finite value (RFC 4506 §4.19). A
 // union has one if one of its arms has. A circle is reported at its first declaration, and at
 // most one for each declaration.
-func (c *compiler) checkCycles(u *unit) {
+func checkCycles(f *findings, u *unit) {
 	const (
 		active = 1
 		done   = 2
@@ -70,7 +70,7 @@ func (c *compiler) checkCycles(u *unit) {
 				for path[from] != next {
 					from--
 				}
-				c.report(containsItself(path[from:]))
+				f.report(containsItself(path[from:]))
 			}
 		})
 		path = path[:len(path)-1]
@@ -172,7 +172,7 @@ func (u *unit) covered(d *ir.Decl) bool {
 
 // opens reports whether an enum takes numbers that are not members.
 func (u *unit) opens(enum *ir.Decl) bool {
-	return enum.Open || enum.Import == u.imp && u.opened[enum.Name]
+	return enum.Open || enum.Import == u.imp && u.side.opened[enum.Name]
 }
 
 func containsItself(circle []*ir.Decl) diag.Diagnostic {

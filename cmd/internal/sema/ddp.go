@@ -10,10 +10,9 @@ import (
 
 // resolveDDP follows the path of a binding from the argument or result to the item (RFC 8166
 // §6.1), through structs, union arms, optional data, lists and arrays. If the procedure has
-// several arguments, the path begins with the name of one of them. paths has the results of
-// pathsTo for earlier bindings: a struct can have thousands of items.
-func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding, paths map[ddpOwner][][]string) {
-	proc, ok := c.bindProc(u, &b.ProcName)
+// several arguments, the path begins with the name of one of them.
+func (l *linker) resolveDDP(b *ir.DDPBinding) {
+	proc, ok := l.bindProc(&b.ProcName)
 	if !ok {
 		return
 	}
@@ -29,36 +28,36 @@ func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding, paths map[ddpOwner][][]
 		if b.Reply {
 			what = "result"
 		}
-		c.report(diag.New(diag.BindPath, b.Pos, "procedure %s has no %s: found void", b.Proc, what).With(proc.Pos, "declared here"))
+		l.report(diag.New(diag.BindPath, b.Pos, "procedure %s has no %s: found void", b.Proc, what).With(proc.Pos, "declared here"))
 		return
 	}
 	path := b.Path
 	root := roots[0]
 	if len(roots) > 1 {
 		if root = findField(roots, path[0]); root == nil || len(path) == 1 {
-			c.report(diag.New(diag.BindPath, b.Pos, "procedure %s has %d arguments: begin the path with one of %s, followed by a field", b.Proc, len(roots), fieldNames(roots)))
+			l.report(diag.New(diag.BindPath, b.Pos, "procedure %s has %d arguments: begin the path with one of %s, followed by a field", b.Proc, len(roots), fieldNames(roots)))
 			return
 		}
 		path = path[1:]
 	}
-	again, ok := c.walkDDP(b, root.Type, path)
+	again, ok := l.walkDDP(b, root.Type, path)
 	if !ok {
 		return
 	}
 	if again != nil {
-		c.report(ambiguous(b, again.Name+", which contains itself, at any depth"))
+		l.report(ambiguous(b, again.Name+", which contains itself, at any depth"))
 		return
 	}
 	key := ddpOwner{proc, b.Reply, b.Owner}
-	found, ok := paths[key]
+	found, ok := l.paths[key]
 	if !ok {
 		found = pathsTo(b.Owner, roots)
-		paths[key] = found
+		l.paths[key] = found
 	}
 	for _, to := range found {
 		other := append(to[:len(to):len(to)], b.Field.Name)
 		if !slices.Equal(other, b.Path) {
-			c.report(ambiguous(b, strings.Join(other, ".")))
+			l.report(ambiguous(b, strings.Join(other, ".")))
 			return
 		}
 	}
@@ -92,10 +91,10 @@ func ambiguous(b *ir.DDPBinding, other string) diag.Diagnostic {
 }
 
 // bindProc returns the procedure that a line of the sidecar names, and sets the numbers of b.
-func (c *compiler) bindProc(u *unit, b *ir.ProcName) (*ir.Proc, bool) {
-	s := u.scope[b.Program]
+func (l *linker) bindProc(b *ir.ProcName) (*ir.Proc, bool) {
+	s := l.u.scope.names[b.Program]
 	if s == nil || s.decl.Kind != ir.Program {
-		c.report(c.orOneOf(diag.New(diag.BindUnknownName, b.Pos, "found no program %s", b.Program), b.Program, programNames(u)))
+		l.report(l.advice.orOneOf(diag.New(diag.BindUnknownName, b.Pos, "found no program %s", b.Program), b.Program, programNames(l.u)))
 		return nil, false
 	}
 	var versions []string
@@ -113,24 +112,12 @@ func (c *compiler) bindProc(u *unit, b *ir.ProcName) (*ir.Proc, bool) {
 			}
 		}
 		d := diag.New(diag.BindUnknownName, b.Pos, "version %s has no procedure %s", b.Version, b.Proc).With(v.Pos, "declared here")
-		c.report(c.orOneOf(d, b.Proc, procs))
+		l.report(l.advice.orOneOf(d, b.Proc, procs))
 		return nil, false
 	}
 	d := diag.New(diag.BindUnknownName, b.Pos, "program %s has no version %s", b.Program, b.Version).With(s.span, "declared here")
-	c.report(c.orOneOf(d, b.Version, versions))
+	l.report(l.advice.orOneOf(d, b.Version, versions))
 	return nil, false
-}
-
-// orOneOf adds to a finding the most similar of the names that are right there, or else the names
-// themselves.
-func (c *compiler) orOneOf(d diag.Diagnostic, name string, names []string) diag.Diagnostic {
-	if !c.maySuggest() || len(names) == 0 {
-		return d
-	}
-	if near, ok := nearest(name, names); ok {
-		return d.Helpf("did you mean %s?", near)
-	}
-	return d.Helpf("use one of %s", strings.Join(names[:min(len(names), 12)], ", "))
 }
 
 // programNames returns the names of the unit's programs.
@@ -145,17 +132,17 @@ func programNames(u *unit) (names []string) {
 
 // walkDDP follows a path and stores the item in b. If a type on the path contains itself, walkDDP
 // also returns that type: then other paths lead to the item as well.
-func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *ir.Decl, ok bool) {
+func (l *linker) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *ir.Decl, ok bool) {
 	for i, name := range path {
 		d := inside(t)
 		if d == nil {
-			c.report(diag.New(diag.BindPath, b.Pos, "%s has no fields: %s", walked(b, len(b.Path)-len(path)+i), describe(t.Underlying())))
+			l.report(diag.New(diag.BindPath, b.Pos, "%s has no fields: %s", walked(b, len(b.Path)-len(path)+i), describe(t.Underlying())))
 			return nil, false
 		}
 		fields := fieldsOf(d)
 		f := findField(fields, name)
 		if f == nil {
-			c.report(diag.New(diag.BindPath, b.Pos, "%s %s has no field %s", kindName(d.Kind), d.Name, name).
+			l.report(diag.New(diag.BindPath, b.Pos, "%s %s has no field %s", kindName(d.Kind), d.Name, name).
 				With(d.Pos, "declared here").Helpf("use one of %s", fieldNames(fields)))
 			return nil, false
 		}
@@ -173,7 +160,7 @@ func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *
 	case ir.Opaque, ir.String, ir.Array: // RFC 8166 §3.4.4.3: no union, but data in its arms; R49
 		return again, true
 	}
-	c.report(diag.New(diag.BindPath, b.Pos, "field %s of %s is %s, expected opaque, string or array with a count", b.Field.Name, b.Owner.Name, describe(t.Underlying())).
+	l.report(diag.New(diag.BindPath, b.Pos, "field %s of %s is %s, expected opaque, string or array with a count", b.Field.Name, b.Owner.Name, describe(t.Underlying())).
 		With(b.Field.Pos, "declared here"))
 	return nil, false
 }

@@ -41,23 +41,29 @@ func (s *symbol) isType() bool {
 	return s.member == nil && s.decl.Kind != ir.Const && s.decl.Kind != ir.Program
 }
 
+// collector enters the declarations of a unit into its scope.
+type collector struct {
+	*findings
+	u *unit
+}
+
 // declare enters the names of all definitions into the scope.
-func (c *compiler) declare(u *unit) {
-	c.rpcWords(u)
-	c.fixReversed(u)
-	for _, f := range u.files {
+func (c *collector) declare() {
+	c.rpcWords()
+	c.fixReversed()
+	for _, f := range c.u.files {
 		for _, d := range f.Defs {
-			c.declareDef(u, d)
+			c.declareDef(d)
 		}
 	}
-	for _, s := range append([]*symbol(nil), u.syms...) {
+	for _, s := range append([]*symbol(nil), c.u.scope.syms...) {
 		if s.member == nil {
-			c.declareInner(u, s)
+			c.declareInner(s)
 		}
 	}
 }
 
-func (c *compiler) declareDef(u *unit, d *syntax.Def) {
+func (c *collector) declareDef(d *syntax.Def) {
 	if d.Kind == syntax.Typedef && d.Decl != nil && !d.Decl.Star && d.Decl.Shape == syntax.Plain {
 		t := d.Decl.Type
 		_, _, ofC := primitive(t.Name)
@@ -71,7 +77,7 @@ func (c *compiler) declareDef(u *unit, d *syntax.Def) {
 			body.Name, body.Span, body.Doc, body.Tail, body.Broken = d.Name, d.Span, d.Doc, d.Tail, d.Broken
 			if tag.Name != "" && tag.Name != d.Name.Name {
 				body.Name = tag
-				c.declareDef(u, &body)
+				c.declareDef(&body)
 				t.Kind, t.Name, t.Tag = syntax.Named, tag.Name, body.Kind
 			} else {
 				*d = body
@@ -82,20 +88,20 @@ func (c *compiler) declareDef(u *unit, d *syntax.Def) {
 		if !d.Broken {
 			c.report(diag.New(diag.StringConst, d.Value.Span, "constant %s is a string", d.Name.Name))
 		}
-		u.strings[d.Name.Name] = d.Name.Span
+		c.u.scope.strings[d.Name.Name] = d.Name.Span
 		return
 	}
 	if d.Kind == syntax.Enum && d.Name.Name == "bool" {
 		c.languageBool(d)
 		return
 	}
-	decl := &ir.Decl{Kind: declKind(d.Kind), Name: d.Name.Name, Pos: d.Name.Span, Doc: d.Doc, Tail: d.Tail, Import: u.imp}
+	decl := &ir.Decl{Kind: declKind(d.Kind), Name: d.Name.Name, Pos: d.Name.Span, Doc: d.Doc, Tail: d.Tail, Import: c.u.imp}
 	s := &symbol{name: d.Name.Name, span: d.Name.Span, def: d, decl: decl, broken: d.Broken}
-	if !c.enter(u, s) {
+	if !c.enter(s) {
 		return
 	}
-	u.decls = append(u.decls, decl)
-	c.declareMembers(u, s)
+	c.u.decls = append(c.u.decls, decl)
+	c.declareMembers(s)
 }
 
 func declKind(k syntax.DefKind) ir.DeclKind {
@@ -115,7 +121,7 @@ func declKind(k syntax.DefKind) ir.DeclKind {
 }
 
 // enter enters a symbol into the scope. If the name is taken, it reports this and returns false.
-func (c *compiler) enter(u *unit, s *symbol) bool {
+func (c *collector) enter(s *symbol) bool {
 	if b, ok := builtinConst(s.name); ok {
 		if s.broken {
 			return false
@@ -131,14 +137,13 @@ func (c *compiler) enter(u *unit, s *symbol) bool {
 		}
 		c.report(d.Helpf("use bool in the place of enum %s, or give its members other names; the wire does not change", s.decl.Name))
 	}
-	if old := u.scope[s.name]; old != nil {
+	if old := c.u.scope.names[s.name]; old != nil {
 		if s.def != nil && s.def.Macro && old.def != nil && old.def.Macro && s.def.Value.Text == old.def.Value.Text {
 			return false // #define of the same value again, as C allows
 		}
 		if s.broken || old.broken { // the fault of one of them was reported
 			if old.broken {
-				u.scope[s.name] = s
-				u.syms = append(u.syms, s)
+				c.u.scope.put(s)
 			}
 			return old.broken
 		}
@@ -153,8 +158,7 @@ func (c *compiler) enter(u *unit, s *symbol) bool {
 		c.report(d)
 		return false
 	}
-	u.scope[s.name] = s
-	u.syms = append(u.syms, s)
+	c.u.scope.put(s)
 	return true
 }
 
@@ -170,7 +174,7 @@ func sameText(a, b *syntax.Def) bool {
 
 // declareMembers enters the members of an enum, which are constants of the whole scope (RFC 4506
 // §4.3).
-func (c *compiler) declareMembers(u *unit, s *symbol) {
+func (c *collector) declareMembers(s *symbol) {
 	if s.def.Kind != syntax.Enum {
 		return
 	}
@@ -178,37 +182,23 @@ func (c *compiler) declareMembers(u *unit, s *symbol) {
 	for _, m := range s.def.Members {
 		member := &ir.Member{Name: m.Name.Name, Pos: m.Name.Span, Doc: m.Doc, Tail: m.Tail}
 		ms := &symbol{name: m.Name.Name, span: m.Name.Span, decl: s.decl, member: member, from: m, prev: prev, broken: s.broken}
-		if old := u.scope[ms.name]; old != nil && old.decl == s.decl {
+		if old := c.u.scope.names[ms.name]; old != nil && old.decl == s.decl {
 			c.report(diag.New(diag.DuplicateMember, ms.span, "enum %s has two members %s", s.name, ms.name).With(old.span, "declared here first"))
 			continue
 		}
-		if c.enter(u, ms) {
+		if c.enter(ms) {
 			s.decl.Members = append(s.decl.Members, member)
 			prev = ms
 		}
 	}
 }
 
-// lookup returns the symbol with a name, or nil. The unit's own declarations precede those of its
-// imports.
-func (u *unit) lookup(name string) *symbol {
-	if s := u.scope[name]; s != nil {
-		return s
-	}
-	for _, i := range u.imports {
-		if s := i.scope[name]; s != nil {
-			return s
-		}
-	}
-	return nil
-}
-
 // fixReversed reports typedefs with the new name first, and reverses them so that uses of the new
 // name are not reported. "typedef a b;" is reversed if b is a type and a is not declared.
-func (c *compiler) fixReversed(u *unit) {
+func (c *collector) fixReversed() {
 	count := map[string]int{}
 	reversible := map[string]bool{}
-	for _, f := range u.files {
+	for _, f := range c.u.files {
 		for _, d := range f.Defs {
 			count[d.Name.Name]++
 			if d.Kind == syntax.Typedef {
@@ -218,9 +208,9 @@ func (c *compiler) fixReversed(u *unit) {
 		}
 	}
 	known := func(name string) bool {
-		return count[name] > 0 || u.lookup(name) != nil
+		return count[name] > 0 || c.u.lookup(name) != nil
 	}
-	for _, f := range u.files {
+	for _, f := range c.u.files {
 		for _, d := range f.Defs {
 			if d.Kind != syntax.Typedef || d.Decl == nil {
 				continue
@@ -253,7 +243,7 @@ func isWord(name string) bool {
 	return false
 }
 
-func (c *compiler) turnRound(d *syntax.Def, newName, oldType string) {
+func (c *collector) turnRound(d *syntax.Def, newName, oldType string) {
 	bounds := ""
 	if d.Decl.Bound != nil {
 		bounds = d.Decl.Bound.Text

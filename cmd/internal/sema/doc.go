@@ -2,9 +2,10 @@
 // computes constants, checks the rules of RFC 4506 and RFC 5531 §12, and returns the ir that the
 // back ends read.
 //
-// Files share one scope and may refer to each other in any order. All names are declared first
-// (declare.go). Then constants (consts.go), types (types.go, unions.go) and programs
-// (programs.go) are resolved. Last, the unit is checked as a whole: types that contain
-// themselves (cycle.go), linked lists (list.go), recursion and wire sizes (size.go), and the
-// sidecar (binding.go).
+// Files share one scope and may refer to each other in any order. The compiler loads a unit
+// (load.go, sidecar.go) and runs its passes, which are listed above type compiler (sema.go): names
+// that come from elsewhere (outside.go), names (declare.go), constants (consts.go), types (types.go,
+// unions.go) and programs (programs.go). Then the unit is checked as a whole: types that contain
+// themselves (cycle.go), linked lists (list.go), recursion and wire sizes (size.go). Last, the names
+// of the sidecar are bound (binding.go).
 package sema

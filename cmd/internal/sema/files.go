@@ -6,9 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
@@ -50,45 +47,4 @@ func (Disk) Regular(name string, limit int64) error {
 		return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("found %d bytes, expected at most %d", info.Size(), limit)}
 	}
 	return nil
-}
-
-// folder is the result of ReadDir for a folder.
-type folder struct {
-	entries []os.DirEntry
-	err     error
-}
-
-// readDir returns the entries of a folder, sorted by name. It reads each folder once: a
-// file can have thousands of includes.
-func (c *compiler) readDir(name string) ([]os.DirEntry, error) {
-	f, ok := c.folders[name]
-	if !ok {
-		f.entries, f.err = c.o.FS.ReadDir(name)
-		c.folders[name] = f
-	}
-	return f.entries, f.err
-}
-
-// isFile reports whether there is a file with an absolute path.
-func (c *compiler) isFile(abs string) bool {
-	if c.byPath[abs] != nil {
-		return true
-	}
-	entries, err := c.readDir(filepath.Dir(abs))
-	if err != nil {
-		return false
-	}
-	i, ok := slices.BinarySearchFunc(entries, filepath.Base(abs), func(e os.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
-	return ok && !entries[i].IsDir()
-}
-
-// readRegular reads a file that the user did not name: one beside another file, or one
-// that an include names.
-func (c *compiler) readRegular(name string, limit int64) ([]byte, error) {
-	if d, ok := c.o.FS.(interface{ Regular(string, int64) error }); ok {
-		if err := d.Regular(name, limit); err != nil {
-			return nil, err
-		}
-	}
-	return c.o.FS.ReadFile(name)
 }

@@ -13,57 +13,20 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/internal/bind"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
-// unit is a scope: the files of the command line with the files that they include from their own
-// folder, or all files of another folder.
-type unit struct {
-	name     string
-	dir      string // absolute
-	files    []*syntax.File
-	have     map[string]bool // absolute paths of its files
-	macros   map[string]string
-	imports  []*unit // all units that it builds on, directly or not, in order of first include
-	imp      *ir.Import
-	bind     *ir.Bind
-	open     []bind.Word     // "open" of the sidecar: enums that take any number
-	payloads []bind.Word     // "payload" of the sidecar: header types that carry a payload
-	opened   map[string]bool // the names in open
-	given    []bind.Given
-
-	scope   map[string]*symbol
-	syms    []*symbol // in source order
-	decls   []*ir.Decl
-	inner   map[*syntax.Def]*symbol // types that are declared inside another declaration
-	missing map[string]bool         // undefined names that were reported
-
-	routines map[string]bool // types taken from #define xdr_NAME lines
-	uses     map[string]int  // number of uses of each undefined name
-
-	forC  map[string]source.Span // types that lines for C declare; nil until it is needed
-	fromC map[*syntax.Def]bool   // %#define lines that fromDefine has added
-
-	strings  map[string]source.Span // constants that are strings
-	warned   map[string]bool        // C types, RPC keywords and numbers that were reported
-	numbers  map[string][]rpcNumber // programs, versions and procedures by name
-	counting map[string]bool        // names whose numbers are being computed
-	broken   bool                   // has errors
-	partial  bool                   // an include was not found, so names may be missing
-}
-
 // maxInclude limits the depth of includes.
 const maxInclude = 64
 
 func (c *compiler) newUnit(dir string) *unit {
 	u := &unit{
-		name: filepath.Base(dir), dir: dir, have: map[string]bool{}, macros: map[string]string{},
-		scope: map[string]*symbol{}, inner: map[*syntax.Def]*symbol{}, missing: map[string]bool{}, warned: map[string]bool{},
-		routines: map[string]bool{}, strings: map[string]source.Span{}, counting: map[string]bool{}, fromC: map[*syntax.Def]bool{},
+		name: filepath.Base(dir), dir: dir, have: map[string]bool{}, macros: map[string]string{}, warned: map[string]bool{},
+		undeclared: undeclared{reported: map[string]bool{}},
+		scope:      scope{names: map[string]*symbol{}, inner: map[*syntax.Def]*symbol{}, strings: map[string]source.Span{}},
 	}
 	for k, v := range c.o.Defines {
 		u.macros[k] = v
@@ -92,7 +55,7 @@ func (c *compiler) loadRoot() (*unit, error) {
 			return nil, fmt.Errorf("%s is given twice", name)
 		}
 		u.have[abs] = true
-		f, err := c.read(name, abs, c.o.FS.ReadFile)
+		f, err := c.lib.read(name, abs, c.lib.fs.ReadFile)
 		if err != nil {
 			return nil, err
 		}
@@ -118,32 +81,6 @@ func (c *compiler) loadRoot() (*unit, error) {
 	return u, nil
 }
 
-// found reads a file that the user did not name on the command line.
-func (c *compiler) found(name string) ([]byte, error) { return c.readRegular(name, source.MaxSize) }
-
-// read reads a file with the function text, and its origin map if there is one.
-func (c *compiler) read(name, abs string, text func(string) ([]byte, error)) (*source.File, error) {
-	if f := c.byPath[abs]; f != nil {
-		return f, nil
-	}
-	content, err := text(name)
-	if err != nil {
-		return nil, err
-	}
-	f := source.NewFile(filepath.ToSlash(name), content)
-	c.byPath[abs] = f
-	c.files = append(c.files, f)
-	if origin, err := c.found(name + ".origin"); err == nil {
-		f.Origin, err = source.ParseOrigin(origin)
-		if err != nil {
-			c.report(diag.New(diag.OriginMap, source.Span{File: f}, "%s.origin: %v", f.Base(), err))
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return f, nil
-}
-
 // parse parses a file of a unit. It loads the files that this file includes.
 func (c *compiler) parse(u *unit, f *source.File) *syntax.File {
 	if d, ok := notText(f); ok {
@@ -152,7 +89,7 @@ func (c *compiler) parse(u *unit, f *source.File) *syntax.File {
 	}
 	c.depth++
 	defer func() { c.depth-- }()
-	return c.parser.Parse(f, &syntax.Context{
+	return c.lib.parser.Parse(f, &syntax.Context{
 		Macros:  u.macros,
 		Report:  c.report,
 		Every:   c.o.Every,
@@ -195,7 +132,7 @@ func (c *compiler) include(u *unit, name string, at source.Span) {
 		case u.have[abs]:
 			return
 		case filepath.Dir(abs) == u.dir:
-			f, err := c.read(file, abs, c.found)
+			f, err := c.lib.read(file, abs, c.lib.found)
 			if err != nil {
 				if !errors.Is(err, fs.ErrNotExist) {
 					file = err.Error()
@@ -207,7 +144,7 @@ func (c *compiler) include(u *unit, name string, at source.Span) {
 			u.files = append(u.files, slot)
 			*slot = *c.parse(u, f)
 			return
-		case c.isFile(abs):
+		case c.lib.isFile(abs):
 			c.importUnit(u, name, filepath.Dir(file), at)
 			return
 		}
@@ -267,7 +204,7 @@ func importCycle(loading []*unit, at source.Span) diag.Diagnostic {
 
 // loadUnit reads and compiles all files of a folder as a unit.
 func (c *compiler) loadUnit(include, dir, abs string, at source.Span) *unit {
-	entries, err := c.readDir(dir)
+	entries, err := c.lib.readDir(dir)
 	if err != nil {
 		c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
 		return nil
@@ -284,7 +221,7 @@ func (c *compiler) loadUnit(include, dir, abs string, at source.Span) *unit {
 	sort.Strings(names)
 	for _, name := range names {
 		fileAbs := filepath.Join(abs, filepath.Base(name))
-		f, err := c.read(name, fileAbs, c.found)
+		f, err := c.lib.read(name, fileAbs, c.lib.found)
 		if err != nil {
 			c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
 			return nil
@@ -302,15 +239,15 @@ func (c *compiler) loadUnit(include, dir, abs string, at source.Span) *unit {
 	c.loading = c.loading[:len(c.loading)-1]
 	c.compile(u)
 	c.goPackage(u, at)
-	u.imp.Bind, u.imp.Decls = u.bind, u.decls
+	u.imp.Bind, u.imp.Decls = u.side.bind, u.decls
 	return u
 }
 
 // goPackage finds the Go package of an imported unit.
 func (c *compiler) goPackage(u *unit, at source.Span) {
 	switch {
-	case u.bind != nil && u.bind.Package != "":
-		u.imp.Package = u.bind.Package
+	case u.side.bind != nil && u.side.bind.Package != "":
+		u.imp.Package = u.side.bind.Package
 	case c.o.ImportRoot != "":
 		u.imp.Package = strings.TrimSuffix(c.o.ImportRoot, "/") + "/" + u.name
 	case c.o.Generate:

@@ -11,7 +11,7 @@ const maxNested = 32
 
 // checkNested reports the typedefs at which the nesting of arrays and optional data exceeds
 // maxNested. At a struct or union the count starts again, since it has code of its own.
-func (c *compiler) checkNested(u *unit) {
+func checkNested(f *findings, u *unit) {
 	depths := map[*ir.Decl]int{}
 	var depth func(d *ir.Decl) int
 	depth = func(d *ir.Decl) int {
@@ -26,7 +26,7 @@ func (c *compiler) checkNested(u *unit) {
 		if t != nil && t.Kind == ir.Ref && t.Ref.Kind == ir.Typedef {
 			under := depth(t.Ref)
 			if n += under; n > maxNested && under <= maxNested && d.Import == u.imp {
-				c.report(diag.New(diag.TooDeep, d.Pos, "typedef %s nests arrays and optional data more than %d deep", d.Name, maxNested).
+				f.report(diag.New(diag.TooDeep, d.Pos, "typedef %s nests arrays and optional data more than %d deep", d.Name, maxNested).
 					With(t.Ref.Pos, "it is based on this one"))
 			}
 		}

@@ -50,35 +50,41 @@ func (u *unit) numbered(name string) (*unit, []rpcNumber) {
 	return nil, nil
 }
 
+// numberName is the name of a program, version or procedure of a unit.
+type numberName struct {
+	owner *unit
+	name  string
+}
+
 // evalNumber computes the value of the name of a program, version or procedure that is used as a
 // constant. RFC 4506 §6.4 (2) has no such constants, so evalNumber warns once for each name. If
 // several have the name, all must have the same number.
-func (c *compiler) evalNumber(u *unit, v syntax.Value) (constant, bool) {
-	owner, all := u.numbered(v.Text)
+func (e *evaluator) evalNumber(v syntax.Value) (constant, bool) {
+	owner, all := e.u.numbered(v.Text)
 	first := all[0]
-	if owner.counting[v.Text] {
-		c.report(diag.New(diag.ConstCycle, v.Span, "the number of %s %s is defined by itself", first.what, v.Text).With(first.at, "declared here"))
+	counting := numberName{owner, v.Text}
+	if e.counting[counting] {
+		e.report(diag.New(diag.ConstCycle, v.Span, "the number of %s %s is defined by itself", first.what, v.Text).With(first.at, "declared here"))
 		return constant{}, false
 	}
-	owner.counting[v.Text] = true
-	defer delete(owner.counting, v.Text)
+	e.counting[counting] = true
+	defer delete(e.counting, counting)
 	var value ir.Value
 	for i, n := range all {
-		k, ok := c.eval(owner, n.value)
+		k, ok := e.in(owner).eval(n.value)
 		switch {
 		case !ok:
 			return constant{}, false
 		case i == 0:
 			value = k.Value
 		case show(k.Value) != show(value):
-			c.report(diag.New(diag.NotAConst, v.Span, "%s stands for two numbers, %s and %s", v.Text, show(value), show(k.Value)).
+			e.report(diag.New(diag.NotAConst, v.Span, "%s stands for two numbers, %s and %s", v.Text, show(value), show(k.Value)).
 				With(first.at, "the first is declared here").With(n.at, "the second is declared here"))
 			return constant{}, false
 		}
 	}
-	if !u.warned[v.Text] || c.o.Every {
-		u.warned[v.Text] = true
-		c.report(diag.New(diag.NumberAsConst, v.Span, "%s is a %s, read as the constant %s", v.Text, first.what, show(value)).
+	if e.first(e.u, v.Text) {
+		e.report(diag.New(diag.NumberAsConst, v.Span, "%s is a %s, read as the constant %s", v.Text, first.what, show(value)).
 			With(first.at, "declared here").Helpf("write %s, or declare a constant for both places", show(value)))
 	}
 	value.Text = v.Text

@@ -11,20 +11,51 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
-// outside adds the declarations that the files of a unit use but do not have. They come from
+// supplier adds the declarations that the files of a unit use but do not have. They come from
 // the flags and the sidecar, else from a %#define line for C (a constant, or the XDR routine of
 // a type), else from the .x file that an included C header was generated from, else from the
 // prelude. All but those of flags and sidecar are reported as warnings.
-func (c *compiler) outside(u *unit) {
-	c.giveTypes(u)
-	tried := map[string]bool{}
+type supplier struct {
+	*findings
+	lib     *library
+	u       *unit
+	types   []Given           // Options.Types
+	defines map[string]string // Options.Defines
+	include []string          // Options.Include
+
+	// These parse a file of u and load what it includes. The files of a header can include the
+	// unit again, which parseHeader finds.
+	parse, parseHeader func(*source.File) *syntax.File
+
+	fromC    map[*syntax.Def]bool // %#define lines that fromDefine has added
+	routines map[string]bool      // types that fromRoutine has added
+	tried    map[string]bool      // names of C headers, without .h, that fromHeader has looked for
+}
+
+// newSupplier returns the supplier of a unit that is loaded.
+func (c *compiler) newSupplier(u *unit) *supplier {
+	return &supplier{
+		findings: c.findings, lib: c.lib, u: u, types: c.o.Types, defines: c.o.Defines, include: c.o.Include,
+		parse: func(f *source.File) *syntax.File { return c.parse(u, f) },
+		parseHeader: func(f *source.File) *syntax.File {
+			c.loading = append(c.loading, u)
+			defer func() { c.loading = c.loading[:len(c.loading)-1] }()
+			return c.parse(u, f)
+		},
+		fromC: map[*syntax.Def]bool{}, routines: map[string]bool{}, tried: map[string]bool{},
+	}
+}
+
+// supply adds all declarations that the unit lacks, and interprets its #define lines.
+func (s *supplier) supply() {
+	s.giveTypes()
 	for {
-		names := c.missingNames(u)
-		if len(names) == 0 || !c.fromDefine(u, names) && !c.fromRoutine(u, names) && !c.fromHeader(u, names, tried) && !c.fromPrelude(u, names) {
+		names := s.missingNames()
+		if len(names) == 0 || !s.fromDefine(names) && !s.fromRoutine(names) && !s.fromHeader(names) && !s.fromPrelude(names) {
 			break
 		}
 	}
-	c.fixMacros(u)
+	s.fixMacros()
 }
 
 // synthetic returns a text of the compiler as a file.
@@ -35,24 +66,24 @@ func synthetic(name, text string) *source.File {
 }
 
 // giveTypes adds the declarations of the flags and of the sidecar.
-func (c *compiler) giveTypes(u *unit) {
-	if u.imp == nil {
-		for _, g := range c.o.Types {
-			c.give(u, synthetic("<-type "+g.Name+">", declaration(g.Name, g.XDR)+"\n"))
+func (s *supplier) giveTypes() {
+	if s.u.imp == nil {
+		for _, g := range s.types {
+			s.give(synthetic("<-type "+g.Name+">", declaration(g.Name, g.XDR)+"\n"))
 		}
 	}
-	for _, g := range u.given {
+	for _, g := range s.u.side.given {
 		text := "const " + g.Name.Text + " = " + g.Text + ";"
 		if g.Type {
 			text = declaration(g.Name.Text, g.Text)
 		}
 		at := g.Name.Pos.Position()
-		c.give(u, synthetic(fmt.Sprintf("<%s line %d>", g.Name.Pos.File.Base(), at.Line), text+"\n"))
+		s.give(synthetic(fmt.Sprintf("<%s line %d>", g.Name.Pos.File.Base(), at.Line), text+"\n"))
 	}
 }
 
-func (c *compiler) give(u *unit, f *source.File) {
-	u.files = append(u.files, c.parse(u, f))
+func (s *supplier) give(f *source.File) {
+	s.u.files = append(s.u.files, s.parse(f))
 }
 
 // declaration returns the XDR declaration for NAME=XDR: "opaque<8>" becomes
@@ -82,30 +113,30 @@ type missing struct {
 }
 
 // missingNames returns the missing names of the unit, each once, in the order of their first use.
-func (c *compiler) missingNames(u *unit) []missing {
-	declared := u.declaredNames()
-	u.numbers = u.rpcNumbers()
-	u.uses = map[string]int{}
+func (s *supplier) missingNames() []missing {
+	declared := s.u.declaredNames()
+	s.u.numbers = s.u.rpcNumbers()
+	s.u.undeclared.uses = map[string]int{}
 	var out []missing
 	use := func(name string, at source.Span) {
 		if declared[name] {
 			return
 		}
-		if u.uses[name]++; u.uses[name] == 1 {
+		if s.u.undeclared.use(name) == 1 {
 			out = append(out, missing{name, at})
 		}
 	}
-	for _, f := range u.files {
+	for _, f := range s.u.files {
 		for _, d := range f.Defs {
 			d.Walk(func(t *syntax.Type) {
-				if _, _, word := primitive(t.Name); t.Kind == syntax.Named && !(word && t.Tag == 0) && u.lookup(t.Name) == nil {
+				if _, _, word := primitive(t.Name); t.Kind == syntax.Named && !(word && t.Tag == 0) && s.u.lookup(t.Name) == nil {
 					use(t.Name, t.Span)
 				}
 			}, func(v *syntax.Value) {
 				for _, name := range namesOf(*v) {
 					_, builtin := builtinConst(name)
-					_, numbers := u.numbered(name)
-					if _, flag := c.o.Defines[name]; !flag && !builtin && u.lookup(name) == nil && len(numbers) == 0 {
+					_, numbers := s.u.numbered(name)
+					if _, flag := s.defines[name]; !flag && !builtin && s.u.lookup(name) == nil && len(numbers) == 0 {
 						use(name, v.Span)
 					}
 				}
@@ -162,25 +193,25 @@ func (u *unit) cDefs() map[string][]cDef {
 
 // fromDefine adds the constants and types of %#define lines, of each file the first with a
 // name.
-func (c *compiler) fromDefine(u *unit, names []missing) bool {
+func (s *supplier) fromDefine(names []missing) bool {
 	found := false
-	defs, types := u.cDefs(), u.typeNames()
+	defs, types := s.u.cDefs(), s.u.typeNames()
 	for _, m := range names {
 		last := (*syntax.File)(nil)
 		for _, x := range defs[m.name] {
-			if x.file == last || u.fromC[x.def] {
+			if x.file == last || s.fromC[x.def] {
 				continue
 			}
 			d := x.def
 			r := diag.New(diag.CDefinition, d.Span, "%s is defined for C only: read as a constant", m.name).
 				With(m.at, "used here").Helpf("write const %s = and the value", m.name)
-			if d.Value.Name && c.namesType(u, types, d.Value.Text) {
+			if d.Value.Name && s.namesType(types, d.Value.Text) {
 				r.Message = m.name + " is defined for C only: read as a type"
 				r = r.Helpf("write typedef %s %s;", d.Value.Text, m.name)
 			}
-			c.report(r)
+			s.report(r)
 			x.file.Defs = append(x.file.Defs, d)
-			u.fromC[d] = true
+			s.fromC[d] = true
 			last, found = x.file, true
 		}
 	}
@@ -189,23 +220,23 @@ func (c *compiler) fromDefine(u *unit, names []missing) bool {
 
 // fromRoutine adds the types for which a %#define line names an XDR routine. After
 // "%#define xdr_dev_t xdr_u_int", dev_t has the wire form of u_int.
-func (c *compiler) fromRoutine(u *unit, names []missing) bool {
+func (s *supplier) fromRoutine(names []missing) bool {
 	found := false
-	defs := u.cDefs()
+	defs := s.u.cDefs()
 	for _, m := range names {
 		for _, x := range defs["xdr_"+m.name] {
 			d := x.def
 			wire, ok := strings.CutPrefix(d.Value.Text, "xdr_")
-			if !ok || !d.Value.Name || wire == m.name || u.routines[m.name] {
+			if !ok || !d.Value.Name || wire == m.name || s.routines[m.name] {
 				continue
 			}
-			u.routines[m.name] = true
+			s.routines[m.name] = true
 			if _, plain, ok := primitive(wire); ok && plain != "" {
 				wire = plain
 			}
-			c.report(diag.New(diag.CDefinition, d.Span, "%s is declared for C only: by this line, its wire form is %s", m.name, wire).
+			s.report(diag.New(diag.CDefinition, d.Span, "%s is declared for C only: by this line, its wire form is %s", m.name, wire).
 				With(m.at, "used here").Helpf("write typedef %s %s;", wire, m.name))
-			c.give(u, synthetic("<"+x.file.Source.Base()+">", "typedef "+wire+" "+m.name+";\n"))
+			s.give(synthetic("<"+x.file.Source.Base()+">", "typedef "+wire+" "+m.name+";\n"))
 			found = true
 		}
 	}
@@ -214,17 +245,17 @@ func (c *compiler) fromRoutine(u *unit, names []missing) bool {
 
 // fromHeader reads NAME.x if a file of the unit includes NAME.h for C and NAME.x declares one
 // of the names.
-func (c *compiler) fromHeader(u *unit, names []missing, tried map[string]bool) bool {
-	for _, f := range u.files {
+func (s *supplier) fromHeader(names []missing) bool {
+	for _, f := range s.u.files {
 		for _, h := range f.Headers {
 			base, ok := strings.CutSuffix(path.Base(h.Name), ".h")
-			if !ok || tried[base] {
+			if !ok || s.tried[base] {
 				continue
 			}
-			tried[base] = true
-			for _, dir := range append([]string{filepath.Dir(filepath.FromSlash(f.Source.Name))}, c.o.Include...) {
+			s.tried[base] = true
+			for _, dir := range append([]string{filepath.Dir(filepath.FromSlash(f.Source.Name))}, s.include...) {
 				file := filepath.Join(dir, base+".x")
-				if c.readHeader(u, file, h, names) {
+				if s.readHeader(file, h, names) {
 					return true
 				}
 			}
@@ -233,157 +264,40 @@ func (c *compiler) fromHeader(u *unit, names []missing, tried map[string]bool) b
 	return false
 }
 
-func (c *compiler) readHeader(u *unit, file string, h syntax.Header, names []missing) bool {
+func (s *supplier) readHeader(file string, h syntax.Header, names []missing) bool {
 	abs, err := filepath.Abs(file)
-	if err != nil || u.have[abs] {
+	if err != nil || s.u.have[abs] {
 		return false
 	}
 	for _, m := range names {
-		if !c.declares(file, m.name) {
+		if !s.lib.declares(file, m.name) {
 			continue
 		}
-		f, err := c.read(file, abs, c.found)
+		f, err := s.lib.read(file, abs, s.lib.found)
 		if err != nil {
 			return false
 		}
-		u.have[abs] = true
-		c.report(diag.New(diag.CHeader, h.Span, "%s stands for %s, which declares %s: read with this file", diag.Quote(h.Name), f.Base(), m.name).
+		s.u.have[abs] = true
+		s.report(diag.New(diag.CHeader, h.Span, "%s stands for %s, which declares %s: read with this file", diag.Quote(h.Name), f.Base(), m.name).
 			With(m.at, "used here").Helpf("write #include \"%s\"", f.Base()))
-		c.loading = append(c.loading, u)
-		u.files = append(u.files, c.parse(u, f))
-		c.loading = c.loading[:len(c.loading)-1]
+		s.u.files = append(s.u.files, s.parseHeader(f))
 		return true
 	}
 	return false
 }
 
 // fromPrelude adds declarations of the prelude.
-func (c *compiler) fromPrelude(u *unit, names []missing) bool {
+func (s *supplier) fromPrelude(names []missing) bool {
 	found := false
 	for _, m := range names {
 		for _, g := range prelude() {
 			if g.name != m.name {
 				continue
 			}
-			c.give(u, synthetic("<prelude>", "/* Not declared in the file, taken from "+g.from+". */\n"+g.xdr+"\n"))
-			c.report(diag.New(diag.Prelude, m.at, "%s is not declared: read as in %s", m.name, g.from).Helpf("write it into the file: %s", g.xdr))
+			s.give(synthetic("<prelude>", "/* Not declared in the file, taken from "+g.from+". */\n"+g.xdr+"\n"))
+			s.report(diag.New(diag.Prelude, m.at, "%s is not declared: read as in %s", m.name, g.from).Helpf("write it into the file: %s", g.xdr))
 			found = true
 		}
 	}
 	return found
-}
-
-// maxMacro limits the length of a chain of #define lines that ends in a type.
-const maxMacro = 64
-
-// fixMacros interprets the #define lines. If the value is a type, the line declares a type. A
-// line that is not used and has no integer value is for C: it is left out.
-func (c *compiler) fixMacros(u *unit) {
-	used := u.usedNames()
-	changed := true
-	for round := 0; changed && round < maxMacro; round++ {
-		changed = false
-		declared, types := u.declaredNames(), u.typeNames()
-		for _, f := range u.files {
-			kept := f.Defs[:0]
-			for _, d := range f.Defs {
-				if d.Macro && (d.Value.Name || d.Value.Expr) {
-					switch {
-					case d.Value.Name && c.namesType(u, types, d.Value.Text):
-						d, changed = macroType(d), true
-					case !used[d.Name.Name] && !c.known(u, declared, d.Value):
-						changed = true
-						c.report(diag.New(diag.UnknownDirective, d.Span, "value %s of #define %s is not an integer: left out",
-							diag.Quote(d.Value.Text), d.Name.Name))
-						continue
-					}
-				}
-				kept = append(kept, d)
-			}
-			f.Defs = kept
-		}
-	}
-}
-
-// typeNames returns the names of the types that the files of the unit declare.
-func (u *unit) typeNames() map[string]bool {
-	out := map[string]bool{}
-	for _, f := range u.files {
-		for _, d := range f.Defs {
-			if d.Kind != syntax.Const && d.Kind != syntax.Program {
-				out[d.Name.Name] = true
-			}
-		}
-	}
-	return out
-}
-
-func (c *compiler) namesType(u *unit, types map[string]bool, name string) bool {
-	_, _, word := primitive(name)
-	s := u.lookup(name)
-	return word || types[name] || s != nil && s.isType()
-}
-
-// macroType returns the typedef for a #define whose value is a type.
-func macroType(d *syntax.Def) *syntax.Def {
-	t := &syntax.Type{Kind: syntax.Named, Name: d.Value.Text, Span: d.Value.Span}
-	if isWord(t.Name) || strings.Contains(t.Name, " ") {
-		t.Kind = syntax.Prim
-	}
-	decl := &syntax.Decl{Type: t, Name: d.Name, Span: d.Span}
-	return &syntax.Def{Kind: syntax.Typedef, Span: d.Span, Name: d.Name, Decl: decl, Doc: d.Doc, Tail: d.Tail}
-}
-
-// usedNames returns the names that are used outside #define lines, and the names that the
-// #define lines of these names use.
-func (u *unit) usedNames() map[string]bool {
-	out := map[string]bool{}
-	macros := map[string]*syntax.Def{}
-	var use func(name string)
-	use = func(name string) {
-		if out[name] {
-			return
-		}
-		out[name] = true
-		if d := macros[name]; d != nil {
-			for _, n := range namesOf(d.Value) {
-				use(n)
-			}
-		}
-	}
-	each := func(do func(*syntax.Def)) {
-		for _, f := range u.files {
-			for _, d := range f.Defs {
-				do(d)
-			}
-		}
-	}
-	each(func(d *syntax.Def) {
-		if d.Macro {
-			macros[d.Name.Name] = d
-		}
-	})
-	each(func(d *syntax.Def) {
-		if d.Macro {
-			return
-		}
-		d.Walk(func(t *syntax.Type) { use(t.Name) }, func(v *syntax.Value) {
-			for _, n := range namesOf(*v) {
-				use(n)
-			}
-		}, func(*syntax.Def) {})
-	})
-	return out
-}
-
-// known reports whether all names of a value are declared.
-func (c *compiler) known(u *unit, declared map[string]bool, v syntax.Value) bool {
-	for _, n := range namesOf(v) {
-		_, builtin := builtinConst(n)
-		_, numbers := u.numbered(n)
-		if _, flag := c.o.Defines[n]; !declared[n] && !flag && !builtin && u.lookup(n) == nil && len(numbers) == 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -68,36 +68,34 @@ func (u *unit) made(p *ir.Proc, kind ir.DeclKind, suffix, doc string) *ir.Decl {
 		name += "_"
 	}
 	d := &ir.Decl{Kind: kind, Name: name, Pos: p.Pos, Doc: []string{doc}, Import: u.imp, Anon: true}
-	s := &symbol{name: name, span: p.Pos, decl: d}
-	u.scope[name] = s
-	u.syms = append(u.syms, s)
+	u.scope.put(&symbol{name: name, span: p.Pos, decl: d})
 	u.decls = append(u.decls, d)
 	return d
 }
 
 // resolveProcs binds the lines "once" and "reply" of the sidecar.
-func (c *compiler) resolveProcs(u *unit) {
-	for i := range u.bind.Once {
-		if p, ok := c.bindProc(u, &u.bind.Once[i]); ok {
+func (l *linker) resolveProcs() {
+	for i := range l.bind.Once {
+		if p, ok := l.bindProc(&l.bind.Once[i]); ok {
 			p.Once = true
 		}
 	}
-	for i := range u.bind.Replies {
-		b := &u.bind.Replies[i]
-		if p, ok := c.bindProc(u, &b.ProcName); ok {
-			p.Limit = c.limit(p, b)
+	for i := range l.bind.Replies {
+		b := &l.bind.Replies[i]
+		if p, ok := l.bindProc(&b.ProcName); ok {
+			p.Limit = l.limit(p, b)
 		}
 	}
 }
 
 // limit follows the path of a line "reply" to a number among the arguments.
-func (c *compiler) limit(p *ir.Proc, b *ir.ReplyBound) (path []*ir.Field) {
+func (l *linker) limit(p *ir.Proc, b *ir.ReplyBound) (path []*ir.Field) {
 	fault := func(at source.Span, format string, args ...any) {
-		c.report(diag.New(diag.BindPath, b.Pos, format, args...).With(at, "declared here").
+		l.report(diag.New(diag.BindPath, b.Pos, format, args...).With(at, "declared here").
 			Helpf("name an unsigned int or unsigned hyper among the arguments that holds the most bytes of the results' data"))
 	}
 	if p.Result == nil || p.Result.Size.Fixed() {
-		c.report(diag.New(diag.BindPath, b.Pos, "the results of %s have a fixed size: no argument bounds them", p.Name).
+		l.report(diag.New(diag.BindPath, b.Pos, "the results of %s have a fixed size: no argument bounds them", p.Name).
 			With(p.Pos, "declared here").Helpf("remove the line"))
 		return nil
 	}
@@ -114,7 +112,7 @@ func (c *compiler) limit(p *ir.Proc, b *ir.ReplyBound) (path []*ir.Field) {
 			if len(fields) == 0 {
 				d = d.Helpf("remove the line")
 			}
-			c.report(c.orOneOf(d, name, listNames(fields)))
+			l.report(l.advice.orOneOf(d, name, listNames(fields)))
 			return nil
 		}
 		path = append(path, f)

@@ -13,9 +13,9 @@ import (
 // resolvePrograms resolves programs. Their numbers have 32 bits, unsigned, and must be unique
 // where RFC 5531 §12.3 requires it. Several program definitions may have the same number if
 // their versions differ.
-func (c *compiler) resolvePrograms(u *unit) {
+func (r *resolver) resolvePrograms() {
 	parts := map[uint32][]*symbol{} // programs by number
-	for _, s := range append([]*symbol(nil), u.syms...) {
+	for _, s := range append([]*symbol(nil), r.u.scope.syms...) {
 		if s.member != nil || s.decl.Kind != ir.Program {
 			continue
 		}
@@ -24,26 +24,26 @@ func (c *compiler) resolvePrograms(u *unit) {
 		if s.broken && len(s.def.Versions) == 0 {
 			continue
 		}
-		if k, ok := c.uint32Value(u, s.def.Value, diag.ProgramRange, "number of program "+s.name); ok {
+		if k, ok := r.values.uint32Value(s.def.Value, diag.ProgramRange, "number of program "+s.name); ok {
 			p.Number = uint32(k.Abs)
-			c.versions(u, s, p)
+			r.versions(s, p)
 			for _, other := range parts[p.Number] {
-				c.sharedVersion(other, s)
+				r.sharedVersion(other, s)
 			}
 			parts[p.Number] = append(parts[p.Number], s)
 			continue
 		}
-		c.versions(u, s, p)
+		r.versions(s, p)
 	}
 }
 
 // sharedVersion reports a version that two programs with the same number both have (RFC 5531
 // §12.3). A Call of that version would match both.
-func (c *compiler) sharedVersion(old, s *symbol) {
+func (r *resolver) sharedVersion(old, s *symbol) {
 	for _, v := range s.decl.Program.Versions {
 		for _, o := range old.decl.Program.Versions {
 			if v.Number == o.Number {
-				c.report(diag.New(diag.DuplicateProgram, v.Pos, "programs %s and %s both have the number %d and a version %d",
+				r.report(diag.New(diag.DuplicateProgram, v.Pos, "programs %s and %s both have the number %d and a version %d",
 					old.name, s.name, s.decl.Program.Number, v.Number).With(o.Pos, "the first is here"))
 				return
 			}
@@ -51,75 +51,75 @@ func (c *compiler) sharedVersion(old, s *symbol) {
 	}
 }
 
-func (c *compiler) versions(u *unit, s *symbol, p *ir.Prog) {
+func (r *resolver) versions(s *symbol, p *ir.Prog) {
 	names, numbers := map[string]source.Span{}, map[uint64]source.Span{}
 	if len(s.def.Versions) == 0 && !s.broken {
-		c.report(diag.New(diag.EmptyProgram, s.span, "program %s has no versions", s.name))
+		r.report(diag.New(diag.EmptyProgram, s.span, "program %s has no versions", s.name))
 	}
 	for _, v := range s.def.Versions {
 		if at, ok := names[v.Name.Name]; ok {
-			c.report(diag.New(diag.DuplicateVersion, v.Name.Span, "program %s has two versions %s", s.name, v.Name.Name).With(at, "declared here first"))
+			r.report(diag.New(diag.DuplicateVersion, v.Name.Span, "program %s has two versions %s", s.name, v.Name.Name).With(at, "declared here first"))
 		}
 		names[v.Name.Name] = v.Name.Span
 		ver := &ir.Version{Name: v.Name.Name, Pos: v.Name.Span, Doc: v.Doc}
-		if k, ok := c.uint32Value(u, v.Number, diag.ProgramRange, "number of version "+v.Name.Name); ok {
+		if k, ok := r.values.uint32Value(v.Number, diag.ProgramRange, "number of version "+v.Name.Name); ok {
 			ver.Number = uint32(k.Abs)
 			if at, dup := numbers[k.Abs]; dup {
-				c.report(diag.New(diag.DuplicateVersion, v.Number.Span, "program %s has two versions with number %d", s.name, k.Abs).With(at, "the first is here"))
+				r.report(diag.New(diag.DuplicateVersion, v.Number.Span, "program %s has two versions with number %d", s.name, k.Abs).With(at, "the first is here"))
 			} else {
 				numbers[k.Abs] = v.Number.Span
 			}
 		}
 		if len(v.Procs) == 0 && !s.broken {
-			c.report(diag.New(diag.EmptyProgram, v.Name.Span, "version %s has no procedures", v.Name.Name))
+			r.report(diag.New(diag.EmptyProgram, v.Name.Span, "version %s has no procedures", v.Name.Name))
 		}
-		c.procs(u, v, ver)
+		r.procs(v, ver)
 		p.Versions = append(p.Versions, ver)
 	}
 }
 
-func (c *compiler) procs(u *unit, v *syntax.Version, ver *ir.Version) {
+func (r *resolver) procs(v *syntax.Version, ver *ir.Version) {
 	names, numbers := map[string]source.Span{}, map[uint64]source.Span{}
 	for _, p := range v.Procs {
 		if at, ok := names[p.Name.Name]; ok {
-			c.report(diag.New(diag.DuplicateProc, p.Name.Span, "version %s has two procedures %s", v.Name.Name, p.Name.Name).With(at, "declared here first"))
+			r.report(diag.New(diag.DuplicateProc, p.Name.Span, "version %s has two procedures %s", v.Name.Name, p.Name.Name).With(at, "declared here first"))
 		}
 		names[p.Name.Name] = p.Name.Span
 		proc := &ir.Proc{Name: p.Name.Name, Pos: p.Name.Span, Doc: p.Doc, Tail: p.Tail}
-		if k, ok := c.uint32Value(u, p.Number, diag.ProgramRange, "number of procedure "+p.Name.Name); ok {
+		if k, ok := r.values.uint32Value(p.Number, diag.ProgramRange, "number of procedure "+p.Name.Name); ok {
 			proc.Number = uint32(k.Abs)
 			if at, dup := numbers[k.Abs]; dup {
-				c.report(diag.New(diag.DuplicateProc, p.Number.Span, "version %s has two procedures with number %d", v.Name.Name, k.Abs).With(at, "the first is here"))
+				r.report(diag.New(diag.DuplicateProc, p.Number.Span, "version %s has two procedures with number %d", v.Name.Name, k.Abs).With(at, "the first is here"))
 			} else {
 				numbers[k.Abs] = p.Number.Span
 			}
 		}
 		if p.Result.Type.Kind != syntax.Void || p.Result.Star {
-			proc.Result = c.procType(u, p.Result, p.Name.Name)
+			proc.Result = r.procType(p.Result, p.Name.Name)
 		}
-		proc.Args = c.args(u, p)
+		proc.Args = r.args(p)
 		ver.Procs = append(ver.Procs, proc)
 	}
 }
 
 // procType resolves the type of an argument or result.
-func (c *compiler) procType(u *unit, d *syntax.Decl, proc string) *ir.Type {
+func (r *resolver) procType(d *syntax.Decl, proc string) *ir.Type {
 	if d.Type.Kind == syntax.Void {
-		c.report(diag.New(diag.BadVoid, d.Span, "void with a name, a * or further arguments"))
+		r.report(diag.New(diag.BadVoid, d.Span, "void with a name, a * or further arguments"))
 		return nil
 	}
 	if d.Type.Kind == syntax.String && d.Shape == syntax.Plain && !d.Star {
-		c.report(diag.New(diag.BareString, d.Span, "string without bounds in procedure %s", proc).
+		r.report(diag.New(diag.BareString, d.Span, "string without bounds in procedure %s", proc).
 			Helpf("write typedef string some_name<>; and use that name"))
 		return &ir.Type{Kind: ir.String, Max: math.MaxUint32, Pos: d.Span}
 	}
 	if d.Star {
-		c.report(diag.New(diag.OptionalInProc, d.Span, "optional data in procedure %s", proc))
+		r.report(diag.New(diag.OptionalInProc, d.Span, "optional data in procedure %s", proc))
 	}
-	return c.declType(u, d)
+	return r.declType(d)
 }
 
-func (c *compiler) args(u *unit, p *syntax.Proc) []*ir.Field {
+func (r *resolver) args(p *syntax.Proc) []*ir.Field {
 	if len(p.Args) == 1 {
 		a := p.Args[0]
 		if a.Type.Kind == syntax.Void && !a.Star && a.Name.Name == "" && a.Shape == syntax.Plain {
@@ -133,11 +133,11 @@ func (c *compiler) args(u *unit, p *syntax.Proc) []*ir.Field {
 		if a.Name.Name != "" {
 			f.Name, f.Pos = a.Name.Name, a.Name.Span
 			if at, dup := seen[f.Name]; dup {
-				c.report(diag.New(diag.DuplicateField, f.Pos, "procedure %s has two arguments %s", p.Name.Name, f.Name).With(at, "declared here first"))
+				r.report(diag.New(diag.DuplicateField, f.Pos, "procedure %s has two arguments %s", p.Name.Name, f.Name).With(at, "declared here first"))
 			}
 			seen[f.Name] = f.Pos
 		}
-		f.Type = c.procType(u, a, p.Name.Name)
+		f.Type = r.procType(a, p.Name.Name)
 		out = append(out, f)
 	}
 	return out

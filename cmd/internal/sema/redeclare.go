@@ -8,20 +8,20 @@ import (
 // checkRedeclared reports names that an imported unit declares too. A typedef of the same type is
 // accepted, and the unit's own is used, since many files begin with "typedef unsigned int
 // uint32;". Of an enum that is declared again, only its name is reported.
-func (c *compiler) checkRedeclared(u *unit) {
+func checkRedeclared(f *findings, u *unit) {
 	again := map[*ir.Decl]bool{} // types that were reported; their members are not
 	for _, members := range []bool{false, true} {
-		for _, s := range u.syms {
+		for _, s := range u.scope.syms {
 			if (s.member != nil) != members || again[s.decl] {
 				continue
 			}
 			for _, i := range u.imports {
-				other := i.scope[s.name]
+				other := i.scope.names[s.name]
 				if other == nil || s.decl.Anon || sameTypedef(s, other) {
 					continue
 				}
 				again[s.decl] = !members
-				c.report(declaredByUnit(s, other, i.name))
+				f.report(declaredByUnit(s, other, i.name))
 				break
 			}
 		}

@@ -1,10 +1,11 @@
 package sema
 
 import (
+	"slices"
+
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
-	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
 // Options are the input of Compile.
@@ -46,64 +47,84 @@ func Compile(o Options) (*Result, error) {
 	if o.FS == nil {
 		o.FS = Disk{}
 	}
-	c := &compiler{o: o, parser: syntax.NewParser(), byDir: map[string]*unit{}, byPath: map[string]*source.File{}, folders: map[string]folder{}}
+	c := newCompiler(o)
 	u, err := c.loadRoot()
 	if err != nil {
 		return nil, err
 	}
 	r := &Result{}
 	c.compile(u)
-	if !diag.HasErrors(c.diags) {
-		r.Unit, r.Bind = u.ir(), u.bind
+	if !diag.HasErrors(c.findings.diags) {
+		r.Unit, r.Bind = u.ir(), u.side.bind
 	}
-	r.Files = c.files
-	diag.Sort(c.diags, c.files)
-	r.Diags = c.diags
+	r.Files = c.lib.files
+	diag.Sort(c.findings.diags, c.lib.files)
+	r.Diags = c.findings.diags
 	if !o.Plain {
 		r.tryFixes(o)
 	}
 	return r, nil
 }
 
-// compiler is the state of one Compile.
+// compiler loads units and runs the passes on each. Every pass is a struct with the unit and the
+// state that only this pass has.
+//
+//	compiler ── parses, includes, imports ──> unit
+//	   supplier    adds declarations that the files expect from elsewhere
+//	   collector   enters names into the scope
+//	   evaluator   computes constants
+//	   resolver    resolves types, unions and programs, with the evaluator
+//	   check...    checks the unit as a whole
+//	   find...     lists, recursion and sizes of its types
+//	   linker      binds the names of the sidecar
+//
+// All passes report to the same findings. Those that meet unknown names ask the adviser.
 type compiler struct {
-	o         Options
-	parser    *syntax.Parser
-	diags     []diag.Diagnostic
-	byDir     map[string]*unit // by absolute folder
-	byPath    map[string]*source.File
-	folders   map[string]folder // by the path that they were read with
-	files     []*source.File
-	loading   []*unit                    // units that are being loaded, outermost first
-	suggested int                        // number of findings that asked for a suggestion
-	depth     int                        // of includes
-	others    map[string]map[string]bool // names declared in files that are not imported, by file
+	*findings
+	o       Options
+	lib     *library
+	advice  *adviser
+	byDir   map[string]*unit // by absolute folder
+	loading []*unit          // units that are being loaded, outermost first
+	depth   int              // of includes
 }
 
-func (c *compiler) report(d diag.Diagnostic) { c.diags = append(c.diags, d) }
+func newCompiler(o Options) *compiler {
+	f := &findings{every: o.Every}
+	lib := newLibrary(o.FS, f)
+	advice := &adviser{lib: lib, include: o.Include, plain: o.Plain}
+	return &compiler{findings: f, o: o, lib: lib, advice: advice, byDir: map[string]*unit{}}
+}
 
 // compile analyzes a loaded unit. The units that it imports were compiled when they were loaded.
 func (c *compiler) compile(u *unit) {
-	c.outside(u)
-	c.declare(u)
-	c.resolveConsts(u)
-	c.resolveTypes(u)
-	c.resolvePrograms(u)
-	c.checkRedeclared(u)
-	c.checkUnions(u)
-	c.checkNested(u)
-	c.checkCycles(u) // after checkUnions, which finds the cases of each arm
-	u.broken = diag.HasErrors(c.diags)
+	c.newSupplier(u).supply()
+	(&collector{findings: c.findings, u: u}).declare()
+	values := &evaluator{findings: c.findings, advice: c.advice, u: u, defines: c.o.Defines, counting: map[numberName]bool{}}
+	values.resolveConsts()
+	r := &resolver{findings: c.findings, advice: c.advice, u: u, values: values}
+	r.resolveTypes()
+	r.resolvePrograms()
+	checkRedeclared(c.findings, u)
+	r.checkUnions()
+	checkNested(c.findings, u)
+	checkCycles(c.findings, u) // after checkUnions, which finds the cases of each arm
+	u.broken = diag.HasErrors(c.findings.diags)
 	if !u.broken {
 		findLists(u)
-		if c.o.Stubs || u.bind.RPC {
+		if c.o.Stubs || u.side.bind.RPC {
 			findRecursion(u) // procValues asks for it, and declares more types
 			procValues(u)
 		}
 		findBases(u)
 		sizeUnit(u, findRecursion(u))
 	}
-	c.resolveBind(u)
+	if u.imp == nil {
+		u.side.bind.Renames = append(slices.Clone(c.o.Renames), u.side.bind.Renames...)
+	}
+	if !u.broken { // else a name of the sidecar may be missing because of an error
+		c.newLinker(u).link()
+	}
 }
 
 // ir returns the unit in the form that the back ends read.

@@ -10,12 +10,20 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
+// resolver resolves what the declarations of a unit contain: types, unions and programs.
+type resolver struct {
+	*findings
+	advice *adviser
+	u      *unit
+	values *evaluator
+}
+
 // resolveTypes resolves structs, unions and typedefs. Types that are declared inside another
 // declaration become declarations of their own, before that one.
-func (c *compiler) resolveTypes(u *unit) {
-	old := u.decls
-	u.decls = nil
-	syms := u.syms
+func (r *resolver) resolveTypes() {
+	old := r.u.decls
+	r.u.decls = nil
+	syms := r.u.scope.syms
 	bySym := make(map[*ir.Decl]*symbol, len(syms))
 	for _, s := range syms {
 		if s.member == nil {
@@ -23,13 +31,13 @@ func (c *compiler) resolveTypes(u *unit) {
 		}
 	}
 	for _, d := range old {
-		c.fill(u, bySym[d])
-		u.decls = append(u.decls, d)
+		r.fill(bySym[d])
+		r.u.decls = append(r.u.decls, d)
 	}
 }
 
 // fill resolves the contents of a definition.
-func (c *compiler) fill(u *unit, s *symbol) {
+func (r *resolver) fill(s *symbol) {
 	d := s.decl
 	switch s.def.Kind {
 	case syntax.Typedef:
@@ -37,62 +45,52 @@ func (c *compiler) fill(u *unit, s *symbol) {
 			return
 		}
 		if s.def.Decl.Type.Kind == syntax.Void {
-			c.report(diag.New(diag.BadVoid, s.def.Decl.Type.Span, "typedef of void"))
+			r.report(diag.New(diag.BadVoid, s.def.Decl.Type.Span, "typedef of void"))
 			return
 		}
-		d.Type = c.declType(u, s.def.Decl)
+		d.Type = r.declType(s.def.Decl)
 	case syntax.Struct:
 		if len(s.def.Fields) == 0 && !s.broken {
-			c.report(diag.New(diag.EmptyStruct, d.Pos, "struct %s has no fields", s.name))
+			r.report(diag.New(diag.EmptyStruct, d.Pos, "struct %s has no fields", s.name))
 		}
 		seen := map[string]source.Span{}
 		for _, f := range s.def.Fields {
 			if f.Type.Kind == syntax.Void && !f.Star && f.Name.Name == "" && f.Shape == syntax.Plain {
 				continue // RFC 4506 §6.3 allows it; it has no wire form
 			}
-			if field := c.field(u, f, "struct "+s.name, seen); field != nil {
+			if field := r.field(f, "struct "+s.name, seen); field != nil {
 				d.Fields = append(d.Fields, field)
 			}
 		}
 	case syntax.Union:
-		c.fillUnion(u, s)
+		r.fillUnion(s)
 	}
 }
 
 // field resolves a declaration as a field. It returns nil if the declaration is not a field.
-func (c *compiler) field(u *unit, f *syntax.Decl, where string, seen map[string]source.Span) *ir.Field {
+func (r *resolver) field(f *syntax.Decl, where string, seen map[string]source.Span) *ir.Field {
 	if f.Type.Kind == syntax.Void {
 		d := diag.New(diag.BadVoid, f.Type.Span, "void cannot be a field of %s", where)
 		if f.Star {
 			d = d.Helpf("XDR sends what a pointer points to: write its type, or opaque %s<> for bytes", f.Name.Name)
 		}
-		c.report(d)
+		r.report(d)
 		return nil
 	}
-	if f.Name.Name == "" && f.Type.Kind == syntax.Inline && (f.Type.Body.Name.Name != "" || c.unclosedIn(f.Span)) {
-		c.typ(u, f.Type) // a type that is declared here, as in C, or a field without its end
+	if f.Name.Name == "" && f.Type.Kind == syntax.Inline && (f.Type.Body.Name.Name != "" || r.unclosedIn(f.Span)) {
+		r.typ(f.Type) // a type that is declared here, as in C, or a field without its end
 		return nil
 	}
 	if f.Name.Name == "" {
-		c.report(diag.New(diag.SyntaxError, f.Span, "field of %s without a name", where).Helpf("write a name after the type"))
+		r.report(diag.New(diag.SyntaxError, f.Span, "field of %s without a name", where).Helpf("write a name after the type"))
 		return nil
 	}
 	if at, ok := seen[f.Name.Name]; ok {
-		c.report(diag.New(diag.DuplicateField, f.Name.Span, "%s has two fields %s", where, f.Name.Name).With(at, "declared here first"))
+		r.report(diag.New(diag.DuplicateField, f.Name.Span, "%s has two fields %s", where, f.Name.Name).With(at, "declared here first"))
 	} else {
 		seen[f.Name.Name] = f.Name.Span
 	}
-	return &ir.Field{Name: f.Name.Name, Pos: f.Name.Span, Doc: f.Doc, Tail: f.Tail, Type: c.declType(u, f)}
-}
-
-// unclosedIn reports whether an unclosed brace was found within a span.
-func (c *compiler) unclosedIn(at source.Span) bool {
-	for _, d := range c.diags {
-		if d.Rule == diag.UnclosedBrace && d.Span.File == at.File && d.Span.Start >= at.Start && d.Span.Start <= at.End {
-			return true
-		}
-	}
-	return false
+	return &ir.Field{Name: f.Name.Name, Pos: f.Name.Span, Doc: f.Doc, Tail: f.Tail, Type: r.declType(f)}
 }
 
 // pointerHelp returns the help for a declaration with a * and bounds. In C it is an array of
@@ -112,15 +110,15 @@ func pointerHelp(d *syntax.Decl) string {
 
 // declType resolves the type of a declaration. If it has a fault, declType reports the fault and
 // returns nil.
-func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
+func (r *resolver) declType(d *syntax.Decl) *ir.Type {
 	t := &ir.Type{Pos: d.Span}
 	if d.Star && (d.Shape != syntax.Plain || d.Type.Kind == syntax.Opaque || d.Type.Kind == syntax.String) {
-		c.report(diag.New(diag.BadOptional, d.Span, "optional data with bounds").Helpf("%s", pointerHelp(d)))
+		r.report(diag.New(diag.BadOptional, d.Span, "optional data with bounds").Helpf("%s", pointerHelp(d)))
 		return nil
 	}
-	if !c.bound(u, d, t) {
+	if !r.bound(d, t) {
 		if d.Type.Kind != syntax.Opaque && d.Type.Kind != syntax.String {
-			c.typ(u, d.Type) // reports the faults of the type as well
+			r.typ(d.Type) // reports the faults of the type as well
 		}
 		return nil
 	}
@@ -128,7 +126,7 @@ func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 	case syntax.Opaque:
 		switch d.Shape {
 		case syntax.Plain:
-			c.report(diag.New(diag.BadOpaque, d.Span, "opaque without bounds"))
+			r.report(diag.New(diag.BadOpaque, d.Span, "opaque without bounds"))
 			return nil
 		case syntax.Fixed:
 			t.Kind = ir.FixedOpaque
@@ -139,15 +137,15 @@ func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 	case syntax.String:
 		switch d.Shape {
 		case syntax.Plain:
-			c.report(diag.New(diag.BareString, d.Span, "string without bounds").Replace(source.Span{File: d.Span.File, Start: d.Name.Span.End, End: d.Name.Span.End}, "<>"))
+			r.report(diag.New(diag.BareString, d.Span, "string without bounds").Replace(source.Span{File: d.Span.File, Start: d.Name.Span.End, End: d.Name.Span.End}, "<>"))
 		case syntax.Fixed:
-			c.report(diag.New(diag.BadOpaque, d.Span, "string of fixed length").Helpf("write string %s<%s>, or opaque %s[%s]", d.Name.Name, d.Bound.Text, d.Name.Name, d.Bound.Text))
+			r.report(diag.New(diag.BadOpaque, d.Span, "string of fixed length").Helpf("write string %s<%s>, or opaque %s[%s]", d.Name.Name, d.Bound.Text, d.Name.Name, d.Bound.Text))
 			return nil
 		}
 		t.Kind = ir.String
 		return t
 	}
-	elem := c.typ(u, d.Type)
+	elem := r.typ(d.Type)
 	if elem == nil {
 		return nil
 	}
@@ -165,12 +163,12 @@ func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 }
 
 // bound resolves the bound of a declaration into t (RFC 4506 §6.4 (2)).
-func (c *compiler) bound(u *unit, d *syntax.Decl, t *ir.Type) bool {
+func (r *resolver) bound(d *syntax.Decl, t *ir.Type) bool {
 	if d.Bound == nil {
 		t.Max = math.MaxUint32
 		return d.Shape != syntax.Fixed // a missing length was reported by the parser
 	}
-	k, ok := c.uint32Value(u, *d.Bound, diag.BadBound, "bound")
+	k, ok := r.values.uint32Value(*d.Bound, diag.BadBound, "bound")
 	if !ok {
 		return false
 	}
@@ -186,49 +184,48 @@ func (c *compiler) bound(u *unit, d *syntax.Decl, t *ir.Type) bool {
 }
 
 // typ resolves a type without its bounds.
-func (c *compiler) typ(u *unit, t *syntax.Type) *ir.Type {
+func (r *resolver) typ(t *syntax.Type) *ir.Type {
 	switch t.Kind {
 	case syntax.Prim:
 		kind, plain, ok := primitive(t.Name)
 		if !ok {
-			c.report(diag.New(diag.SyntaxError, t.Span, "%s is not a type", diag.Quote(t.Name)))
+			r.report(diag.New(diag.SyntaxError, t.Span, "%s is not a type", diag.Quote(t.Name)))
 			return nil
 		}
 		switch {
 		case t.Name == "unsigned":
-			c.report(diag.New(diag.BareUnsigned, t.Span, "unsigned without int").Replace(t.Span, "unsigned int"))
+			r.report(diag.New(diag.BareUnsigned, t.Span, "unsigned without int").Replace(t.Span, "unsigned int"))
 		case plain != "":
-			c.cName(u, t, plain)
+			r.cName(t, plain)
 		}
 		return &ir.Type{Kind: kind, Pos: t.Span, CName: narrow(t.Name)}
 	case syntax.Named:
-		return c.named(u, t)
+		return r.named(t)
 	case syntax.Inline:
-		return c.inline(u, t)
+		return r.inline(t)
 	}
 	return nil
 }
 
 // cName warns of the name of a C type, once for each name.
-func (c *compiler) cName(u *unit, t *syntax.Type, plain string) {
-	if !u.warned[t.Name] || c.o.Every {
-		u.warned[t.Name] = true
+func (r *resolver) cName(t *syntax.Type, plain string) {
+	if r.first(r.u, t.Name) {
 		d := diag.New(diag.CTypeName, t.Span, "%s is a C type, read as %s", t.Name, plain).Helpf("write %s", plain).Replace(t.Span, plain)
 		if t.Kind == syntax.Named {
 			d = d.Helpf("write %s, or declare it: typedef %s %s;", plain, plain, t.Name)
 		}
-		c.report(d)
+		r.report(d)
 	}
 }
 
-func (c *compiler) named(u *unit, t *syntax.Type) *ir.Type {
-	s := u.lookup(t.Name)
+func (r *resolver) named(t *syntax.Type) *ir.Type {
+	s := r.u.lookup(t.Name)
 	if s == nil {
 		if kind, plain, ok := primitive(t.Name); ok && t.Tag == 0 {
-			c.cName(u, t, plain)
+			r.cName(t, plain)
 			return &ir.Type{Kind: kind, Pos: t.Span, CName: narrow(t.Name)}
 		}
-		c.undefinedType(u, t)
+		r.undefinedType(t)
 		return nil
 	}
 	if !s.isType() {
@@ -236,7 +233,7 @@ func (c *compiler) named(u *unit, t *syntax.Type) *ir.Type {
 		if s.member != nil {
 			what = "member of enum " + s.decl.Name
 		}
-		c.report(diag.New(diag.NotAType, t.Span, "%s is a %s, not a type", t.Name, what).With(s.span, "declared here"))
+		r.report(diag.New(diag.NotAType, t.Span, "%s is a %s, not a type", t.Name, what).With(s.span, "declared here"))
 		return nil
 	}
 	if t.Tag != 0 && s.def != nil && !s.broken && s.decl.Kind != ir.Typedef && declKind(t.Tag) != s.decl.Kind {
@@ -244,7 +241,7 @@ func (c *compiler) named(u *unit, t *syntax.Type) *ir.Type {
 		if ofUnion {
 			rule = diag.StructOfUnion
 		}
-		c.report(diag.New(rule, t.Span, "%s %s is declared as %s", t.Tag, t.Name, kindName(s.decl.Kind)).
+		r.report(diag.New(rule, t.Span, "%s %s is declared as %s", t.Tag, t.Name, kindName(s.decl.Kind)).
 			With(s.span, "declared here").Replace(t.Span, t.Name))
 		if !ofUnion {
 			return nil
@@ -255,12 +252,29 @@ func (c *compiler) named(u *unit, t *syntax.Type) *ir.Type {
 
 // inline resolves a type that is declared inside another declaration. declareInner has entered
 // its name.
-func (c *compiler) inline(u *unit, t *syntax.Type) *ir.Type {
-	s := u.inner[t.Body]
+func (r *resolver) inline(t *syntax.Type) *ir.Type {
+	s := r.u.scope.inner[t.Body]
 	if s == nil {
 		return nil // its name was taken, which was reported
 	}
-	c.fill(u, s)
-	u.decls = append(u.decls, s.decl)
+	r.fill(s)
+	r.u.decls = append(r.u.decls, s.decl)
 	return &ir.Type{Kind: ir.Ref, Ref: s.decl, Pos: t.Span}
+}
+
+// undefinedType reports an undeclared type, once for each name.
+func (r *resolver) undefinedType(t *syntax.Type) {
+	if !r.u.reportMissing(t.Name) {
+		return
+	}
+	d := r.u.undeclared.usedTimes(diag.New(diag.UndefinedType, t.Span, "type %s is not declared", t.Name), t.Name)
+	if at, ok := r.u.undeclared.declaredForC(r.u.files, t.Name); ok {
+		d = d.With(at, "declared here, for C only")
+	}
+	fits := func(s *symbol) bool {
+		return s.isType() && !(s.def != nil && s.def.Kind == syntax.Typedef && s.def.Span.File == t.Span.File &&
+			// Not the typedef that uses the name.
+			s.def.Span.Start <= t.Span.Start && t.Span.End <= s.def.Span.End)
+	}
+	r.report(r.advice.suggest(r.u, d, t.Name, fits, "int", "unsigned", "hyper", "bool", "float", "double", "string", "opaque", "struct"))
 }

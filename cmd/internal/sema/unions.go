@@ -2,8 +2,6 @@ package sema
 
 import (
 	"math"
-	"sort"
-	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
@@ -13,38 +11,38 @@ import (
 
 // fillUnion resolves the discriminant and the arms. Case values need all typedefs, so checkUnions
 // resolves them later.
-func (c *compiler) fillUnion(u *unit, s *symbol) {
+func (r *resolver) fillUnion(s *symbol) {
 	d := s.decl
 	where := "union " + s.name
 	seen := map[string]source.Span{}
 	switch disc := s.def.Disc; {
 	case disc == nil:
 	case disc.Type.Kind == syntax.String || disc.Type.Kind == syntax.Opaque:
-		c.report(diag.New(diag.BadDiscriminant, disc.Span, "discriminant %s of union %s is %s", disc.Name.Name, s.name, disc.Type.Name))
+		r.report(diag.New(diag.BadDiscriminant, disc.Span, "discriminant %s of union %s is %s", disc.Name.Name, s.name, disc.Type.Name))
 	default:
-		d.Disc = c.field(u, disc, where, seen)
+		d.Disc = r.field(disc, where, seen)
 	}
 	if len(s.def.Arms) == 0 && !s.broken {
-		c.report(diag.New(diag.NoArms, d.Pos, "union %s has no arms", s.name))
+		r.report(diag.New(diag.NoArms, d.Pos, "union %s has no arms", s.name))
 	}
-	c.defaultPlace(s)
+	r.defaultPlace(s)
 	var first source.Span
 	for _, a := range s.def.Arms {
 		arm := &ir.Arm{Pos: a.Span, Default: len(a.Default) > 0}
 		for _, at := range a.Default {
 			if first.Valid() {
-				c.report(diag.New(diag.DuplicateDefault, at, "union %s has two defaults", s.name).With(first, "the first is here"))
+				r.report(diag.New(diag.DuplicateDefault, at, "union %s has two defaults", s.name).With(first, "the first is here"))
 			} else {
 				first = at
 			}
 		}
-		arm.Field = c.armField(u, s, a, seen)
+		arm.Field = r.armField(s, a, seen)
 		d.Arms = append(d.Arms, arm)
 	}
 }
 
 // defaultPlace warns of a default that is not the last of several arms.
-func (c *compiler) defaultPlace(s *symbol) {
+func (r *resolver) defaultPlace(s *symbol) {
 	arms := s.def.Arms
 	n := 0
 	for _, a := range arms {
@@ -64,42 +62,42 @@ func (c *compiler) defaultPlace(s *symbol) {
 		case i == len(arms)-1 && (len(a.Labels) == 0 || a.Labels[len(a.Labels)-1].Span.Start < a.Default[0].Start):
 			continue
 		}
-		c.report(d)
+		r.report(d)
 		return
 	}
 }
 
 // armField resolves the declaration of an arm, which has only one (RFC 4506 §4.15).
-func (c *compiler) armField(u *unit, s *symbol, a *syntax.Arm, seen map[string]source.Span) *ir.Field {
+func (r *resolver) armField(s *symbol, a *syntax.Arm, seen map[string]source.Span) *ir.Field {
 	if len(a.Decls) == 0 {
 		if !s.broken {
-			c.report(diag.New(diag.ArmWithNone, a.Span, "arm %s of union %s has no declaration", label(a), s.name))
+			r.report(diag.New(diag.ArmWithNone, a.Span, "arm %s of union %s has no declaration", label(a), s.name))
 		}
 		return nil
 	}
 	if len(a.Decls) > 1 {
 		d := diag.New(diag.ArmWithTwo, a.Decls[1].Span, "arm %s of union %s has %d declarations, expected one", label(a), s.name, len(a.Decls))
-		c.report(d.With(a.Decls[0].Span, "the first is here"))
+		r.report(d.With(a.Decls[0].Span, "the first is here"))
 	}
 	f := a.Decls[0]
 	if f.Type.Kind == syntax.Void {
 		if f.Name.Name != "" || f.Star || f.Shape != syntax.Plain {
-			c.report(diag.New(diag.BadVoid, f.Span, "void with a name or bounds"))
+			r.report(diag.New(diag.BadVoid, f.Span, "void with a name or bounds"))
 		}
 		return nil
 	}
 	if d := s.def.Disc; d != nil && f.Name.Name != "" && d.Name.Name == f.Name.Name {
 		g := *f
 		g.Name.Name += "_arm"
-		c.report(diag.New(diag.ArmAsDisc, f.Name.Span, "arm %s of union %s has the name of its discriminant, read as %s", f.Name.Name, s.name, g.Name.Name).
+		r.report(diag.New(diag.ArmAsDisc, f.Name.Span, "arm %s of union %s has the name of its discriminant, read as %s", f.Name.Name, s.name, g.Name.Name).
 			With(d.Name.Span, "the discriminant"))
 		f = &g
 	}
 	if at, ok := seen[f.Name.Name]; ok && f.Name.Name != "" {
-		c.report(diag.New(diag.DuplicateArm, f.Name.Span, "union %s has two arms named %s", s.name, f.Name.Name).With(at, "declared here first"))
+		r.report(diag.New(diag.DuplicateArm, f.Name.Span, "union %s has two arms named %s", s.name, f.Name.Name).With(at, "declared here first"))
 		seen = map[string]source.Span{}
 	}
-	return c.field(u, f, "union "+s.name, seen)
+	return r.field(f, "union "+s.name, seen)
 }
 
 func label(a *syntax.Arm) string {
@@ -110,15 +108,15 @@ func label(a *syntax.Arm) string {
 }
 
 // checkUnions resolves the case values of all unions of the unit.
-func (c *compiler) checkUnions(u *unit) {
-	for _, s := range u.syms {
+func (r *resolver) checkUnions() {
+	for _, s := range r.u.scope.syms {
 		if s.member == nil && s.decl.Kind == ir.Union && s.decl.Disc != nil && s.decl.Disc.Type != nil {
-			c.checkUnion(u, s)
+			r.checkUnion(s)
 		}
 	}
 }
 
-func (c *compiler) checkUnion(u *unit, s *symbol) {
+func (r *resolver) checkUnion(s *symbol) {
 	d := s.decl
 	under := underlying(d.Disc.Type)
 	if under == nil {
@@ -130,20 +128,20 @@ func (c *compiler) checkUnion(u *unit, s *symbol) {
 	case under.Kind == ir.Ref && under.Ref.Kind == ir.Enum:
 		enum = under.Ref
 	default:
-		c.report(diag.New(diag.BadDiscriminant, s.def.Disc.Span, "discriminant %s of union %s is %s", d.Disc.Name, s.name, describe(under)))
+		r.report(diag.New(diag.BadDiscriminant, s.def.Disc.Span, "discriminant %s of union %s is %s", d.Disc.Name, s.name, describe(under)))
 		return
 	}
 	members := membersOf(enum)
 	cases := map[int64]source.Span{}
 	for i, a := range s.def.Arms {
 		for _, v := range a.Labels {
-			l, ok := c.caseLabel(u, s, v, under.Kind, enum, members)
+			l, ok := r.caseLabel(s, v, under.Kind, enum, members)
 			if !ok {
 				continue
 			}
 			key := signed(l.Value)
 			if at, dup := cases[key]; dup {
-				c.report(diag.New(diag.DuplicateCase, v.Span, "case %s (%s) of union %s occurs twice", v.Text, show(l.Value), s.name).With(at, "the first is here"))
+				r.report(diag.New(diag.DuplicateCase, v.Span, "case %s (%s) of union %s occurs twice", v.Text, show(l.Value), s.name).With(at, "the first is here"))
 				continue
 			}
 			cases[key] = v.Span
@@ -153,18 +151,17 @@ func (c *compiler) checkUnion(u *unit, s *symbol) {
 }
 
 // caseLabel resolves a case value. It must be a value of the discriminant (RFC 4506 §6.4 (5)).
-func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, enum *ir.Decl, members memberSet) (ir.Label, bool) {
-	if enum != nil && v.Name && u.lookup(v.Text) == nil {
-		_, numbers := u.numbered(v.Text)
+func (r *resolver) caseLabel(s *symbol, v syntax.Value, kind ir.Kind, enum *ir.Decl, members memberSet) (ir.Label, bool) {
+	if enum != nil && v.Name && r.u.lookup(v.Text) == nil {
+		_, numbers := r.u.numbered(v.Text)
 		if _, builtin := builtinConst(v.Text); !builtin && len(numbers) == 0 {
-			if _, given := c.defined(v.Text); !given && !u.missing[v.Text] && !u.partial {
-				u.missing[v.Text] = true
-				c.report(c.notMember(diag.New(diag.UndefinedConst, v.Span, "%s is not declared", v.Text), v.Text, enum))
+			if _, given := r.values.defined(v.Text); !given && r.u.reportMissing(v.Text) {
+				r.report(r.advice.notMember(diag.New(diag.UndefinedConst, v.Span, "%s is not declared", v.Text), v.Text, enum))
 			}
 			return ir.Label{}, false
 		}
 	}
-	k, ok := c.eval(u, v)
+	k, ok := r.values.eval(v)
 	if !ok {
 		return ir.Label{}, false
 	}
@@ -178,9 +175,9 @@ func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, e
 	switch {
 	case enum != nil:
 		m := members.with(k.Value)
-		if m == nil && !u.brokenEnum(enum) {
-			at := c.notMember(diag.New(diag.CaseNotInEnum, v.Span, "case %s is not a member of enum %s", v.Text, enum.Name), v.Text, enum)
-			c.report(at)
+		if m == nil && !r.u.brokenEnum(enum) {
+			at := r.advice.notMember(diag.New(diag.CaseNotInEnum, v.Span, "case %s is not a member of enum %s", v.Text, enum.Name), v.Text, enum)
+			r.report(at)
 			return l, false
 		}
 		if l.Member == nil || !members.all[l.Member] {
@@ -193,29 +190,10 @@ func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, e
 		low, high = 0, math.MaxUint32
 	}
 	if n := signed(k.Value); n < low || n > high || k.Abs > math.MaxUint32 {
-		c.report(diag.New(diag.CaseRange, v.Span, "case %s (%s) is not a value of discriminant %s, which takes %d to %d", v.Text, show(k.Value), s.decl.Disc.Name, low, high))
+		r.report(diag.New(diag.CaseRange, v.Span, "case %s (%s) is not a value of discriminant %s, which takes %d to %d", v.Text, show(k.Value), s.decl.Disc.Name, low, high))
 		return l, false
 	}
 	return l, true
-}
-
-func (c *compiler) notMember(d diag.Diagnostic, name string, enum *ir.Decl) diag.Diagnostic {
-	d = d.With(enum.Pos, "the discriminant's enum is declared here")
-	if !c.maySuggest() {
-		return d
-	}
-	var names []string
-	for _, m := range enum.Members {
-		names = append(names, m.Name)
-	}
-	if n, ok := nearest(name, names); ok {
-		return d.Helpf("did you mean %s?", n)
-	}
-	if len(names) > 0 && len(names) <= 6 {
-		sort.Strings(names)
-		return d.Helpf("use one of %s", strings.Join(names, ", "))
-	}
-	return d
 }
 
 // brokenEnum reports whether an enum has faults. Then some of its values may be missing.

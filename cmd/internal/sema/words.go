@@ -41,7 +41,7 @@ func (s *symbol) literal() (n uint64, ok bool) {
 
 // languageBool handles a declaration of enum bool, which RFC 4506 §4.4 declares. With the members
 // of the RFC it is ignored. With others it is an error.
-func (c *compiler) languageBool(d *syntax.Def) {
+func (c *collector) languageBool(d *syntax.Def) {
 	if d.Broken {
 		return
 	}
@@ -61,14 +61,13 @@ func (c *compiler) languageBool(d *syntax.Def) {
 }
 
 // rpcWords warns of keywords of RFC 5531 §12.3 that are used as names, once for each.
-func (c *compiler) rpcWords(u *unit) {
-	for _, f := range u.files {
+func (c *collector) rpcWords() {
+	for _, f := range c.u.files {
 		for _, d := range f.Defs {
 			d.Names(func(n syntax.Ident) {
-				if n.Name != "program" && n.Name != "version" || u.warned[n.Name] && !c.o.Every {
+				if n.Name != "program" && n.Name != "version" || !c.first(c.u, n.Name) {
 					return
 				}
-				u.warned[n.Name] = true
 				c.report(diag.New(diag.RPCWord, n.Span, "%s is a keyword of RFC 5531, used as a name", n.Name))
 			})
 		}
