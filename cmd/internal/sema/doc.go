@@ -4,8 +4,8 @@
 //
 // Files share one scope and may refer to each other in any order. The compiler loads a unit
 // (load.go, sidecar.go) and runs its passes, which are listed above type compiler (sema.go): names
-// that come from elsewhere (outside.go), names (declare.go), constants (consts.go), types (types.go,
-// unions.go) and programs (programs.go). Then the unit is checked as a whole: types that contain
-// themselves (cycle.go), linked lists (list.go), recursion and wire sizes (size.go). Last, the names
-// of the sidecar are bound (binding.go).
+// that come from elsewhere (outside.go), names (declare.go), constants (consts.go), types
+// (types.go, unions.go) and programs (programs.go). Then the unit is checked as a whole: types that
+// contain themselves (cycle.go), linked lists (list.go), recursion and wire sizes (size.go). Last,
+// the names of the sidecar are bound (binding.go).
 package sema
