@@ -2,6 +2,7 @@ package gss
 
 import (
 	"context"
+	"errors"
 	"math"
 	"reflect"
 	"testing"
@@ -182,5 +183,17 @@ func TestIncompleteContextsHaveTheirOwnLimits(t *testing.T) {
 		if is := [3]int{got.most, got.mostOfSource, int(got.life)}; is != want {
 			t.Errorf("%s contexts: limits %v, want %v", name, is, want)
 		}
+	}
+}
+
+// A mechanism that refuses a context is not blamed for the next one, whose window has no room.
+func TestExpiryBelongsToOneContext(t *testing.T) {
+	done, stop := context.WithCancel(t.Context())
+	stop()
+	call := &oncrpc.Call{Message: oncrpc.Message{Inline: make([]byte, callHead)}}
+	x := exchange{call: call, plain: *call, expired: true}
+	a := &association{mech: new(counted), numbers: newNumbers(0)}
+	if _, problem, err := x.do(done, &Carrier{service: None}, a); problem || !errors.Is(err, context.Canceled) {
+		t.Errorf("the context is refused: %v; %v", problem, err)
 	}
 }

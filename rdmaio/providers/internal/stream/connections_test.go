@@ -18,7 +18,8 @@ import (
 // recorded is one end of a pipe, with its deadlines and with TCP addresses.
 type recorded struct {
 	net.Conn
-	from string // source address
+	from   string // source address
+	broken error  // of each Write, or nil
 
 	mu     sync.Mutex
 	all    []time.Time // deadlines of both directions
@@ -45,6 +46,13 @@ func (r *recorded) SetWriteDeadline(at time.Time) error {
 	defer r.mu.Unlock()
 	r.writes = append(r.writes, at)
 	return r.Conn.SetWriteDeadline(at)
+}
+
+func (r *recorded) Write(b []byte) (int, error) {
+	if r.broken != nil {
+		return 0, r.broken
+	}
+	return r.Conn.Write(b)
 }
 
 func (r *recorded) Close() error {

@@ -553,9 +553,14 @@ func TestPayloadOfOtherStreamsIsStaged(t *testing.T) {
 func TestReadsEnd(t *testing.T) {
 	w := newWired(t, nil)
 	w.c.setLimit(past)
-	if _, err := w.c.need(1); err != errSlow {
-		t.Errorf("a limit that has passed: %v", err)
-	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if _, err := w.c.need(1); err != errSlow {
+			t.Errorf("a limit that has passed: %v", err)
+		}
+	}()
+	returns(t, "a read with a limit that has passed", done)
 	w.c.setLimit(time.Time{})
 	w.c.stop()
 	if _, err := w.c.need(1); err != errClosing {
