@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, env environment) int {
 
 func execute(ctx context.Context, args []string, env environment) int {
 	var line commandLine
-	parser, err := kong.New(&line, kong.Name("rpcrdma"), kong.NoDefaultHelp(), kong.Writers(env.stdout, env.stderr))
+	parser, err := kong.New(&line, kong.Name("rpcrdma"), kong.NoDefaultHelp(), cli.Strings(), kong.Writers(env.stdout, env.stderr))
 	if err != nil {
 		return report(env, err)
 	}

@@ -57,7 +57,7 @@ func run(args []string, env environment) int {
 		args = []string{"version"}
 	}
 	var line commandLine
-	parser, err := kong.New(&line, kong.Name("xdrgen"), kong.NoDefaultHelp(), kong.Writers(env.stdout, env.stderr))
+	parser, err := kong.New(&line, kong.Name("xdrgen"), kong.NoDefaultHelp(), cli.Strings(), kong.Writers(env.stdout, env.stderr))
 	if err != nil {
 		return failed(env, err)
 	}
@@ -69,6 +69,7 @@ func run(args []string, env environment) int {
 	if err != nil {
 		return usage(env, parseError(parser.Model, env.command, args, err))
 	}
+	defer announcePipes(env)()
 	switch name, _, _ := strings.Cut(ctx.Command(), " "); name {
 	case "check":
 		return line.Check.run(env)

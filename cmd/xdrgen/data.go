@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -221,6 +222,10 @@ func (f *dataFlags) data(env environment) ([]byte, int) {
 	if err != nil {
 		return nil, failed(env, err)
 	}
+	if kind := captureKind(in); kind != "" && f.As == "auto" {
+		_, name, _ := f.split()
+		return nil, usage(env, fmt.Errorf("%s is a capture (%s), expected the bytes of a message; tshark -r %s -O rpc shows its messages; -as raw decodes the file itself", diag.Quote(name), kind, quoted(name)))
+	}
 	form := f.form(env, in)
 	out, err := unform(in, form)
 	if err != nil {
@@ -228,6 +233,24 @@ func (f *dataFlags) data(env environment) ([]byte, int) {
 		return nil, exitFindings
 	}
 	return out, exitClean
+}
+
+// captureKind returns the format of a file of captured packets, or "" for other data. A file of
+// format pcapng begins with a section header block, whose byte order mark is its third word; one of
+// format pcap begins with a magic number and version 2.4.
+func captureKind(data []byte) string {
+	if len(data) < 12 {
+		return ""
+	}
+	for _, order := range []binary.ByteOrder{binary.BigEndian, binary.LittleEndian} {
+		switch first := order.Uint32(data); {
+		case first == 0x0a0d0d0a && order.Uint32(data[8:]) == 0x1a2b3c4d:
+			return "pcapng"
+		case (first == 0xa1b2c3d4 || first == 0xa1b23c4d) && order.Uint16(data[4:]) == 2 && order.Uint16(data[6:]) == 4:
+			return "pcap"
+		}
+	}
+	return ""
 }
 
 // form returns the form of the input: the one that -as names, or the one that the sample looks

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -306,6 +307,35 @@ func TestJSONHostileText(t *testing.T) {
 		stdout, stderr, code := runWith(t, "", args...)
 		if code != exitClean || !strings.Contains(stdout, `"\u007f\u009b\u202e"`) {
 			t.Errorf("%s: exit %d, %+q%s", args[0], code, stdout, stderr)
+		}
+	}
+}
+
+// Captures are recognized in both byte orders and formats. -as raw decodes any file.
+func TestCapturesAreNotTakenForMessages(t *testing.T) {
+	unit, at := dataFiles(t)
+	for kind, begin := range map[string][]string{
+		"pcapng": {"\x0a\x0d\x0d\x0a\x00\x00\x00\x1c\x1a\x2b\x3c\x4d", "\x0a\x0d\x0d\x0a\x1c\x00\x00\x00\x4d\x3c\x2b\x1a"},
+		"pcap":   {"\xa1\xb2\xc3\xd4\x00\x02\x00\x04\x00\x00\x00\x00", "\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00", "\x4d\x3c\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00"},
+	} {
+		for _, b := range begin {
+			name := at("capture")
+			if err := os.WriteFile(name, []byte(b), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			_, stderr, code := runCommand(t, "dump", "-rpc", name, unit)
+			if code != exitUsage || !strings.Contains(stderr, "is a capture ("+kind+"), expected the bytes of a message; tshark -r ") {
+				t.Errorf("%x: exit code %d, %s", b, code, stderr)
+			}
+			if stdout, stderr, _ := runCommand(t, "dump", "-rpc", "-as", "raw", name, unit); !strings.Contains(stdout, fmt.Sprintf("rpc.xid = 0x%x\n", b[:4])) {
+				t.Errorf("%x: -as raw: %s%s", b, stdout, stderr)
+			}
+		}
+	}
+	for _, near := range []string{"0a0d0d0a 00000000", "0a0d0d0a 00000000 1a2b3c4e", "a1b2c3d4 00020003 00000000"} {
+		data, err := unform([]byte(near), "hex")
+		if kind := captureKind(data); kind != "" || err != nil {
+			t.Errorf("%s: %s, %v", near, kind, err)
 		}
 	}
 }

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 )
 
@@ -100,6 +102,9 @@ func (g *genFlags) generate(env environment) ([]gogen.File, int) {
 	if code != exitClean {
 		return nil, code
 	}
+	if err := checkNames(r.Files); err != nil {
+		return nil, usage(env, err)
+	}
 	var files []gogen.File
 	if r.Unit != nil {
 		var more []diag.Diagnostic
@@ -145,6 +150,16 @@ func (g *genFlags) compile(env environment) (*sema.Result, int) {
 		return nil, failed(env, err)
 	}
 	return r, exitClean
+}
+
+// checkNames returns an error if a file has a name that the comments of generated files cannot have.
+func checkNames(files []*source.File) error {
+	for _, f := range files {
+		if !utf8.ValidString(f.Name) || strings.ContainsFunc(f.Name, unicode.IsControl) {
+			return fmt.Errorf("%s: generated files contain this name, and it is not printable UTF-8: rename the file", diag.Quote(f.Name))
+		}
+	}
+	return nil
 }
 
 // folderFor returns the name of a folder to propose in place of a file.

@@ -35,6 +35,7 @@ func main() {
 	rdmaAddr := flag.String("rdma", "localhost:20201", "`address` of the server over RDMA")
 	announced := flag.Bool("announce", false, "register the server with the rpcbind of this host")
 	host := flag.String("find", "", "ask the rpcbind of this `host` for the address of the server")
+	flag.Usage = usage
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -56,6 +57,18 @@ func main() {
 		fmt.Fprintln(os.Stderr, "notes:", err)
 		os.Exit(1)
 	}
+}
+
+// usage prints the commands and the flags.
+func usage() {
+	fmt.Fprint(flag.CommandLine.Output(), `usage: notes [flags] serve            serves notes until it is interrupted
+       notes [flags] put NAME TEXT    stores a note
+       notes [flags] get NAME         prints the text of a note
+       notes [flags] list             prints the names
+
+flags:
+`)
+	flag.PrintDefaults()
 }
 
 // serve serves one board over both carriers until ctx is done. A call that a client sends again is
@@ -144,5 +157,5 @@ func call(ctx context.Context, over oncrpc.Carrier, words []string, out io.Write
 		}
 		return err
 	}
-	return errors.New("expected serve, put NAME TEXT, get NAME or list")
+	return fmt.Errorf("found %q, expected serve, put NAME TEXT, get NAME or list; -h shows the flags, which come first", words)
 }

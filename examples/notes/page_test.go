@@ -94,6 +94,19 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestHelpNamesCommandsAndFlags checks what a newcomer reads first.
+func TestHelpNamesCommandsAndFlags(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the command")
+	}
+	out, err := exec.Command(build(t), "-h").CombinedOutput()
+	for _, want := range []string{"notes [flags] serve ", "put NAME TEXT ", "get NAME ", "list ", "-over carrier"} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%q is missing: %v, %s", want, err, out)
+		}
+	}
+}
+
 // build builds the command.
 func build(t *testing.T) (program string) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
@@ -154,6 +155,9 @@ func Text(v *Value) string {
 	case ir.Int, ir.Hyper:
 		return strconv.FormatInt(int64(v.Word), 10)
 	case ir.Uint, ir.Uhyper:
+		if isXID(v) {
+			return fmt.Sprintf("0x%08x", v.Word)
+		}
 		return strconv.FormatUint(v.Word, 10)
 	case ir.Float:
 		return strconv.FormatFloat(float64(math.Float32frombits(uint32(v.Word))), 'g', -1, 32)
@@ -168,6 +172,12 @@ func Text(v *Value) string {
 		return ""
 	}
 	return discText(v)
+}
+
+// isXID reports whether an unsigned integer is a transaction ID, such as xid of RFC 5531 and
+// rdma_xid of RFC 8166. Other tools show them in hexadecimal.
+func isXID(v *Value) bool {
+	return v.Type.Underlying().Kind == ir.Uint && (v.Name == "xid" || strings.HasSuffix(v.Name, "_xid"))
 }
 
 // discText returns a discriminant in words: an enumerator with its number, a boolean, or a

@@ -2,7 +2,10 @@ package syntax
 
 import (
 	"bytes"
+	"fmt"
+	"path"
 	"regexp"
+	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
@@ -47,8 +50,38 @@ func otherLanguage(f *source.File, first source.Span) (d diag.Diagnostic, found 
 	if start := bytes.TrimSpace(f.Text); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
 		return finding("JSON", jsonHelp)
 	}
+	if isDocument(f.Text) {
+		x := strings.TrimSuffix(f.Base(), path.Ext(f.Base())) + ".x"
+		if x == f.Base() {
+			x = "extracted-" + x
+		}
+		return finding("a document", fmt.Sprintf("take the XDR out of it with tools/extract, and compile that: extract -doc %s >%s", f.Name, x))
+	}
 	return d, false
 }
+
+var (
+	fence    = regexp.MustCompile("(?m)^ {0,3}(?:```|~~~)")
+	comments = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
+	prose    = regexp.MustCompile(`(?m)^[ \t]*(?:[A-Z0-9]\S*|[a-z][a-z'-]*,?)(?: +[("]?[A-Za-z0-9][A-Za-z0-9'-]*[)",.;:]*){4,}[ \t\r]*$`)
+	code     = regexp.MustCompile(`(?m)^[^\n]*[;{}][ \t\r]*$`)
+)
+
+// isDocument reports whether a text with a syntax error is Markdown or prose, which may contain
+// XDR. Prose has lines with at least five words outside comments, more than one, and more than
+// there are lines that end as XDR does.
+func isDocument(text []byte) bool {
+	text = text[:min(len(text), maxDocument)]
+	if fence.Match(text) {
+		return true
+	}
+	text = comments.ReplaceAll(text, nil)
+	lines := len(prose.FindAllIndex(text, -1))
+	return lines > 1 && lines > len(code.FindAllIndex(text, -1))
+}
+
+// maxDocument is the most bytes that are searched for prose.
+const maxDocument = 64 << 10
 
 // maxLanguage is the most bytes that are searched for another language.
 const maxLanguage = 4 << 10

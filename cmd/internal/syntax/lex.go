@@ -119,7 +119,7 @@ func (s *scanner) next() {
 	s.fresh = false
 	s.readForAll(start)
 	switch {
-	case isLetter(c), s.letterAt(s.pos) > 0:
+	case isLetter(c), s.letterAt(s.pos) > 0, s.beginsName(s.pos):
 		s.name()
 	case isDigit(c) || c == '-' && isDigit(s.peek(1)):
 		s.number()

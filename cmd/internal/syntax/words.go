@@ -26,6 +26,25 @@ func (s *scanner) notUTF8(pos int) bool {
 	return r == utf8.RuneError && n == 1
 }
 
+// beginsName reports whether bytes at an offset that are not UTF-8 are the first letters of a name:
+// it follows a type, or the * of a pointer, and the letters after it are not a keyword.
+func (s *scanner) beginsName(pos int) bool {
+	if len(s.toks) == 0 || !s.notUTF8(pos) {
+		return false
+	}
+	if before := s.toks[len(s.toks)-1]; before.kind == tPunct && before.text != "*" {
+		return false
+	}
+	for pos < len(s.text) && s.text[pos] >= utf8.RuneSelf && s.notUTF8(pos) {
+		pos++
+	}
+	end := pos
+	for end < len(s.text) && isWord(s.text[end]) {
+		end++
+	}
+	return !isKeyword(string(s.text[pos:end]))
+}
+
 // name lexes a name or a keyword. A name with letters outside ASCII is reported once, and
 // kept as it is, so that its uses refer to the same name.
 func (s *scanner) name() {
@@ -33,7 +52,7 @@ func (s *scanner) name() {
 	for s.pos < len(s.text) {
 		n := 1
 		if !isWord(s.text[s.pos]) {
-			if n = s.letterAt(s.pos); n == 0 && s.pos > start && s.notUTF8(s.pos) {
+			if n = s.letterAt(s.pos); n == 0 && s.notUTF8(s.pos) {
 				n = 1 // a letter of Latin-1, or of another encoding
 			}
 			if n == 0 {
