@@ -5,13 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -303,8 +306,9 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// R16: an answer that is not a Reply to the Call is not sent. The caller gets an RDMA_ERROR, the
-// handler ErrMessage, and the connection goes on.
+// R16: an answer that is not a Reply to the Call is not sent. The caller gets SYSTEM_ERR, which says
+// that the server is at fault. The handler gets ErrMessage, the log has the procedure, and the
+// connection goes on.
 func TestReplyMisuse(t *testing.T) {
 	for name, bad := range map[string][]byte{
 		"a Call":               {0, 0, 0, 7, 0, 0, 0, 0},
@@ -315,6 +319,7 @@ func TestReplyMisuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := rdmaiotest.New(t)
+			var log lockedBuffer
 			first, result := true, make(chan error, 1)
 			w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 				if first {
@@ -323,12 +328,19 @@ func TestReplyMisuse(t *testing.T) {
 					return
 				}
 				r.Reply(rdmaio.Message{Inline: []byte{0, 0, 0, 7, 0, 0, 0, 1}}, nil)
-			}), nil)
+			}), &rdmaio.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			c := w.Dial(nil)
-			call := &rdmaio.Call{Message: rdmaio.Message{Inline: []byte{0, 0, 0, 7, 0, 0, 0, 0}}}
-			var pe *rdmaio.PeerError
-			if _, err := c.Call(context.Background(), call); !errors.As(err, &pe) {
+			call := &rdmaio.Call{Message: rdmaio.Message{Inline: []byte{0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 21, 0, 0, 0, 22, 0, 0, 0, 23}}}
+			var head oncrpc.Header
+			if reply, err := c.Call(context.Background(), call); err != nil {
 				t.Errorf("the caller: %v", err)
+			} else if err := head.UnmarshalBinary(reply.Message); err != nil || head.Body.Reply.Accepted.Data.Stat != oncrpc.SystemErr {
+				t.Errorf("the caller: %x, expected SYSTEM_ERR", reply.Message)
+			}
+			for _, want := range []string{"the client gets SYSTEM_ERR", "program 21 (0x15) version 22 procedure 23", "peer=", "queue_pair="} {
+				if !strings.Contains(log.String(), want) {
+					t.Errorf("the log has no %q: %s", want, log.String())
+				}
 			}
 			if err := <-result; !errors.Is(err, rdmaio.ErrMessage) {
 				t.Errorf("the handler: %v", err)

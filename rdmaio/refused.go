@@ -46,7 +46,7 @@ func (e *RefusedError) Error() string {
 	} else if e.Results > 0 || e.ReplyChunk {
 		causes = append(causes, "a limit of the peer is less than the chunks or segments of the Call (Config.MaxChunks and MaxSegments there)")
 	}
-	return "rdmaio: peer answered ERR_CHUNK: " + strings.Join(causes, ", or ")
+	return "rdmaio: peer answered ERR_CHUNK: " + strings.Join(causes, ", or ") + "; the peer's log has the cause and the procedure"
 }
 
 // Unwrap returns the peer's answer.

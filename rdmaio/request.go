@@ -62,7 +62,8 @@ func length(chunk []header.Segment) int { return int(min(header.Total(chunk), ma
 // Reply implements oncrpc.Responder. Each item of m goes to the write chunk with its index (RFC
 // 8166 §3.4.6; R76, R77). An item whose chunk has size 0, or that has none, goes inline (R86). done
 // gets nil when the reply was passed to the provider. If the reply does not fit what the caller
-// offered, done gets a *SizeError and the caller gets RDMA_ERROR (R101; T52).
+// offered, done gets a *SizeError and the caller gets RDMA_ERROR (R101; T52). If m is not a reply to
+// the Call, done gets the reason and the caller gets SYSTEM_ERR.
 func (r *request) Reply(m Message, done func(error)) {
 	if !r.first(done) {
 		return
@@ -70,14 +71,26 @@ func (r *request) Reply(m Message, done func(error)) {
 	if r.end != nil {
 		r.end.record(&m)
 	}
+	xid := binary.BigEndian.Uint32(r.Message)
+	if err := m.CheckReply(xid); err != nil {
+		r.unsent("rdmaio: a handler's reply cannot be sent, the client gets SYSTEM_ERR", err)
+		b, _ := oncrpc.NewReply(xid, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
+		m = Message{Inline: b}
+	}
 	if refuse, err := r.plan(&m); err != nil {
 		if !r.conn.deviceGone(err) {
-			r.conn.log.Warn("rdmaio: an answer could not be sent", "queue_pair", r.conn.qp.Num(), "reason", err)
+			r.unsent("rdmaio: a handler's reply cannot be sent, the client gets RDMA_ERROR", err)
 		}
-		r.failed = err
+		r.failed = err // also if it was not recorded
 		r.req.Answer.Refuse = refuse
 	}
 	r.conn.driver.PostReply(r.req)
+}
+
+// unsent records why the handler's reply is not sent.
+func (r *request) unsent(message string, why error) {
+	r.failed = why
+	r.conn.log.Warn(message, "queue_pair", r.conn.qp.Num(), "call", oncrpc.DescribeCall(r.Message), "reason", why)
 }
 
 // Drop implements oncrpc.Responder.
@@ -127,9 +140,6 @@ func (r *request) first(done func(error)) bool {
 // not possible, it returns the error for the peer, and the reason.
 func (r *request) plan(m *Message) (refuse header.Error, err error) {
 	refuse.Code = header.ErrSystem
-	if err := m.CheckReply(binary.BigEndian.Uint32(r.Message)); err != nil {
-		return refuse, err
-	}
 	a := &r.req.Answer
 	writes := r.req.Lists.Writes
 	// RFC 8166 §4.3.2.3: a result without a place goes with the rest of the reply; R86, R89

@@ -24,3 +24,17 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 }
+
+// DescribeCall reads the numbers of any message, however short.
+func TestDescribeCallOfMessagesOfAnyLength(t *testing.T) {
+	call := []byte{0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3, 0, 0, 0, 3, 0, 0, 0, 1}
+	for n, want := range map[int]string{
+		len(call):     "program 100003 (0x186a3) version 3 procedure 1",
+		len(call) - 1: "program 0 (0x0) version 0 procedure 0",
+		0:             "program 0 (0x0) version 0 procedure 0",
+	} {
+		if got := oncrpc.DescribeCall(call[:n]); got != want {
+			t.Errorf("%d bytes: %q, want %q", n, got, want)
+		}
+	}
+}

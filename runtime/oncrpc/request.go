@@ -105,3 +105,10 @@ func Procedure(call []byte) (program, version, procedure uint32, ok bool) {
 	}
 	return binary.BigEndian.Uint32(call[12:]), binary.BigEndian.Uint32(call[16:]), binary.BigEndian.Uint32(call[20:]), true
 }
+
+// DescribeCall returns the numbers of the procedure that a Call is for, for logs: "program 100003
+// (0x186a3) version 3 procedure 1". A message that is too short has number 0 for all.
+func DescribeCall(call []byte) string {
+	program, version, procedure, _ := Procedure(call)
+	return (&Program{Number: program, Version: version}).Describe(procedure)
+}

@@ -126,7 +126,7 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 		err = fmt.Errorf("%w: %d bytes: a fragment has less than 2 GiB (RFC 5531 §11)", oncrpc.ErrMessage, size)
 	}
 	if err != nil {
-		r.conn.log.Warn("tcp: an answer could not be sent", "reason", err)
+		r.conn.log.Warn("tcp: a handler's reply cannot be sent, the client gets SYSTEM_ERR", "call", oncrpc.DescribeCall(r.Message), "reason", err)
 		b, _ := oncrpc.NewReply(r.xid, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
 		m = oncrpc.Message{Inline: b}
 		r.failed = err

@@ -47,7 +47,7 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 		err = fmt.Errorf("%w: %d bytes, at most %d: the client must call over TCP", ErrSize, size, MaxMessage)
 	}
 	if err != nil {
-		s.log.Warn("udp: an answer could not be sent", "peer", r.peer.remote, "reason", err)
+		s.log.Warn("udp: a handler's reply cannot be sent, the client gets SYSTEM_ERR", "peer", r.peer.remote, "call", oncrpc.DescribeCall(r.Message), "reason", err)
 		b, _ := oncrpc.NewReply(r.xid, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
 		m = oncrpc.Message{Inline: b}
 	}
