@@ -306,9 +306,9 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// R16: an answer that is not a Reply to the Call is not sent. The caller gets SYSTEM_ERR, which says
-// that the server is at fault. The handler gets ErrMessage, the log has the procedure, and the
-// connection goes on.
+// R16: an answer that is not a Reply to the Call is not sent. The caller gets SYSTEM_ERR, which
+// says that the server is at fault. The handler gets ErrMessage, the log has the procedure, and
+// the connection goes on.
 func TestReplyMisuse(t *testing.T) {
 	for name, bad := range map[string][]byte{
 		"a Call":               {0, 0, 0, 7, 0, 0, 0, 0},

@@ -62,8 +62,8 @@ func length(chunk []header.Segment) int { return int(min(header.Total(chunk), ma
 // Reply implements oncrpc.Responder. Each item of m goes to the write chunk with its index (RFC
 // 8166 §3.4.6; R76, R77). An item whose chunk has size 0, or that has none, goes inline (R86). done
 // gets nil when the reply was passed to the provider. If the reply does not fit what the caller
-// offered, done gets a *SizeError and the caller gets RDMA_ERROR (R101; T52). If m is not a reply to
-// the Call, done gets the reason and the caller gets SYSTEM_ERR.
+// offered, done gets a *SizeError and the caller gets RDMA_ERROR (R101; T52). If m is not a reply
+// to the Call, done gets the reason and the caller gets SYSTEM_ERR.
 func (r *request) Reply(m Message, done func(error)) {
 	if !r.first(done) {
 		return

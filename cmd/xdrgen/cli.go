@@ -69,7 +69,7 @@ func run(args []string, env environment) int {
 	if err != nil {
 		return usage(env, parseError(parser.Model, env.command, args, err))
 	}
-	defer announcePipes(env)()
+	defer cli.AnnouncePipes(env.stderr, "xdrgen", args)()
 	switch name, _, _ := strings.Cut(ctx.Command(), " "); name {
 	case "check":
 		return line.Check.run(env)

@@ -235,9 +235,9 @@ func (f *dataFlags) data(env environment) ([]byte, int) {
 	return out, exitClean
 }
 
-// captureKind returns the format of a file of captured packets, or "" for other data. A file of
-// format pcapng begins with a section header block, whose byte order mark is its third word; one of
-// format pcap begins with a magic number and version 2.4.
+// captureKind returns pcapng or pcap for captured packets, and "" for other data. A pcapng file
+// begins with a section header block, whose byte order mark is the third word. A pcap file begins
+// with a magic number and version 2.4.
 func captureKind(data []byte) string {
 	if len(data) < 12 {
 		return ""

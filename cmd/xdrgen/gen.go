@@ -152,7 +152,7 @@ func (g *genFlags) compile(env environment) (*sema.Result, int) {
 	return r, exitClean
 }
 
-// checkNames returns an error if a file has a name that the comments of generated files cannot have.
+// checkNames returns an error if the comments of generated files cannot contain a file's name.
 func checkNames(files []*source.File) error {
 	for _, f := range files {
 		if !utf8.ValidString(f.Name) || strings.ContainsFunc(f.Name, unicode.IsControl) {

@@ -55,7 +55,7 @@ func otherLanguage(f *source.File, first source.Span) (d diag.Diagnostic, found 
 		if x == f.Base() {
 			x = "extracted-" + x
 		}
-		return finding("a document", fmt.Sprintf("take the XDR out of it with tools/extract, and compile that: extract -doc %s >%s", f.Name, x))
+		return finding("a document", fmt.Sprintf("extract its XDR with tools/extract, and compile that: extract -doc %s >%s", f.Name, x))
 	}
 	return d, false
 }
