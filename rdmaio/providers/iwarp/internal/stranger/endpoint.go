@@ -48,37 +48,34 @@ type Endpoint struct {
 	Peer      Startup // the other end's frame
 	cfg       Config
 
-	mu      sync.Mutex
-	regions map[uint32]*Region
+	mu      sync.Mutex // guards all below but group
+	regions regions
 	posted  []int // sizes of the buffers of queue 0
-
-	due      [3]uint32 // the MSN of the next message sent to a queue
-	expected [3]uint32 // the MSN of the next message received on a queue
-	message  []byte    // received so far of the open message of queue 0
-	open     *Segment  // the last segment of the open message, tagged or not
+	numbers numbers
+	message []byte   // received so far of the open message of queue 0
+	open    *Segment // the last segment of the open message, tagged or not
 
 	reads   []pending // ours, in the order of their requests
 	waiting []Read    // the peer's, held
 
-	begun    bool // an FPDU was received
-	stopped  bool // a Terminate was sent or received
-	over     bool // one was received
-	out      []outgoing
-	writable *sync.Cond
-	closing  bool
-
-	events     []Event
-	wake       chan struct{}
-	complaints []string
-	received   []Segment // all segments, as they came
-	group      sync.WaitGroup
+	begun   bool // an FPDU was received
+	stopped bool // a Terminate was sent or received
+	over    bool // one was received
+	out     outbox
+	book    book
+	group   sync.WaitGroup
 }
 
-// outgoing is a piece of the stream that is due to be written.
-type outgoing struct {
-	b     []byte
-	last  bool // the stream ends behind it
-	whole bool // not chopped
+// numbers has the MSNs of the three queues, which begin at 1 (RFC 5041 §5.3).
+type numbers struct {
+	due      [3]uint32 // of the next message sent
+	expected [3]uint32 // of the next message received
+}
+
+// next returns the MSN of the next message sent to a queue, and counts it.
+func (n *numbers) next(queue uint32) uint32 {
+	n.due[queue]++
+	return n.due[queue] - 1
 }
 
 // pending is a Read that this end has sent.
@@ -88,43 +85,6 @@ type pending struct {
 	rtr bool
 }
 
-// Kind is the kind of an Event.
-type Kind byte
-
-// The kinds.
-const (
-	Message    Kind = iota // a Send of any opcode
-	ReadDone               // a Read of this end has its data
-	Terminated             // the other end sent a Terminate
-	Failed                 // this end found an error and sent a Terminate
-	Ended                  // the stream has ended
-)
-
-// Event is a message, or the end of a Read or of the stream.
-type Event struct {
-	Kind      Kind
-	Opcode    Opcode // of a Message
-	Payload   []byte
-	STag      uint32    // invalidated by the Message
-	Terminate Terminate // received or sent
-	Err       error     // of the stream, if Ended
-}
-
-// String returns the event in words.
-func (e Event) String() string {
-	switch e.Kind {
-	case Message:
-		return fmt.Sprintf("message of %d bytes, opcode %d, STag %#x", len(e.Payload), e.Opcode, e.STag)
-	case ReadDone:
-		return "Read done"
-	case Terminated:
-		return fmt.Sprintf("got Terminate %v", e.Terminate.Code)
-	case Failed:
-		return fmt.Sprintf("sent Terminate %v", e.Terminate.Code)
-	}
-	return fmt.Sprintf("end of stream: %v", e.Err)
-}
-
 // Attach returns an Endpoint on a stream behind its startup frames.
 func Attach(conn net.Conn, cfg Config, initiator bool, peer Startup) *Endpoint {
 	if cfg.MaxULPDU == 0 {
@@ -132,10 +92,11 @@ func Attach(conn net.Conn, cfg Config, initiator bool, peer Startup) *Endpoint {
 	}
 	p := &Endpoint{
 		Conn: conn, Initiator: initiator, CRC: cfg.CRC || peer.CRC, Peer: peer, cfg: cfg,
-		regions: make(map[uint32]*Region), due: [3]uint32{1, 1, 1}, expected: [3]uint32{1, 1, 1},
-		wake: make(chan struct{}, 1),
+		regions: make(regions), numbers: numbers{due: [3]uint32{1, 1, 1}, expected: [3]uint32{1, 1, 1}},
+		book: book{wake: make(chan struct{}, 1)},
 	}
-	p.writable = sync.NewCond(&p.mu)
+	p.out = outbox{crc: p.CRC, held: !initiator && !cfg.Early}
+	p.out.writable.L = &p.mu
 	for stag, r := range cfg.Regions {
 		p.Expose(stag, r)
 	}
@@ -153,8 +114,7 @@ func (p *Endpoint) Hear() { p.group.Go(p.reader) }
 // Close ends the stream at once, and waits for the goroutines.
 func (p *Endpoint) Close() {
 	p.mu.Lock()
-	p.closing = true
-	p.writable.Broadcast()
+	p.out.close()
 	p.mu.Unlock()
 	p.Conn.Close()
 	p.group.Wait()
@@ -167,34 +127,18 @@ func (p *Endpoint) CloseWrite() { p.queue(outgoing{last: true}) }
 func (p *Endpoint) queue(o outgoing) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.enqueue(o)
-}
-
-// enqueue does the same for callers that hold mu.
-func (p *Endpoint) enqueue(o outgoing) {
-	p.out = append(p.out, o)
-	p.writable.Broadcast()
-}
-
-// fenced reports whether this end must not send yet.
-func (p *Endpoint) fenced() bool {
-	return !p.Initiator && !p.begun && !p.cfg.Early
+	p.out.put(o)
 }
 
 // writer writes the queue.
 func (p *Endpoint) writer() {
 	for {
 		p.mu.Lock()
-		for !p.closing && (len(p.out) == 0 || p.fenced()) {
-			p.writable.Wait()
-		}
-		if p.closing {
-			p.mu.Unlock()
+		o, ok := p.out.take()
+		p.mu.Unlock()
+		if !ok {
 			return
 		}
-		o := p.out[0]
-		p.out = p.out[1:]
-		p.mu.Unlock()
 		for b := o.b; len(b) > 0; {
 			n := len(b)
 			if p.cfg.Chop != nil && !o.whole {
@@ -221,29 +165,19 @@ func endWrite(conn net.Conn) {
 	conn.Close()
 }
 
-// emit appends an event. Callers hold mu.
-func (p *Endpoint) emit(e Event) {
-	p.events = append(p.events, e)
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
 // Poll returns the next event, if one comes in time.
 func (p *Endpoint) Poll(wait time.Duration) (e Event, ok bool) {
 	alarm := time.NewTimer(wait)
 	defer alarm.Stop()
 	for {
 		p.mu.Lock()
-		if len(p.events) > 0 {
-			e, p.events = p.events[0], p.events[1:]
-			p.mu.Unlock()
+		e, ok = p.book.take()
+		p.mu.Unlock()
+		if ok {
 			return e, true
 		}
-		p.mu.Unlock()
 		select {
-		case <-p.wake:
+		case <-p.book.wake:
 		case <-alarm.C:
 			return e, false
 		}
@@ -264,17 +198,12 @@ func (p *Endpoint) Next() Event {
 func (p *Endpoint) Complaints() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]string(nil), p.complaints...)
+	return append([]string(nil), p.book.complaints...)
 }
 
 // Received returns the segments that came so far.
 func (p *Endpoint) Received() []Segment {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]Segment(nil), p.received...)
-}
-
-// complain notes a complaint. Callers hold mu.
-func (p *Endpoint) complain(format string, args ...any) {
-	p.complaints = append(p.complaints, fmt.Sprintf(format, args...))
+	return append([]Segment(nil), p.book.received...)
 }

@@ -11,6 +11,25 @@ type Region struct {
 	OtherStream bool // the STag belongs to another stream
 }
 
+// has reports whether n bytes at an offset are part of the region.
+func (r *Region) has(to uint64, n int) bool {
+	size := uint64(len(r.Bytes))
+	return to >= r.Base && to-r.Base <= size && size-(to-r.Base) >= uint64(n)
+}
+
+// regions has the memory of an Endpoint by STag.
+type regions map[uint32]*Region
+
+// invalidate makes a region invalid, if the peer may do that.
+func (all regions) invalidate(stag uint32) bool {
+	r := all[stag]
+	if r == nil || r.Invalid || r.OtherStream || !r.InvalidOK {
+		return false
+	}
+	r.Invalid = true
+	return true
+}
+
 // Expose makes a region valid under an STag. It is the peer's until the stream ends.
 func (p *Endpoint) Expose(stag uint32, r Region) {
 	p.mu.Lock()
@@ -38,10 +57,9 @@ var (
 	wrongRead  = wrong{RDMAPInvalidSTag, RDMAPForeignSTag, RDMAPAccess, RDMAPBounds, RDMAPWrap}
 )
 
-// reach returns the n bytes at an offset of a region (RFC 5041 §7.1, RFC 5040 §7.2). Callers hold
-// mu.
-func (p *Endpoint) reach(stag uint32, to uint64, n int, write bool) ([]byte, *Code) {
-	reason, r := wrongRead, p.regions[stag]
+// reach returns the n bytes at an offset of a region (RFC 5041 §7.1, RFC 5040 §7.2).
+func (all regions) reach(stag uint32, to uint64, n int, write bool) ([]byte, *Code) {
+	reason, r := wrongRead, all[stag]
 	if write {
 		reason = wrongWrite
 	}
@@ -54,7 +72,7 @@ func (p *Endpoint) reach(stag uint32, to uint64, n int, write bool) ([]byte, *Co
 		return nil, &reason.access
 	case to+uint64(n) < to:
 		return nil, &reason.wrap
-	case to < r.Base, to-r.Base > uint64(len(r.Bytes)), uint64(len(r.Bytes))-(to-r.Base) < uint64(n):
+	case !r.has(to, n):
 		return nil, &reason.bounds
 	}
 	at := to - r.Base

@@ -17,18 +17,7 @@ func (p *Endpoint) PutULPDU(b []byte) { p.queue(outgoing{b: Frame(b, p.CRC)}) }
 func (p *Endpoint) Put(segments ...Segment) { p.queue(outgoing{b: p.Wire(segments...)}) }
 
 // Wire returns the FPDUs of segments.
-func (p *Endpoint) Wire(segments ...Segment) (b []byte) {
-	for i := range segments {
-		b = append(b, Frame(segments[i].Bytes(), p.CRC)...)
-	}
-	return b
-}
-
-// next returns the MSN of the next message to a queue, and counts it. Callers hold mu.
-func (p *Endpoint) next(queue uint32) uint32 {
-	p.due[queue]++
-	return p.due[queue] - 1
-}
+func (p *Endpoint) Wire(segments ...Segment) []byte { return wire(p.CRC, segments...) }
 
 // DueSend returns the segments of the Send that is due, and counts it as sent.
 func (p *Endpoint) DueSend(op Opcode, payload []byte, stag uint32) []Segment {
@@ -39,7 +28,7 @@ func (p *Endpoint) DueSend(op Opcode, payload []byte, stag uint32) []Segment {
 
 func (p *Endpoint) dueSend(op Opcode, payload []byte, stag uint32) []Segment {
 	s := header(op, false)
-	s.QN, s.MSN, s.Invalidate = SendQueue, p.next(SendQueue), stag
+	s.QN, s.MSN, s.Invalidate = SendQueue, p.numbers.next(SendQueue), stag
 	return p.cut(s, payload)
 }
 
@@ -59,7 +48,7 @@ func (p *Endpoint) DueRead(r Read) Segment {
 
 func (p *Endpoint) dueRead(r Read, rtr bool) Segment {
 	s := header(ReadRequest, true)
-	s.QN, s.MSN, s.Payload = ReadQueue, p.next(ReadQueue), r.Bytes()
+	s.QN, s.MSN, s.Payload = ReadQueue, p.numbers.next(ReadQueue), r.Bytes()
 	p.reads = append(p.reads, pending{Read: r, rtr: rtr})
 	return s
 }
@@ -85,21 +74,14 @@ func (p *Endpoint) cut(s Segment, payload []byte) (all []Segment) {
 func (p *Endpoint) Send(op Opcode, payload []byte, stag uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.enqueueAll(p.dueSend(op, payload, stag))
+	p.out.message(p.dueSend(op, payload, stag))
 }
 
 // Write writes to the peer's memory.
 func (p *Endpoint) Write(stag uint32, to uint64, payload []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.enqueueAll(p.DueWrite(stag, to, payload))
-}
-
-// enqueueAll makes a message due, each segment as a write of its own. Callers hold mu.
-func (p *Endpoint) enqueueAll(all []Segment) {
-	for _, s := range all {
-		p.enqueue(outgoing{b: p.Wire(s)})
-	}
+	p.out.message(p.DueWrite(stag, to, payload))
 }
 
 // Read reads from the peer's memory to a region of this end. The event ReadDone follows.
@@ -109,7 +91,7 @@ func (p *Endpoint) read(r Read, rtr bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.dueRead(r, rtr)
-	p.enqueue(outgoing{b: p.Wire(s)})
+	p.out.message([]Segment{s})
 }
 
 // Answer answers the n oldest of the peer's Read Requests that wait. It returns their number.
@@ -144,6 +126,6 @@ func (p *Endpoint) terminate(t Terminate) {
 	}
 	p.stopped = true
 	s := header(TerminateOp, true)
-	s.QN, s.MSN, s.Payload = TerminateQueue, p.next(TerminateQueue), t.Bytes()
-	p.enqueue(outgoing{b: p.Wire(s), last: true})
+	s.QN, s.MSN, s.Payload = TerminateQueue, p.numbers.next(TerminateQueue), t.Bytes()
+	p.out.put(outgoing{b: p.Wire(s), last: true})
 }

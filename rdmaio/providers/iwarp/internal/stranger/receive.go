@@ -15,18 +15,18 @@ func (p *Endpoint) reader() {
 			if errors.Is(err, io.EOF) {
 				err = nil
 			}
-			p.emit(Event{Kind: Ended, Err: err})
+			p.book.emit(Event{Kind: Ended, Err: err})
 			p.mu.Unlock()
 			return
 		}
 		if !failed {
 			if t := p.fpdu(f); t != nil {
 				failed = true
-				p.emit(Event{Kind: Failed, Terminate: *t})
+				p.book.emit(Event{Kind: Failed, Terminate: *t})
 				p.terminate(*t)
 			}
 			p.begun = true
-			p.writable.Broadcast()
+			p.out.release()
 		}
 		p.mu.Unlock()
 	}
@@ -39,18 +39,18 @@ func (p *Endpoint) fpdu(f FPDU) *Terminate {
 	}
 	for _, octet := range f.Pad {
 		if octet != 0 {
-			p.complain("pad %x is not zero (RFC 5044 §4.1)", f.Pad)
+			p.book.complain("pad %x is not zero (RFC 5044 §4.1)", f.Pad)
 		}
 	}
 	s, err := ParseSegment(f.ULPDU)
 	if err != nil {
-		p.complain("%v", err)
+		p.book.complain("%v", err)
 		return &Terminate{Code: Code{Layer: 1}} // the documents name no reason
 	}
 	s.Payload = s.Payload[:len(s.Payload):len(s.Payload)]
-	p.received = append(p.received, s)
+	p.book.received = append(p.book.received, s)
 	if p.over {
-		p.complain("opcode %d behind a Terminate (RFC 5040 §5.4)", s.Opcode)
+		p.book.complain("opcode %d behind a Terminate (RFC 5040 §5.4)", s.Opcode)
 		return nil
 	}
 	p.inspect(&s)
@@ -78,45 +78,45 @@ func (p *Endpoint) fpdu(f FPDU) *Terminate {
 // inspect notes what the sender of a segment must not do, and the receiver need not check.
 func (p *Endpoint) inspect(s *Segment) {
 	if s.DDPReserved != 0 || s.RDMAPReserved != 0 {
-		p.complain("reserved bits %x, %x are not zero (RFC 5041 §4.1, RFC 5040 §4.1)", s.DDPReserved, s.RDMAPReserved)
+		p.book.complain("reserved bits %x, %x are not zero (RFC 5041 §4.1, RFC 5040 §4.1)", s.DDPReserved, s.RDMAPReserved)
 	}
 	if !s.Tagged && !s.Opcode.Invalidates() && s.Invalidate != 0 {
-		p.complain("Invalidate STag %#x in opcode %d (RFC 5040 §4.1)", s.Invalidate, s.Opcode)
+		p.book.complain("Invalidate STag %#x in opcode %d (RFC 5040 §4.1)", s.Invalidate, s.Opcode)
 	}
 	if !s.Last && len(s.Payload) == 0 {
-		p.complain("a segment of no bytes is not the last of its message (RFC 5041 §5.2)")
+		p.book.complain("a segment of no bytes is not the last of its message (RFC 5041 §5.2)")
 	}
 	if o := p.open; o != nil {
 		switch {
 		case s.Opcode == TerminateOp: // it breaks the message off
 		case o.Tagged != s.Tagged || o.Opcode != s.Opcode:
-			p.complain("a segment of opcode %d within a message of opcode %d (RFC 5041 §5.3)", s.Opcode, o.Opcode)
+			p.book.complain("a segment of opcode %d within a message of opcode %d (RFC 5041 §5.3)", s.Opcode, o.Opcode)
 		case o.Tagged && (o.STag != s.STag || s.TO != o.TO+uint64(len(o.Payload))):
-			p.complain("segment of STag %#x, TO %#x behind STag %#x, TO %#x, %d bytes (RFC 5041 §5.2)", s.STag, s.TO, o.STag, o.TO, len(o.Payload))
+			p.book.complain("segment of STag %#x, TO %#x behind STag %#x, TO %#x, %d bytes (RFC 5041 §5.2)", s.STag, s.TO, o.STag, o.TO, len(o.Payload))
 		case len(s.Payload) == 0:
-			p.complain("a message of some bytes ends with a segment of none (RFC 5041 §5.2)")
+			p.book.complain("a message of some bytes ends with a segment of none (RFC 5041 §5.2)")
 		case !o.Tagged && (o.QN != s.QN || o.MSN != s.MSN || o.Invalidate != s.Invalidate || s.MO != o.MO+uint32(len(o.Payload))):
-			p.complain("queue %d, MSN %d, MO %d behind queue %d, MSN %d, MO %d, %d bytes (RFC 5041 §5.2)", s.QN, s.MSN, s.MO, o.QN, o.MSN, o.MO, len(o.Payload))
+			p.book.complain("queue %d, MSN %d, MO %d behind queue %d, MSN %d, MO %d, %d bytes (RFC 5041 §5.2)", s.QN, s.MSN, s.MO, o.QN, o.MSN, o.MO, len(o.Payload))
 		}
 	}
 	if p.open = s; s.Last {
 		p.open = nil
 	}
-	if !p.begun && !p.Initiator && p.Peer.Enhanced && p.Peer.PeerToPeer && !p.isRTR(s) {
-		p.complain("the first message, of opcode %d and %d bytes, is no RTR indication of the Reply (RFC 6581 §9.2)", s.Opcode, len(s.Payload))
+	if !p.begun && !p.Initiator && p.Peer.Enhanced && p.Peer.PeerToPeer && !isRTR(&p.cfg.Startup, &p.Peer, s) {
+		p.book.complain("the first message, of opcode %d and %d bytes, is no RTR indication of the Reply (RFC 6581 §9.2)", s.Opcode, len(s.Payload))
 	}
 }
 
-// isRTR reports whether s is an RTR indication that the frames allow.
-func (p *Endpoint) isRTR(s *Segment) bool {
+// isRTR reports whether s is an RTR indication that the frames of both ends allow.
+func isRTR(ours, peer *Startup, s *Segment) bool {
 	r, err := ParseRead(s.Payload)
 	switch s.Opcode {
 	case Write:
-		return p.cfg.WriteRTR && p.Peer.WriteRTR && len(s.Payload) == 0
+		return ours.WriteRTR && peer.WriteRTR && len(s.Payload) == 0
 	case Send:
-		return p.cfg.SendRTR && p.Peer.SendRTR && len(s.Payload) == 0
+		return ours.SendRTR && peer.SendRTR && len(s.Payload) == 0
 	case ReadRequest:
-		return p.cfg.ReadRTR && p.Peer.ReadRTR && err == nil && r.Size == 0
+		return ours.ReadRTR && peer.ReadRTR && err == nil && r.Size == 0
 	}
 	return false
 }
@@ -133,7 +133,7 @@ func (p *Endpoint) tagged(s *Segment) *Code {
 	case len(s.Payload) == 0:
 		return nil // STag and TO are not checked (RFC 5041 §5.2)
 	}
-	b, reason := p.reach(s.STag, s.TO, len(s.Payload), true)
+	b, reason := p.regions.reach(s.STag, s.TO, len(s.Payload), true)
 	if reason == nil {
 		copy(b, s.Payload)
 	}
@@ -154,7 +154,7 @@ func (p *Endpoint) response(s *Segment) *Code {
 			return &DDPBounds
 		}
 		sink := p.regions[r.SinkSTag]
-		if sink == nil || s.TO < sink.Base || s.TO-sink.Base > uint64(len(sink.Bytes)) || uint64(len(sink.Bytes))-(s.TO-sink.Base) < uint64(n) {
+		if sink == nil || !sink.has(s.TO, n) {
 			return &DDPBounds
 		}
 		copy(sink.Bytes[s.TO-sink.Base:], s.Payload)
@@ -164,14 +164,14 @@ func (p *Endpoint) response(s *Segment) *Code {
 		return nil
 	}
 	if uint64(r.got) != uint64(r.Size) {
-		p.complain("Read Response of %d bytes, %d were requested (RFC 5040 §5.2.2)", r.got, r.Size)
+		p.book.complain("Read Response of %d bytes, %d were requested (RFC 5040 §5.2.2)", r.got, r.Size)
 		return &RDMAPStream
 	}
 	if s.STag != r.SinkSTag || r.Size == 0 && s.TO != r.SinkTO {
-		p.complain("Read Response with STag %#x, TO %#x, want %#x, %#x (RFC 5040 §4.4)", s.STag, s.TO, r.SinkSTag, r.SinkTO)
+		p.book.complain("Read Response with STag %#x, TO %#x, want %#x, %#x (RFC 5040 §4.4)", s.STag, s.TO, r.SinkSTag, r.SinkTO)
 	}
 	if !r.rtr {
-		p.emit(Event{Kind: ReadDone})
+		p.book.emit(Event{Kind: ReadDone})
 	}
 	p.reads = p.reads[1:]
 	return nil
@@ -182,9 +182,9 @@ func (p *Endpoint) untagged(s *Segment) *Code {
 	if s.QN > TerminateQueue {
 		return &DDPInvalidQN
 	}
-	rtr := s.QN == SendQueue && !p.begun && !p.Initiator && p.Peer.PeerToPeer && p.isRTR(s)
+	rtr := s.QN == SendQueue && !p.begun && !p.Initiator && p.Peer.PeerToPeer && isRTR(&p.cfg.Startup, &p.Peer, s)
 	switch {
-	case s.MSN != p.expected[s.QN]:
+	case s.MSN != p.numbers.expected[s.QN]:
 		return &DDPInvalidMSN
 	case s.QN == SendQueue && !rtr && len(p.posted) == 0:
 		return &DDPNoBuffer
@@ -211,22 +211,20 @@ func (p *Endpoint) untagged(s *Segment) *Code {
 	if !s.Last {
 		return nil
 	}
-	p.expected[SendQueue]++
+	p.numbers.expected[SendQueue]++
 	e := Event{Kind: Message, Opcode: s.Opcode, Payload: p.message}
 	p.message = nil
 	if rtr {
 		return nil
 	}
 	if s.Opcode.Invalidates() {
-		r := p.regions[s.Invalidate]
-		if r == nil || r.Invalid || r.OtherStream || !r.InvalidOK {
+		if !p.regions.invalidate(s.Invalidate) {
 			return &RDMAPNoInvalidate
 		}
-		r.Invalid = true
 		e.STag = s.Invalidate
 	}
 	p.posted = p.posted[1:]
-	p.emit(e)
+	p.book.emit(e)
 	return nil
 }
 
@@ -243,9 +241,9 @@ func (p *Endpoint) request(s *Segment) *Code {
 	case err != nil || !s.Last:
 		return &RDMAPUnspecified // the documents name no reason
 	}
-	p.expected[ReadQueue]++
+	p.numbers.expected[ReadQueue]++
 	if r.Size > 0 {
-		if _, reason := p.reach(r.SourceSTag, r.SourceTO, int(r.Size), false); reason != nil {
+		if _, reason := p.regions.reach(r.SourceSTag, r.SourceTO, int(r.Size), false); reason != nil {
 			return reason
 		}
 	}
@@ -261,16 +259,16 @@ func (p *Endpoint) request(s *Segment) *Code {
 func (p *Endpoint) respond(r Read) {
 	var data []byte
 	if r.Size > 0 {
-		b, reason := p.reach(r.SourceSTag, r.SourceTO, int(r.Size), false)
+		b, reason := p.regions.reach(r.SourceSTag, r.SourceTO, int(r.Size), false)
 		if reason != nil {
-			p.complain("a region became invalid before its Read was answered")
+			p.book.complain("a region became invalid before its Read was answered")
 			return
 		}
 		data = append(data, b...)
 	}
 	s := header(ReadResponse, false)
 	s.STag, s.TO = r.SinkSTag, r.SinkTO
-	p.enqueueAll(p.cut(s, data))
+	p.out.message(p.cut(s, data))
 }
 
 // terminated processes a Terminate, which ends the stream.
@@ -280,13 +278,13 @@ func (p *Endpoint) terminated(s *Segment) *Code {
 	}
 	t, err := ParseTerminate(s.Payload)
 	if err != nil {
-		p.complain("%v", err)
+		p.book.complain("%v", err)
 	}
 	if t.Reserved != 0 {
-		p.complain("reserved bits %#x of a Terminate are not zero (RFC 5040 §4.8)", t.Reserved)
+		p.book.complain("reserved bits %#x of a Terminate are not zero (RFC 5040 §4.8)", t.Reserved)
 	}
-	p.expected[TerminateQueue]++
+	p.numbers.expected[TerminateQueue]++
 	p.stopped, p.over = true, true
-	p.emit(Event{Kind: Terminated, Terminate: t})
+	p.book.emit(Event{Kind: Terminated, Terminate: t})
 	return nil
 }
