@@ -5,9 +5,15 @@ GO       ?= go
 FUZZTIME ?= 10s
 TESTFLAGS ?=
 
-module := github.com/rpcrdma/rpcrdma
-xdrgen := bin/xdrgen
-lint   := $(GO) tool -modfile=tools.mod
+# The modules that go.work uses. The go command knows their packages as "work". Users build the root module without
+# go.work, so it is vetted and tested without it, too. The benchmarks in bench are a module that go.work does not use.
+module  := github.com/rpcrdma/rpcrdma
+modules := . nfs test/linuxpeer
+# Replacements for go mod tidy, which does not read go.work.
+released = $(module)=$(CURDIR) $(module)/nfs=$(CURDIR)/nfs
+others  := ./nfs/... ./test/linuxpeer/...
+alone   := GOWORK=off
+xdrgen  := bin/xdrgen
 # The race detector needs cgo, which the go command enables only with a C compiler.
 race   := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 asan    = $(if $(race),$(shell echo 'int main(void) { return 0; }' | $(or $(CC),cc) -fsanitize=address -x c -o /dev/null - 2>/dev/null && echo yes))
@@ -87,15 +93,16 @@ check-format: ## refuse Go files that gofmt would change
 	if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 
 vet: ## run go vet, also over the files of the build tag ibverbs
-	$(GO) vet ./...
-	$(GO) vet -tags ibverbs ./cmd/rpcrdma ./examples/...
+	$(alone) $(GO) vet ./...
+	$(GO) vet $(others)
+	$(GO) vet -tags ibverbs ./cmd/rpcrdma ./examples/... ./nfs/... ./test/linuxpeer/verbspeer
 
 check-generated: ## regenerate all code in a copy of the tree, and compare
 	@set -e; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
 	tar -cf - --exclude=./.git --exclude=./bin . | tar -xf - -C "$$copy"; \
 	find "$$copy" -name '*_xdr.go' -not -path '*/testdata/*' -delete; \
 	GOFLAGS="$$($(GO) env GOFLAGS) -trimpath" $(MAKE) --no-print-directory -C "$$copy" generate >"$$copy/generate.log" 2>&1 || { cat "$$copy/generate.log"; exit 1; }; \
-	for dir in spec gen runtime examples test cmd/rpcrdma; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
+	for dir in spec gen nfs runtime examples test cmd/rpcrdma; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
 	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + regenerated): run make generate, and remove files that exist only here'; exit 1; fi; \
 	echo 'generated files are current'
 
@@ -119,10 +126,12 @@ atonce = -p $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 test-go: test-race test-all ## run the tests: the short ones with the race detector, then all without it
 
 test-race: ## run the short tests with the race detector
-	$(if $(race),$(GO) run ./internal/testrun $(atonce) -timeout 25m -vet=off -race -short $(TESTFLAGS) ./...,@echo 'make test-race: skipped: the race detector needs a C compiler')
+	$(if $(race),$(GO) run ./internal/testrun $(atonce) -timeout 25m -vet=off -race -short $(TESTFLAGS) work,@echo 'make test-race: skipped: the race detector needs a C compiler')
 
+everytest = $(atonce) -timeout 25m -vet=off $(if $(race),,-tags memcheck) $(TESTFLAGS)
 test-all: ## run all tests, without the race detector, which distorts allocation counts
-	$(GO) run ./internal/testrun $(atonce) -timeout 25m -vet=off $(if $(race),,-tags memcheck) $(TESTFLAGS) ./...
+	$(alone) $(GO) run ./internal/testrun $(everytest) ./...
+	$(GO) run ./internal/testrun $(everytest) $(others)
 
 # Packages whose tests wait for goroutines, peers and time limits, and take seconds.
 stalled = ./runtime/oncrpc/udp ./runtime/oncrpc/gss ./runtime/oncrpc/rpc ./rdmaio/providers/internal/stream ./rdmaio/internal/driver ./internal/places
@@ -144,13 +153,13 @@ bench-code: xdrgen ## make the generated code of the benchmark module, which is 
 	@set -e; for name in dirplus nfs4 envelope; do $(xdrgen) gen -views -o bench/codec/$$name -package $$name bench/codec/$$name.x; done
 	@$(xdrgen) gen -o bench/transport/echo -package echo bench/transport/echo.x
 
-test-bench: bench-code ## vet and test the benchmark module
+test-bench: bench-code ## vet and test the benchmark module, with its go.work
 	cd bench && $(GO) vet ./... && $(GO) run $(module)/internal/testrun -short ./...
 
 # Codecs depend on these: 32-bit int, other alignment, other byte order. What xdrgen generates depends on the
 # first and the last only: arm64 is like amd64 for it. Of rpcbind only the codec is tested:
 # its client needs namespaces, which the emulators do not offer, and deadlines, which they do not meet.
-codecs = ./runtime/xdr/... ./runtime/oncrpc ./gen/... ./rdmaio/internal/header ./rdmaio/internal/v1
+codecs = ./runtime/xdr/... ./runtime/oncrpc ./gen/... ./nfs/gen/... ./rdmaio/internal/header ./rdmaio/internal/v1
 test-arch: ## run the codec tests as 386, arm64 and s390x, as far as this machine can run their programs
 	@host=$$($(GO) env GOHOSTARCH); set -e; for arch in 386 arm64 s390x; do \
 		case $$arch in arm64) run=qemu-aarch64-static;; s390x) run=qemu-s390x-static;; *) run=qemu-i386-static;; esac; \
@@ -172,7 +181,7 @@ test-systems: ## vet everything for other systems, whose programs this machine c
 	@set -e; for system in $(systems); do \
 		echo "test-systems: $$system"; \
 		export GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0; \
-		$(GO) vet ./...; \
+		$(GO) vet work; \
 		case " $(linked) " in *" $$system "*) for cmd in xdrgen rpcrdma; do $(GO) build -o /dev/null ./cmd/$$cmd; done;; esac; \
 	done
 
@@ -197,18 +206,35 @@ fuzz: ## run each fuzz target for FUZZTIME, and warn about those below their flo
 fuzz-corpus: ## the same, and keep in testdata/fuzz the inputs that reach most code: commit them
 	$(GO) run ./internal/fuzzrun -keep -time $(FUZZTIME) $(if $(ONLY),-only '$(ONLY)')
 
+# The tools are built without go.work, which does not go with -modfile, and run with it.
 lint: ## run gofumpt and staticcheck at the versions of tools.mod
-	@out=$$($(lint) gofumpt -l .); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
-	$(lint) staticcheck ./...
+	@$(alone) $(GO) build -modfile=tools.mod -o bin/ mvdan.cc/gofumpt honnef.co/go/tools/cmd/staticcheck
+	@out=$$(bin/gofumpt -l .); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
+	bin/staticcheck ./... $(others)
 
 .PHONY: api
 api: ## list what the working tree changes in the exported Go API since BASE=REVISION (the merge base with main)
+	@$(alone) $(GO) build -modfile=tools.mod -o bin/ golang.org/x/exp/cmd/apidiff
 	@set -e; base=$(or $(BASE),$$(git merge-base HEAD main)); old=$$(mktemp -d); trap 'rm -rf "$$old"' EXIT; here=$$(pwd); \
 	git archive "$$base" | tar -xf - -C "$$old"; \
-	apidiff() { $(GO) tool -modfile="$$here/tools.mod" apidiff -m "$$@" 2>&1 | sed '/^Ignoring internal package/d'; }; \
-	(cd "$$old" && apidiff -w "$$old/old.api" $(module)); apidiff -w "$$old/new.api" $(module); \
-	test -s "$$old/old.api" && test -s "$$old/new.api"; \
-	echo "exported API since $$base:"; apidiff "$$old/old.api" "$$old/new.api"
+	apidiff() { "$$here/bin/apidiff" -m "$$@" 2>&1 | sed '/^Ignoring internal package/d'; }; \
+	for dir in . nfs; do \
+		name=$$(sed -n 's/^module //p' $$dir/go.mod); work=; [ $$dir != . ] || work=off; \
+		if [ ! -e "$$old/$$dir/go.mod" ]; then echo "module $$name is new since $$base"; continue; fi; \
+		(cd "$$old/$$dir" && GOWORK=$$work apidiff -w "$$old/old.api" $$name); (cd $$dir && GOWORK=$$work apidiff -w "$$old/new.api" $$name); \
+		test -s "$$old/old.api" && test -s "$$old/new.api"; \
+		echo "exported API of $$name since $$base:"; apidiff "$$old/old.api" "$$old/new.api"; \
+	done
+
+.PHONY: tidy
+tidy: ## write what the modules' imports need into their go.mod and go.sum
+	@set -e; mod=$$(mktemp -d); trap 'rm -rf "$$mod"' EXIT; for dir in $(modules); do \
+		cp $$dir/go.mod $$dir/go.sum "$$mod"; \
+		if [ $$dir != . ]; then $(alone) $(GO) mod edit $(released:%=-replace=%) "$$mod/go.mod"; fi; \
+		$(alone) $(GO) -C $$dir mod tidy -modfile="$$mod/go.mod"; \
+		if [ $$dir != . ]; then $(alone) $(GO) mod edit $(foreach m,$(released),-dropreplace=$(firstword $(subst =, ,$m))) "$$mod/go.mod"; fi; \
+		cp "$$mod/go.mod" "$$mod/go.sum" $$dir; \
+	done
 
 ##: other
 
@@ -224,7 +250,7 @@ bench-verbs: ## compare verbs providers with TCP and with hand-written RPC over 
 bench-transport: bench-code ## compare RPC over rdmaio with framed TCP, net/rpc and gRPC
 	cd bench && $(GO) run ./cmd/transportbench
 
-bench-nfs: ## compare the NFS server and client of examples/nfs3 with go-nfs and go-nfs-client
+bench-nfs: ## compare the NFS server and client of module nfs with go-nfs and go-nfs-client
 	cd bench && $(GO) run ./cmd/nfsbench
 
 bench-continue: ## compare continued messages of version 2 with chunks, and draw the picture of ADR 0052

@@ -11,7 +11,8 @@ require (
 require (
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/go-git/go-billy/v5 v5.6.0
-	github.com/rpcrdma/rpcrdma v0.0.0-00010101000000-000000000000
+	github.com/rpcrdma/rpcrdma v0.0.0
+	github.com/rpcrdma/rpcrdma/nfs v0.0.0
 	github.com/willscott/go-nfs v0.0.4
 	github.com/willscott/go-nfs-client v0.0.0-20251022144359-801f10d98886
 	google.golang.org/grpc v1.85.0
@@ -30,7 +31,10 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
 )
 
-replace github.com/rpcrdma/rpcrdma => ../
+replace (
+	github.com/rpcrdma/rpcrdma => ../
+	github.com/rpcrdma/rpcrdma/nfs => ../nfs
+)
 
 tool (
 	github.com/xdrpp/goxdr/cmd/goxdr

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/bench/codec/sample"
-	"github.com/rpcrdma/rpcrdma/gen/nfs42"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
 )
 
 // All codecs encode the same values to the same bytes, and decode all of them.

@@ -3,7 +3,7 @@ package codec
 import (
 	"github.com/rpcrdma/rpcrdma/bench/codec/envelope"
 	"github.com/rpcrdma/rpcrdma/bench/codec/nfs4"
-	"github.com/rpcrdma/rpcrdma/gen/nfs42"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 

@@ -1,4 +1,4 @@
-// Package nfs measures the NFS server of examples/nfs3/nfsd beside github.com/willscott/go-nfs, and
+// Package nfs measures the NFS server of nfs/nfsd beside github.com/willscott/go-nfs, and
 // the generated client beside github.com/willscott/go-nfs-client. Both servers serve the same
 // directory over the loopback interface, each in a process of its own.
 //

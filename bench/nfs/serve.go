@@ -14,7 +14,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/bench/internal/process"
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
-	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
+	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"

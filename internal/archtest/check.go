@@ -32,14 +32,14 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", f.Path, f.Line, f.Rule, f.Message)
 }
 
-// Check reads the module at root and returns all violations, sorted by file and line. It returns an
-// error for a file that it cannot read or parse.
+// Check reads the module at root, and the further modules that go.work uses, and returns all
+// violations, sorted by file and line. It returns an error for a file that it cannot read or parse.
 func Check(root string, table []Row) ([]Finding, error) {
-	module, err := modulePath(filepath.Join(root, "go.mod"))
+	c, err := newChecker(root, table)
 	if err != nil {
 		return nil, err
 	}
-	c := newChecker(root, module, table)
+	c.goMods()
 	if err := filepath.WalkDir(root, c.visit); err != nil {
 		return nil, err
 	}
@@ -53,30 +53,24 @@ func Check(root string, table []Row) ([]Finding, error) {
 	return c.findings, nil
 }
 
-var moduleLine = regexp.MustCompile(`(?m)^module\s+(\S+)`)
-
-func modulePath(file string) (string, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	m := moduleLine.FindSubmatch(data)
-	if m == nil {
-		return "", fmt.Errorf("%s: no module line", file)
-	}
-	return string(m[1]), nil
-}
-
 type checker struct {
-	root, module string
-	table        []Row
-	fset         *token.FileSet
-	large, over  map[string]Size // types over the limits, by package and name: allowed, and found
-	findings     []Finding
+	root        string
+	module      string    // path of the root module
+	modules     []*module // the root module is the first
+	table       []Row
+	fset        *token.FileSet
+	large, over map[string]Size // types over the limits, by package and name: allowed, and found
+	findings    []Finding
 }
 
-func newChecker(root, module string, table []Row) *checker {
-	return &checker{root: root, module: module, table: table, fset: token.NewFileSet(), large: Large(), over: make(map[string]Size)}
+func newChecker(root string, table []Row) (*checker, error) {
+	c := &checker{root: root, table: table, fset: token.NewFileSet(), large: Large(), over: make(map[string]Size)}
+	var err error
+	if c.modules, err = readModules(root); err != nil {
+		return nil, err
+	}
+	c.module = c.modules[0].path
+	return c, nil
 }
 
 func (c *checker) report(path string, line int, rule, format string, args ...any) {
@@ -88,7 +82,7 @@ func (c *checker) visit(dir string, entry fs.DirEntry, err error) error {
 	if err != nil || !entry.IsDir() {
 		return err
 	}
-	if dir != c.root && elsewhere(dir, entry.Name()) {
+	if dir != c.root && c.elsewhere(dir, entry.Name()) {
 		return filepath.SkipDir
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -102,14 +96,17 @@ func (c *checker) visit(dir string, entry fs.DirEntry, err error) error {
 	return c.pkg(filepath.ToSlash(rel), files)
 }
 
-// elsewhere reports whether a folder has no packages of the module: the go command does not look
-// into it, or it is another module.
-func elsewhere(dir, name string) bool {
+// elsewhere reports whether a folder has no packages of the modules: the go command does not look
+// into it, or it is a module that go.work does not use.
+func (c *checker) elsewhere(dir, name string) bool {
 	if skipped(name) {
 		return true
 	}
-	_, err := os.Stat(filepath.Join(dir, "go.mod"))
-	return err == nil
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(c.root, dir)
+	return err != nil || c.moduleOf(filepath.ToSlash(rel)).folder != filepath.ToSlash(rel)
 }
 
 // pkg checks the package at name, a path from the module's root.
@@ -253,6 +250,9 @@ func (c *checker) importProblem(pkg, file, imported string, row *Row, isTest boo
 		target := strings.TrimPrefix(strings.TrimPrefix(imported, c.module), "/")
 		if to := find(c.table, target); to != nil && to.Alone && target != pkg {
 			return "alone", fmt.Sprintf("row %q allows no package to import it: import the package of the profile in use", to.Package)
+		}
+		if rule, problem := c.betweenModules(pkg, target, isTest); rule != "" {
+			return rule, problem
 		}
 		if isTest || row.allows(pkg, target) {
 			return "", ""

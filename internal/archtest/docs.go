@@ -29,6 +29,9 @@ func CheckDocs(root string) ([]Finding, error) {
 		return nil, err
 	}
 	c := &checker{root: root}
+	if c.modules, err = readModules(root); err != nil {
+		return nil, err
+	}
 	for _, page := range pages {
 		if err := c.page(page); err != nil {
 			return nil, err

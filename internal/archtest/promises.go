@@ -64,7 +64,7 @@ func (c *checker) importable() (packages []string, err error) {
 		if err != nil || !entry.IsDir() || dir == c.root {
 			return err
 		}
-		if elsewhere(dir, entry.Name()) {
+		if c.elsewhere(dir, entry.Name()) {
 			return filepath.SkipDir
 		}
 		rel, err := filepath.Rel(c.root, dir)

@@ -11,7 +11,10 @@ import (
 // within the limits has no entry.
 func TestLargeTypesShrink(t *testing.T) {
 	root := filepath.Join("..", "..")
-	c := newChecker(root, "github.com/rpcrdma/rpcrdma", Table())
+	c, err := newChecker(root, Table())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := filepath.WalkDir(root, c.visit); err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,14 @@ const (
 // besides those of its row.
 var testOutside = []string{"github.com/google/go-cmp"}
 
+// Internal packages of the root module that the module nfs may import, and those that only tests
+// may, and test/linuxpeer. After a release, users may combine a version of nfs with any later
+// version of the root module. So what these packages export can no longer change: they are few.
+var (
+	sharedInternals     = []string{"internal/cli", "internal/spelling"}
+	sharedTestInternals = []string{"internal/golden", "internal/isolated", "internal/leak", "internal/tlstest", "internal/witness", "internal/xdrtest"}
+)
+
 const (
 	participle = "github.com/alecthomas/participle/v2"
 	jennifer   = "github.com/dave/jennifer"
@@ -143,19 +151,26 @@ func Table() []Row {
 
 		// Packages that no package imports, except for tests.
 		{Package: "cmd/rpcrdma/...", Imports: []string{"..."}, Outside: []string{kong}},
-		{Package: "examples/nfs3/nfsd", Imports: []string{"..."}, Unsafe: []string{"system_linux.go"}},
 		{Package: "examples/...", Imports: []string{"..."}},
+
+		// Separate modules, which the root module does not import.
+		{Package: "nfs/gen/*", Imports: []string{"runtime/*", "runtime/xdr/*", "nfs/gen/*"}},
+		{Package: "nfs/gen/*/*", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/rpc", "nfs/gen/*"}}, // stubs
+		{Package: "nfs/fsx"},
+		{Package: "nfs/fsx/fsxtest", Imports: []string{"nfs/client", "nfs/fsx"}},
+		{Package: "nfs/client", Imports: []string{"nfs/internal/provider", "gen/*", "gen/*/*", "rdmaio/...", "runtime/..."}},
+		{Package: "nfs/nfsd", Imports: []string{"gen/*", "gen/*/*", "nfs/gen/...", "runtime/..."}, Unsafe: []string{"system_linux.go"}},
+		{Package: "nfs/...", Imports: []string{"..."}},
 		{Package: "test/linuxpeer/agent", Imports: []string{"internal/witness", "test/linuxpeer/internal/control", "test/linuxpeer/internal/guest"}, Unsafe: []string{"terminal.go"}},
 		{Package: "test/...", Imports: []string{"..."}},
-		{Package: "internal/archtest", Sequential: true},
+
+		{Package: "internal/archtest", Imports: []string{"internal/workspace"}, Sequential: true},
 		{Package: "internal/corpus"},
-		{Package: "internal/fsx"},
-		{Package: "internal/fsx/fsxtest", Imports: []string{"examples/nfs3/client", "internal/fsx"}},
 		{Package: "internal/cpuid"},
 		// The wire format of RDMA over TCP: the provider, tests of dissectors, benchmarks.
 		{Package: "internal/rdmatcp/crc", Imports: []string{"internal/cpuid"}},
 		{Package: "internal/rdmatcp/segment", Imports: []string{"internal/rdmatcp/crc"}},
-		{Package: "internal/fuzzrun"},
+		{Package: "internal/fuzzrun", Imports: []string{"internal/workspace"}},
 		{Package: "internal/cputime"},
 		{Package: "internal/golden"},
 		{Package: "internal/growth", Imports: []string{"internal/cputime"}},
@@ -180,6 +195,7 @@ func Table() []Row {
 		{Package: "internal/testrun", Imports: []string{"internal/archtest"}},
 		{Package: "internal/tshark", Imports: []string{"internal/witness"}},
 		{Package: "internal/witness"},
+		{Package: "internal/workspace", Sequential: true},
 		{Package: "internal/xdrtest", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "internal/witness"}, Outside: testOutside},
 	}
 }

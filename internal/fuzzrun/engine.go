@@ -17,7 +17,7 @@ import (
 // builder builds the test binaries of packages, each once, and runs them.
 type builder struct {
 	root     string // absolute
-	module   string
+	module   string // the root module; paths of the others begin with it
 	cache    string // of the go command, for inputs
 	temp     string
 	binaries map[string]*binary // by kind and folder
@@ -42,6 +42,7 @@ func newBuilder(root string) (*builder, error) {
 	}{{&b.module, []string{"list", "-m"}}, {&b.cache, []string{"env", "GOCACHE"}}} {
 		cmd := exec.Command("go", q.args...)
 		cmd.Dir, cmd.Stderr = root, os.Stderr
+		cmd.Env = append(os.Environ(), "GOWORK=off") // go list -m prints all modules of go.work
 		out, err := cmd.Output()
 		if err != nil {
 			return nil, fmt.Errorf("go %s: %w", strings.Join(q.args, " "), err)

@@ -30,12 +30,13 @@ func TestTargets(t *testing.T) {
 	dir := writeModule(t, map[string]string{
 		"go.mod": "module m\n", "a/b/x_test.go": one, "a/b/x.go": one, "testdata/x_test.go": one, ".hidden/x_test.go": one,
 		"bench/go.mod": "module b\n", "bench/x_test.go": one, "y_test.go": "func FuzzTop(f *testing.F) {\n",
+		"go.work": "use .\nuse ./used\n", "used/go.mod": "module m/used\n", "used/x_test.go": "func FuzzUsed(f *testing.F) {\n",
 	})
 	got, err := targets(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []target{{"a/b", "FuzzOne", defaultFloor, ""}, {"a/b", "FuzzTwo", 20, "it sleeps"}, {".", "FuzzTop", defaultFloor, ""}}
+	want := []target{{"a/b", "FuzzOne", defaultFloor, ""}, {"a/b", "FuzzTwo", 20, "it sleeps"}, {"used", "FuzzUsed", defaultFloor, ""}, {".", "FuzzTop", defaultFloor, ""}}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(target{})); d != "" {
 		t.Error(d)
 	}

@@ -1,4 +1,4 @@
-// Command fuzzrun runs every fuzz target of the module, one after the other, and keeps the corpora
+// Command fuzzrun runs every fuzz target of the modules, one after the other, and keeps the corpora
 // in the repository.
 //
 //	go run ./internal/fuzzrun -time 10s -only 'xdrgen.*Compile'

@@ -62,8 +62,8 @@ var parsers = []parser{
 	// Programs of examples.
 	both("gen/nfs3", true, "FuzzReadRes", "FuzzWriteArgs", "FuzzXDR"),
 	both("gen/mount3", true, "FuzzMountRes", "FuzzXDR"),
-	{dir: "examples/nfs3/nfsd", clients: []string{"FuzzHandle", "FuzzNFS", "FuzzMount", "FuzzNLM"}},
-	{dir: "examples/nfs3/client", servers: []string{"FuzzServer"}},
+	{dir: "nfs/nfsd", clients: []string{"FuzzHandle", "FuzzNFS", "FuzzMount", "FuzzNLM"}},
+	{dir: "nfs/client", servers: []string{"FuzzServer"}},
 }
 
 // notParsers lists the packages that decode, but never what a peer sent, or that no product
@@ -73,7 +73,7 @@ var notParsers = map[string]string{
 	"cmd/rpcrdma":                               "FuzzDescribe and FuzzArguments; it decodes by cmd/internal/dynamic and rdmaio",
 	"cmd/xdrgen":                                "FuzzMessage; a user's files",
 	"examples/readwrite":                        "one call, by package rpc",
-	"examples/nfs3/serve":                       "by package rpc and nfsd",
+	"nfs/cmd/nfsserve":                          "by package rpc and nfsd",
 	"internal/mutants":                          "text of mutants",
 	"internal/pcapng":                           "captures of this host",
 	"internal/xdrtest":                          "tests",

@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rpcrdma/rpcrdma/internal/workspace"
 )
 
 // target is one fuzz target.
@@ -28,8 +31,8 @@ var (
 	directive = regexp.MustCompile(`(?m)^//fuzz:floor\b(.*)$`)
 )
 
-// targets returns the fuzz targets of the module at root, in order of folders and places. It leaves
-// out testdata, hidden folders and further modules.
+// targets returns the fuzz targets of the module at root and of those that its go.work uses, in
+// order of folders and places. It leaves out testdata, hidden folders and other modules.
 func targets(root string) ([]target, error) {
 	var out []target
 	err := sources(root, func(dir, name string, text []byte) error {
@@ -66,9 +69,12 @@ func (t *target) setFloor(comment []byte) error {
 	return nil
 }
 
-// sources calls f with each Go file of the module at root, except files in testdata, hidden folders
-// and nested modules.
+// sources calls f with each Go file of the modules, except files in testdata and hidden folders.
 func sources(root string, f func(dir, name string, text []byte) error) error {
+	modules, err := workspace.Folders(root)
+	if err != nil {
+		return err
+	}
 	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -77,10 +83,17 @@ func sources(root string, f func(dir, name string, text []byte) error) error {
 			if path == root {
 				return nil
 			}
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".") {
+			if e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".") {
 				return fs.SkipDir
 			}
-			return nil
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err != nil {
+				return nil
+			}
+			dir, err := filepath.Rel(root, path)
+			if err == nil && !slices.Contains(modules, filepath.ToSlash(dir)) {
+				return fs.SkipDir
+			}
+			return err
 		}
 		if !strings.HasSuffix(path, ".go") {
 			return nil

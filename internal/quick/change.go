@@ -138,8 +138,8 @@ func (t *tree) touch(changes []change) *scope {
 		case data && t.owner(strings.TrimPrefix(before+"/x", "/")) != "":
 			tests[t.owner(strings.TrimPrefix(before+"/x", "/"))] = true
 		case module != "":
-			sc.note("%s: a module of its own: cd %[1]s && go vet ./... && go test -short ./...", module)
-		case c.file == "go.mod" || c.file == "go.sum":
+			sc.note("%s: a module that go.work does not use: make test-%[1]s", module)
+		case slices.Contains([]string{"go.mod", "go.sum", "go.work", "go.work.sum"}, name):
 			sc.importers = [][]string{nil} // all packages, below
 		case strings.HasSuffix(name, ".go"):
 			if !c.deleted {
@@ -253,14 +253,27 @@ func (t *tree) target(unit string) string {
 	return "gen/" + unit
 }
 
-// nested returns the folder of the module that a file belongs to, or "" if it is this one.
+// nested returns the folder of the module that a file belongs to, or "" if it is the root module or
+// another one that go.work uses.
 func (t *tree) nested(file string) string {
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(t.root, filepath.FromSlash(dir), "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(t.root, filepath.FromSlash(dir), "go.mod")); err == nil && !t.uses(dir) {
 			return dir
+		} else if err == nil {
+			break
 		}
 	}
 	return ""
+}
+
+// uses reports whether go.work uses the module in a folder.
+func (t *tree) uses(folder string) bool {
+	for _, u := range t.units {
+		if u.Module.Path == path.Join(t.module, folder) {
+			return true
+		}
+	}
+	return false
 }
 
 // isGenerated reports whether a Go file has the line of generated code before its package clause.

@@ -110,7 +110,7 @@ func TestTouchMapsFilesToPackagesAndImporters(t *testing.T) {
 		{"the sidecar of a unit with its own folder", []change{{file: "spec/x/v/v.bind"}}, "b", "", "", "make check-generated"},
 		{"a generated file", []change{{file: "gen/u/u_xdr.go"}}, "gen/u", "", "gen/u/u_xdr.go", "gen/u/u_xdr.go is generated"},
 		{"a generated file with its source", []change{{file: "gen/u/u_xdr.go"}, {file: "spec/x/u/u.x"}}, "gen/u", "", "gen/u/u_xdr.go", "the compiler or its input"},
-		{"another module", []change{{file: "nested/x.go"}}, "", "", "", "cd nested && go vet"},
+		{"another module", []change{{file: "nested/x.go"}}, "", "", "", "make test-nested"},
 		{"a file for another system", []change{{file: "g/g_plan9.go"}}, "", "", "g/g_plan9.go", "lists no package"},
 		{"an ignored folder", []change{{file: "_old/x.go"}}, "", "", "_old/x.go", "lists no package"},
 	} {
@@ -128,6 +128,37 @@ func TestTouchMapsFilesToPackagesAndImporters(t *testing.T) {
 				t.Errorf("notes %q, want %q", notes, tt.note)
 			}
 		})
+	}
+}
+
+// A module that go.work uses counts as part of the root module, with its importers in both. Quick
+// may be run in its folder.
+func TestModulesOfWorkspaceAreTouched(t *testing.T) {
+	dir := module(t)
+	write(t, dir, "go.work", "go 1.26\n\nuse .\nuse ./used\n")
+	write(t, dir, "used/go.mod", "module example.com/m/used\n\ngo 1.26\n")
+	write(t, dir, "used/x/x.go", "package x\n\nimport _ \"example.com/m/b\"\n")
+	write(t, dir, "used/y/y.go", "package y\n\nimport _ \"example.com/m/used/x\"\n")
+	for _, folder := range []string{dir, filepath.Join(dir, "used")} {
+		tr, err := loadTree(t.Context(), folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct{ file, touched, importers string }{
+			{"a/a.go", "a", "b d|c used/x|used/y"},
+			{"used/x/x.go", "used/x", "used/y"},
+			{"used/go.mod", "", "a b c d e f used/x used/y"},
+			{"go.work", "", "a b c d e f used/x used/y"},
+		} {
+			sc := tr.touch([]change{{file: tt.file}})
+			var levels []string
+			for _, level := range sc.importers {
+				levels = append(levels, strings.Join(level, " "))
+			}
+			if got := strings.Join(levels, "|"); strings.Join(sc.touched, " ") != tt.touched || got != tt.importers || len(sc.notes) > 0 {
+				t.Errorf("%s: touched %q, importers %q, notes %q", tt.file, sc.touched, got, sc.notes)
+			}
+		}
 	}
 }
 

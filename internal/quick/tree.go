@@ -31,28 +31,38 @@ type unit struct {
 // fields are those of unit, for go list.
 const fields = "-json=ImportPath,Dir,Module,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,EmbedFiles,Imports,TestImports,XTestImports,TestEmbedFiles"
 
-// tree is the module with its packages.
+// tree is the root module with its packages, and those of the other modules that go.work uses.
 type tree struct {
-	root   string // folder of go.mod
-	module string
+	root   string           // folder of go.mod
+	module string           // the root module; the paths of the others begin with it
 	units  map[string]*unit // by name
 }
 
-// loadTree lists the packages of the module around dir. Packages that do not compile are listed,
+// loadTree lists the packages of the modules around dir. Packages that do not compile are listed,
 // too.
 func loadTree(ctx context.Context, dir string) (*tree, error) {
-	mod, err := output(ctx, dir, "go", "env", "GOMOD")
+	env, err := output(ctx, dir, "go", "env", "GOMOD", "GOWORK")
 	if err != nil {
 		return nil, err
 	}
+	mod, work, _ := strings.Cut(env, "\n")
 	if filepath.Base(mod) != "go.mod" {
 		return nil, fmt.Errorf("no go.mod in %s or above it: run quick in the module's folder", dir)
 	}
+	if filepath.Base(work) == "go.work" {
+		mod = filepath.Join(filepath.Dir(work), "go.mod")
+	}
 	t := &tree{root: filepath.Dir(mod), units: make(map[string]*unit)}
-	if t.module, err = output(ctx, t.root, "go", "list", "-m"); err != nil {
+	text, err := output(ctx, t.root, "go", "mod", "edit", "-json")
+	if err != nil {
 		return nil, err
 	}
-	text, err := output(ctx, t.root, "go", "list", "-e", fields, "./...")
+	var edit struct{ Module struct{ Path string } }
+	if err := json.Unmarshal([]byte(text), &edit); err != nil {
+		return nil, fmt.Errorf("output of go mod edit: %w", err)
+	}
+	t.module = edit.Module.Path
+	text, err = output(ctx, t.root, "go", "list", "-e", fields, "work")
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,11 @@
 // does not. Its arguments are those of go test; its exit code is 0 only if every test passed or
 // skipped.
 //
-//	go run ./internal/testrun -race ./...
+//	go run ./internal/testrun -race work
 //
-// Packages print one line each as they finish, failed tests their whole output. With -race it
-// leaves out the packages that start no goroutine, by internal/archtest's table, and lists them: a
-// run without -race tests them.
+// Packages print one line each as they finish, failed tests their whole output. With -race and all
+// packages, which "work" means, it leaves out those that start no goroutine, by internal/archtest's
+// table, and lists them: a run without -race tests them.
 //
 //	go run ./internal/testrun -stall 1s ./rdmaio/...
 //

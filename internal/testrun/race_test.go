@@ -16,7 +16,7 @@ func TestWithRaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pkg := range []string{"rdmaio", "runtime/xdr", "cmd/xdrgen/internal/gogen", "internal/testrun"} {
+	for _, pkg := range []string{"rdmaio", "runtime/xdr", "cmd/xdrgen/internal/gogen", "internal/testrun", "nfs/nfsd"} {
 		if !slices.Contains(got, module+pkg) {
 			t.Errorf("%s is not tested", pkg)
 		}

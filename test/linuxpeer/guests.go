@@ -60,8 +60,8 @@ var programs = []program{
 	{pkg: "test/linuxpeer/mounttest"},
 	{pkg: "test/linuxpeer/verbspeer", tags: "ibverbs"},
 	{pkg: "cmd/rpcrdma", tags: "ibverbs"},
-	{pkg: "examples/nfs3", tags: "ibverbs"},
-	{pkg: "examples/nfs3/serve", tags: "ibverbs"},
+	{pkg: "nfs/cmd/nfs", tags: "ibverbs"},
+	{pkg: "nfs/cmd/nfsserve", tags: "ibverbs"},
 	{pkg: "rdmaio/providers/ibverbs", test: true},
 	{pkg: "rdmaio/providers/ibverbs/internal/lib", test: true},
 }

@@ -61,7 +61,7 @@ var endpoints = []string{
 	"rdmaio/internal/sim",    // two engines
 	"rdmaio/verbs/",          // what every provider must do, between two queue pairs
 	"rdmaio/providers/",      // providers
-	"examples/nfs3/serve",    // an NFS server, over TCP and RDMA
+	"nfs/cmd/nfsserve",       // an NFS server, over TCP and RDMA
 	"runtime/oncrpc/gss",     // RPCSEC_GSS, over carriers
 	"runtime/oncrpc/rpc",     // programs over carriers
 	"runtime/oncrpc/rpcbind", // a client of rpcbind, against a server

@@ -1,4 +1,4 @@
-// Command nfsbench measures the NFS server of examples/nfs3 beside go-nfs, and the generated client
+// Command nfsbench measures the NFS server of nfs/cmd/nfs beside go-nfs, and the generated client
 // beside go-nfs-client (see package nfs), over loopback, all of it in the same rounds, and prints
 // ratios with their targets.
 //

@@ -1,6 +1,6 @@
 package sample
 
-import "github.com/rpcrdma/rpcrdma/gen/nfs42"
+import "github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
 
 var session = nfs42.SessionID([]byte("sixteen bytes id"))
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/internal/fsx"
+	"github.com/rpcrdma/rpcrdma/nfs/fsx"
 )
 
 // fuzz makes random operations in a directory, in parts. After each part it compares all files,

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/rpcrdma/rpcrdma/examples/nfs3/client"
-	"github.com/rpcrdma/rpcrdma/internal/fsx"
-	"github.com/rpcrdma/rpcrdma/internal/fsx/fsxtest"
+	"github.com/rpcrdma/rpcrdma/nfs/client"
+	"github.com/rpcrdma/rpcrdma/nfs/fsx"
+	"github.com/rpcrdma/rpcrdma/nfs/fsx/fsxtest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 

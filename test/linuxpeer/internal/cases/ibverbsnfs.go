@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/examples/nfs3/nfsd"
+	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
 )
 
@@ -14,17 +14,17 @@ const (
 	verbsMount = 20051 // MOUNT over TCP
 )
 
-// nfs3 returns a command of examples/nfs3 over a device of the guest. The ports are those of NFS
+// nfs3 returns a command line of nfs over a device of the guest. The ports are those of NFS
 // and of MOUNT.
 func (d verbsDevice) nfs3(command string, port, mountPort int, args ...string) []string {
 	argv := []string{
-		"nfs3", command, "-provider", "ibverbs=" + d.name, "-port", fmt.Sprint(port), "-mountport", fmt.Sprint(mountPort),
+		"nfs", command, "-provider", "ibverbs=" + d.name, "-port", fmt.Sprint(port), "-mountport", fmt.Sprint(mountPort),
 		"-uid", "0", "-gid", "0", "-timeout", "20s",
 	}
 	return append(argv, args...)
 }
 
-// copies puts a file of 8 MiB to a server and gets it back, by the command of examples/nfs3 in the
+// copies puts a file of 8 MiB to a server and gets it back, by the command nfs in the
 // guest.
 func (d verbsDevice) copies(t *T, host string, port, mountPort int) {
 	t.Shell("dd if=/dev/urandom of=/tmp/data bs=1M count=8 2>/dev/null")
@@ -42,12 +42,12 @@ func verbsToKernel(t *T, d verbsDevice) {
 	t.Say("8 MiB each way")
 }
 
-// serve starts the server of examples/nfs3 over a device of the guest, until the end of the case.
+// serve starts the server nfsserve over a device of the guest, until the end of the case.
 // It serves an empty directory.
 func (d verbsDevice) serve(t *T) {
 	t.Shell("rm -rf /tmp/share /tmp/state && mkdir -m 777 /tmp/share")
 	t.Cleanup(func() { t.Shell("rm -rf /tmp/share /tmp/state") })
-	server := t.Background("serve", "-provider", "ibverbs="+d.name, "-rdma", fmt.Sprintf("%s:%d", d.addr, verbsNFS),
+	server := t.Background("nfsserve", "-provider", "ibverbs="+d.name, "-rdma", fmt.Sprintf("%s:%d", d.addr, verbsNFS),
 		"-tcp", fmt.Sprintf("0.0.0.0:%d", verbsMount), "-portmap", "off", "-state", "/tmp/state", "-allow-root", "-async", "/tmp/share")
 	server.Await("serving /tmp/share")
 }
@@ -70,7 +70,7 @@ func (d verbsDevice) mountOwn(t *T) {
 		t.Run("umount", mountPoint)
 		// The kernel's client disconnects some time later.
 		t.Await("end of the memory that serve has pinned", func() bool {
-			return t.Shell("grep VmPin /proc/$(pidof serve)/status | tr -s '\t ' ' '") == "VmPin: 0 kB"
+			return t.Shell("grep VmPin /proc/$(pidof nfsserve)/status | tr -s '\t ' ' '") == "VmPin: 0 kB"
 		})
 	})
 }

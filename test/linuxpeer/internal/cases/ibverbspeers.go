@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/examples/nfs3/client"
+	"github.com/rpcrdma/rpcrdma/nfs/client"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/rping"
 )

@@ -22,9 +22,9 @@ func mountLocks(t *T) {
 		ip link add locker0 type veth peer name eth0 netns locker && ip addr add ` + lockerPeer + `/24 dev locker0 && ip link set locker0 up &&
 		ip -n locker addr add ` + lockerAddr + `/24 dev eth0 && ip -n locker link set eth0 up && ip -n locker link set lo up &&
 		mkdir -p /run/locker/export /run/locker/state ` + mountPoint + ` && chmod 777 /run/locker/export`)
-	server := t.Background(ip, "netns", "exec", "locker", "serve", "-log", "-tcp", lockerAddr+":2049", "-rdma", "",
+	server := t.Background(ip, "netns", "exec", "locker", "nfsserve", "-log", "-tcp", lockerAddr+":2049", "-rdma", "",
 		"-portmap", "own", "-state", "/run/locker/state", "/run/locker/export")
-	t.Cleanup(func() { t.Shell("kill $(pidof serve)") })
+	t.Cleanup(func() { t.Shell("kill $(pidof nfsserve)") })
 	server.Await("port mapper " + lockerAddr + ":111")
 
 	t.Run("timeout", "60", "mount.nfs", lockerAddr+":/export", mountPoint)

@@ -25,7 +25,7 @@ func namespace(t *T, script string) guest.Result {
 // mountNoOptions runs the server in the guest, at the ports of a real one, and mounts without
 // naming ports or versions. The client asks the server's port mapper, or rpcbind where one runs.
 func mountNoOptions(t *T, rpcbind bool) {
-	script := `serve -portmap auto -tcp 127.0.0.1:2049 -rdma '' -state /run/state /run/export >/run/serve.log 2>&1 &
+	script := `nfsserve -portmap auto -tcp 127.0.0.1:2049 -rdma '' -state /run/state /run/export >/run/serve.log 2>&1 &
 		until grep -q ^serving /run/serve.log; do sleep 0.1; done
 		cat /run/serve.log
 		echo "exports: $(showmount -e 127.0.0.1 | tail -n 1)"

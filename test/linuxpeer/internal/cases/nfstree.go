@@ -18,7 +18,7 @@ import (
 // DefaultSize is the usual number of bytes of the tree that the cases nfs-tree copy.
 const DefaultSize = 24 << 20
 
-// treeCases copy a tree to the kernel's server and back with the command of examples/nfs3.
+// treeCases copy a tree to the kernel's server and back with the command of nfs/cmd/nfs.
 func treeCases() []Case {
 	return []Case{
 		{Name: "nfs-tree/tcp", Timeout: 30 * time.Minute, Run: func(t *T) { nfsTree(t, "tcp", 2049) }},
@@ -41,8 +41,8 @@ type treeCopy struct {
 func nfsTree(t *T, transport string, port int) {
 	root, err := page.Root()
 	t.Must(err)
-	c := &treeCopy{t: t, nfs3: filepath.Join(t.Dir(), "nfs3"), transport: transport, port: port}
-	c.host("go", "build", "-C", root, "-o", c.nfs3, "./examples/nfs3")
+	c := &treeCopy{t: t, nfs3: filepath.Join(t.Dir(), "nfs"), transport: transport, port: port}
+	c.host("go", "build", "-C", root, "-o", c.nfs3, "./nfs/cmd/nfs")
 	mounttest := filepath.Join(t.env.Dir, "mounttest")
 	dir, err := os.MkdirTemp(t.Dir(), "trees") // a second try of the case has other ones
 	t.Must(err)
@@ -120,7 +120,7 @@ func (c *treeCopy) cut(after int64, command, from, to string) time.Duration {
 	return time.Since(start)
 }
 
-// besideKernel copies a tree within the guest, by the command of examples/nfs3 and by cp on a mount
+// besideKernel copies a tree within the guest, by the command of nfs/cmd/nfs and by cp on a mount
 // of the kernel, and says how long each took. It is no test: it runs only with -size.
 func besideKernel(t *T, transport string, port int) {
 	if t.env.Size == DefaultSize {
@@ -130,7 +130,7 @@ func besideKernel(t *T, transport string, port int) {
 	t.Cleanup(func() { t.Shell("rm -rf /tmp/tree /export/*") })
 	want := t.Run("mounttest", "sum", "/tmp/tree")
 	mount := fmt.Sprintf("mount.nfs 10.0.2.15:/export /mnt/loop -o vers=3,proto=%s,port=%d,mountproto=tcp,mountport=%d,nolock", transport, port, mountd)
-	nfs3 := fmt.Sprintf("nfs3 %%s -r -q -transport %s -port %d -mountport %d ", transport, port, mountd)
+	nfs3 := fmt.Sprintf("nfs %%s -r -q -transport %s -port %d -mountport %d ", transport, port, mountd)
 	var times []string
 	for _, c := range []struct{ what, prepare, run, result string }{
 		{"nfs3 put", "true", fmt.Sprintf(nfs3, "put") + "/tmp/tree 10.0.2.15:/export/a", "/export/a"},

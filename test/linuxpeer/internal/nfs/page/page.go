@@ -26,15 +26,16 @@ type Server struct {
 	Mount string // host:port of the mount service, over TCP
 }
 
-// Root returns the module's root: the working directory or the first folder above it with a go.mod.
+// Root returns the module's root: the working directory or the first folder above it with a
+// go.work.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "go.work")); missing == nil {
 			return dir, nil
 		}
 		if filepath.Dir(dir) == dir {
-			err = fmt.Errorf("page: no go.mod above the working directory")
+			err = fmt.Errorf("page: no go.work above the working directory")
 		}
 		dir = filepath.Dir(dir)
 	}
@@ -81,7 +82,7 @@ func Run(ctx context.Context, root, dir, command string, s Server) (string, erro
 	for i, arg := range args {
 		args[i] = strings.NewReplacer(host+":/", at+":/", host, s.RDMA, "/tmp/", dir+"/").Replace(arg)
 	}
-	if args[2] == "./examples/nfs3" {
+	if args[2] == "./nfs/cmd/nfs" {
 		args = slices.Insert(args, 4, "-port", port, "-mountport", mount)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)

@@ -32,7 +32,7 @@ func TestServerCommands(t *testing.T) {
 
 // Commands of another form are refused: they would not reach the server of the test.
 func TestRunRefuses(t *testing.T) {
-	for _, command := range []string{"rm -r /", "go run ./examples/nfs3 ls localhost:/", ""} {
+	for _, command := range []string{"rm -r /", "go run ./nfs/cmd/nfs ls localhost:/", ""} {
 		if _, err := Run(context.Background(), ".", t.TempDir(), command, Server{}); err == nil || !strings.Contains(err.Error(), "expected go run") {
 			t.Errorf("%q: %v", command, err)
 		}

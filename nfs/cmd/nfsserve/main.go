@@ -1,0 +1,171 @@
+// Command nfsserve serves a directory by NFS version 3, over TCP and over RDMA at once. MOUNT, the
+// lock manager, which refuses locks, and the port mapper are served over TCP and UDP.
+// docs/nfs-server.md explains it; package nfsd lists what it leaves out.
+//
+//	go run ./nfs/cmd/nfsserve -state /var/lib/nfs3 /srv/data &
+//	mount -t nfs 127.0.0.1:/export /mnt
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/rpcrdma/rpcrdma/gen/mount3"
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/internal/spelling"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
+	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
+)
+
+// options are the flags.
+type options struct {
+	tcp, rdma, provider, portmap string
+	calls, json                  bool
+	nfsd.Config
+}
+
+func main() {
+	var o options
+	// RFC 8166 §8.2.2.1: clients set up security over TCP, at the usual port; R311
+	flag.StringVar(&o.tcp, "tcp", "127.0.0.1:2049", "`address` for NFS, MOUNT and locks over TCP, and for MOUNT and locks over UDP")
+	flag.StringVar(&o.rdma, "rdma", "127.0.0.1:20049", "`address` for NFS over RDMA; empty for none")
+	flag.StringVar(&o.provider, "provider", "iwarp", "verbs `provider`: "+provider.Forms())
+	flag.StringVar(&o.portmap, "portmap", "auto", "`mode` of the port mapper that clients ask: own, at port 111 of the -tcp host; system, the rpcbind that runs there; off; auto, the first of these that works")
+	flag.BoolVar(&o.calls, "log", false, "write a line for each call to stderr")
+	flag.BoolVar(&o.json, "json", false, "write the lines of -log as JSON")
+	flag.StringVar(&o.State, "state", "", "`directory` for the key and the table of handles; default DIR.nfs3, beside DIR")
+	flag.StringVar(&o.Export, "export", "/export", "`path` that clients mount")
+	flag.BoolVar(&o.ReadOnly, "ro", false, "refuse all changes")
+	flag.BoolVar(&o.AllowRoot, "allow-root", false, "let user 0 of clients act as root, if the server runs as root")
+	flag.BoolVar(&o.Async, "async", false, "reply before changes are on the disk")
+	flag.BoolVar(&o.StrictCookies, "strict-cookies", false, "refuse to go on with the listing of a directory that has changed")
+	flag.CommandLine.Init("nfsserve", flag.ContinueOnError)
+	flag.CommandLine.SetOutput(io.Discard)
+	err := flag.CommandLine.Parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		flag.CommandLine.SetOutput(os.Stderr)
+		usage()
+		os.Exit(0)
+	}
+	if err = spelling.Flag(flag.CommandLine, err); err == nil {
+		err = o.check(flag.Args())
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "nfsserve: %v\nnfsserve -h lists the flags\n", err)
+		os.Exit(2)
+	}
+	o.Dir = flag.Arg(0)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := serve(ctx, o, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "nfsserve:", err)
+		os.Exit(1)
+	}
+}
+
+// check checks the values of the flags and the arguments after them.
+func (o *options) check(args []string) error {
+	switch {
+	case len(args) != 1 || args[0] == "":
+		return fmt.Errorf("found %d arguments after the flags, expected DIR", len(args))
+	case !slices.Contains([]string{"auto", "own", "system", "off"}, o.portmap):
+		return fmt.Errorf("found -portmap %.64q, expected auto, own, system or off", o.portmap)
+	}
+	return provider.Check(o.provider)
+}
+
+// usage prints how the command is used, and its flags.
+func usage() {
+	fmt.Fprintln(flag.CommandLine.Output(), "usage: nfsserve [flags] DIR\n\nserves the directory DIR by NFS version 3; docs/nfs-server.md has examples\n\nflags:")
+	flag.PrintDefaults()
+}
+
+// serve serves a directory until ctx is done.
+func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
+	if o.State == "" {
+		dir, err := filepath.Abs(o.Dir)
+		if err != nil {
+			return err
+		}
+		o.State = dir + ".nfs3"
+	}
+	server, err := nfsd.New(o.Config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	handler := o.log(server.Handler()) // one for both, so that the reply cache sees all calls
+
+	byTCP, err := tcp.Listen(ctx, o.tcp, handler, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, byTCP.Close()) }()
+	all := slices.Concat(
+		at(nfs3.Program, nfs3.Version, oncrpc.NetIDTCP, byTCP.Addr()),
+		at(mount3.Program, mount3.Version, oncrpc.NetIDTCP, byTCP.Addr()),
+		at(nlm4.Program, nlm4.Version, oncrpc.NetIDTCP, byTCP.Addr()))
+	switch byUDP, failure := udp.Listen(ctx, o.tcp, o.log(server.UDPHandler()), nil); {
+	case failure == nil:
+		defer func() { err = errors.Join(err, byUDP.Close()) }()
+		all = append(all, at(mount3.Program, mount3.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
+		all = append(all, at(nlm4.Program, nlm4.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
+	case !errors.Is(failure, errors.ErrUnsupported): // a wildcard address on this system
+		return failure
+	}
+	line := fmt.Sprintf("serving %s as %s: tcp %s", o.Dir, o.Export, byTCP.Addr())
+	if o.rdma != "" {
+		addr, closeRDMA, failure := serveRDMA(ctx, o, handler)
+		if failure != nil {
+			return failure
+		}
+		defer func() { err = errors.Join(err, closeRDMA()) }()
+		line += fmt.Sprintf(", %s %s", o.provider, addr)
+		all = append(all, at(nfs3.Program, nfs3.Version, oncrpc.NetIDRDMA, addr)...)
+	}
+	where, end, err := portmap(ctx, &o, byTCP.Addr(), all, warn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	if where != "" {
+		line += ", port mapper " + where
+	}
+	fmt.Fprintln(ready, line)
+	<-ctx.Done()
+	return nil
+}
+
+// log returns a handler that logs the calls of h, with the flag -log, or else h.
+func (o *options) log(h oncrpc.Handler) oncrpc.Handler {
+	if !o.calls {
+		return h
+	}
+	return &callLog{next: h, json: o.json, out: os.Stderr}
+}
+
+// serveRDMA serves over RDMA, and returns the address and the function that ends it.
+func serveRDMA(ctx context.Context, o options, handler oncrpc.Handler) (addr string, end func() error, err error) {
+	dev, err := provider.Open(o.provider)
+	if err != nil {
+		return "", nil, err
+	}
+	server, err := rdmaio.Listen(ctx, dev, o.rdma, handler, nil)
+	if err != nil {
+		return "", nil, errors.Join(err, dev.Close())
+	}
+	return server.Addr(), func() error { return errors.Join(server.Close(), dev.Close()) }, nil
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/witness"
+)
+
+const root, page = "../../..", "../../../docs/nfs-server.md"
+
+// docs/nfs-server.md has the example of package nfsd.
+func TestExampleOfPage(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile("../../nfsd/example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "```go\n"+string(example)+"```\n") {
+		t.Errorf("%s does not have the text of nfsd/example_test.go in a block of Go", page)
+	}
+}
+
+// commands returns the commands of the page with their output.
+func commands(t *testing.T) (out [][2]string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range strings.Split(string(text), "```console\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
+			command, output, _ := strings.Cut(part+"\n", "\n")
+			out = append(out, [2]string{command, strings.TrimRight(output, "\n")})
+		}
+	}
+	if len(out) < 8 {
+		t.Fatalf("the page has %d commands", len(out))
+	}
+	return out
+}
+
+// The commands of the page print what it says, with ports and a directory of the test's own, and
+// succeed when they are run again: the server answers over TCP and over RDMA (R311). libnfs is a
+// client of another project.
+func TestCommandsOfPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the commands")
+	}
+	for _, name := range []string{"nfs-cat", "nfs-cp", "nfs-ls", "sed", "sh"} {
+		witness.Program(t, name)
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", dir, ".", "../nfs").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprintf("again=%v", again), func(t *testing.T) { runPage(t, dir, again) })
+	}
+}
+
+// runPage runs the commands of the page. If they have run before, their output may differ.
+func runPage(t *testing.T, dir string, again bool) {
+	own := []string{
+		"/tmp/served", filepath.Join(dir, "served"),
+		"go run ./nfs/cmd/nfsserve ", filepath.Join(dir, "nfsserve") + " -tcp 127.0.0.1:0 -rdma 127.0.0.1:0 ",
+		"go run ./nfs/cmd/nfs ", filepath.Join(dir, "nfs") + " ",
+	}
+	for _, c := range commands(t) {
+		line, background := strings.CutSuffix(strings.NewReplacer(own...).Replace(c[0]), " &")
+		if c[0] == "kill %1" {
+			break // the cleanup does it
+		}
+		cmd := exec.Command("sh", "-c", "exec 2>&1; "+line)
+		cmd.Dir = root
+		if background {
+			ready := start(t, exec.Command(strings.Fields(line)[0], strings.Fields(line)[1:]...))
+			_, ports, _ := strings.Cut(ready, ": tcp ")
+			byTCP, byRDMA, ok := strings.Cut(ports, ", rdmatcp ")
+			if !ok {
+				t.Fatalf("%s printed %q", c[0], ready)
+			}
+			own = append(own, "127.0.0.1:20049", byRDMA, "127.0.0.1:2049", byTCP, "port=2049", "port="+port(byTCP),
+				"-port 20049", "-port "+port(byRDMA), "port 2049", "port "+port(byTCP))
+			if got := strings.NewReplacer(filepath.Join(dir, "served"), "/tmp/served", byTCP, "127.0.0.1:2049", byRDMA, "127.0.0.1:20049").Replace(ready); got != c[1] {
+				t.Errorf("%s printed %q, the page says %q", c[0], got, c[1])
+			}
+			continue
+		}
+		out, err := cmd.Output()
+		if got := strings.TrimSuffix(string(out), "\n"); err != nil || got != c[1] && !again {
+			t.Errorf("%s printed %q, %v, the page says %q", c[0], got, err, c[1])
+		}
+	}
+}
+
+func port(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
+
+// start starts a server until the test ends, and returns the line that it prints.
+func start(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	ready := begin(t, cmd, os.Stderr)
+	t.Cleanup(func() {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	return ready
+}
+
+// begin starts a server, and returns the line that it prints.
+func begin(t *testing.T, cmd *exec.Cmd, stderr io.Writer) string {
+	t.Helper()
+	cmd.Stderr = stderr
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(ready, "\n")
+}
+
+// Wrong values of flags are errors of usage.
+func TestWrongFlagsAreErrorsOfUsage(t *testing.T) {
+	for _, tt := range []struct {
+		o    options
+		args []string
+		text string
+	}{
+		{options{portmap: "auto", provider: "iwarp"}, nil, "found 0 arguments"},
+		{options{portmap: "auto", provider: "iwarp"}, []string{""}, "expected DIR"},
+		{options{portmap: "auto", provider: "iwarp"}, []string{"a", "b"}, "found 2 arguments"},
+		{options{portmap: "on", provider: "iwarp"}, []string{"a"}, `found -portmap "on", expected auto, own, system or off`},
+		{options{portmap: "off", provider: "siw"}, []string{"a"}, `found -provider "siw", expected iwarp or rdmatcp`},
+	} {
+		if err := tt.o.check(tt.args); err == nil || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%+v: %v, expected %q", tt.o, err, tt.text)
+		}
+	}
+	if err := (&options{portmap: "system", provider: "rdmatcp"}).check([]string{"dir"}); err != nil {
+		t.Error(err)
+	}
+}

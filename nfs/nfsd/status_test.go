@@ -1,0 +1,35 @@
+package nfsd_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
+)
+
+// Errors of the system are the statuses of the same meaning, which a client gives to its programs
+// by their numbers (RFC 1813 §2.6). Errors that have none there are I/O errors.
+func TestStatusOfSystemErrors(t *testing.T) {
+	for errno, code := range map[syscall.Errno]nfs3.Status{
+		syscall.EPERM: 1, syscall.ENOENT: 2, syscall.EIO: 5, syscall.ENXIO: 6, syscall.EACCES: 13, syscall.EEXIST: 17,
+		syscall.EXDEV: 18, syscall.ENODEV: 19, syscall.ENOTDIR: 20, syscall.EISDIR: 21, syscall.EINVAL: 22,
+		syscall.EFBIG: 27, syscall.ENOSPC: 28, syscall.EROFS: 30, syscall.EMLINK: 31, syscall.ENAMETOOLONG: 63,
+		syscall.ENOTEMPTY: 66, syscall.EDQUOT: 69,
+		// Later there are descriptors again.
+		syscall.EMFILE: nfs3.StatusJukebox, syscall.ENFILE: nfs3.StatusJukebox,
+		syscall.ELOOP: nfs3.StatusIO, syscall.ENOMEM: nfs3.StatusIO,
+	} {
+		for _, err := range []error{errno, &os.PathError{Op: "open", Path: "x", Err: errno}, errors.Join(errno, errors.New("other"))} {
+			want(t, fmt.Sprintf("%v", err), nfsd.StatusOf(err), code)
+		}
+	}
+	want(t, "no error", nfsd.StatusOf(nil), nfs3.StatusOK)
+	want(t, "an error without a number", nfsd.StatusOf(errors.New("x")), nfs3.StatusIO)
+	want(t, "fs.ErrNotExist", nfsd.StatusOf(fs.ErrNotExist), nfs3.StatusNoent)
+	want(t, "fs.ErrPermission", nfsd.StatusOf(fs.ErrPermission), nfs3.StatusAcces)
+}
