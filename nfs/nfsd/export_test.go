@@ -47,3 +47,20 @@ var MountStatusOf = mountStatus
 
 // StatusOf returns the status of an error of the system.
 var StatusOf = status
+
+// Locks is the lock manager.
+var Locks = lockServer{}
+
+// OpenReplaced opens the file of a handle to read it, after replace was called.
+func (s *Server) OpenReplaced(h nfs3.Handle, replace func()) error {
+	o, err := s.object(&h)
+	if err != nil {
+		return err
+	}
+	replace()
+	f, err := s.openAsIs(o, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

@@ -325,6 +325,20 @@ func TestLocalChangeOfOneName(t *testing.T) {
 	step("the last name was removed", nfs3.StatusStale)
 }
 
+// A local program puts another file in the place of one between the two system calls that find it
+// and open it: the server does not open that file for the handle.
+func TestReplacedFileIsNotOpened(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, _ := c.create(t, c.root, "file")
+	check(t, os.WriteFile(filepath.Join(e.dir, "other"), nil, 0o644))
+	check(t, e.server.OpenReplaced(file, func() {}))
+	err := e.server.OpenReplaced(file, func() {
+		check(t, os.Rename(filepath.Join(e.dir, "other"), filepath.Join(e.dir, "file")))
+	})
+	want(t, "open", nfsd.StatusOf(err), nfs3.StatusStale)
+}
+
 // Files that are removed or replaced leave the table, also the one on the disk.
 func TestRemovedFilesLeaveTheTable(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})

@@ -197,3 +197,29 @@ func TestLockServiceObeysCarrierLimits(t *testing.T) {
 	}
 	check(t, bystander.Null(t.Context()))
 }
+
+// The cookie of a result is a copy: the memory of the arguments is used again before the reply is
+// sent.
+func TestCookiesAreCopied(t *testing.T) {
+	cookie := nlm4.Object("cookie")
+	var res [5]nlm4.Res
+	var test nlm4.TestRes
+	var share, unshare nlm4.ShareRes
+	locks := nfsd.Locks
+	check(t, errors.Join(
+		locks.Test(nil, &nlm4.TestArgs{Cookie: cookie}, &test),
+		locks.Lock(nil, &nlm4.LockArgs{Cookie: cookie}, &res[0]),
+		locks.NMLock(nil, &nlm4.LockArgs{Cookie: cookie}, &res[1]),
+		locks.Cancel(nil, &nlm4.CancelArgs{Cookie: cookie}, &res[2]),
+		locks.Unlock(nil, &nlm4.UnlockArgs{Cookie: cookie}, &res[3]),
+		locks.Granted(nil, &nlm4.TestArgs{Cookie: cookie}, &res[4]),
+		locks.Share(nil, &nlm4.ShareArgs{Cookie: cookie}, &share),
+		locks.Unshare(nil, &nlm4.ShareArgs{Cookie: cookie}, &unshare),
+	))
+	clear(cookie)
+	for i, got := range []nlm4.Object{test.Cookie, res[0].Cookie, res[1].Cookie, res[2].Cookie, res[3].Cookie, res[4].Cookie, share.Cookie, unshare.Cookie} {
+		if string(got) != "cookie" {
+			t.Errorf("result %d has the cookie %q", i, got)
+		}
+	}
+}

@@ -39,6 +39,8 @@ func TestChangesAreStoredBeforeTheReply(t *testing.T) {
 			{"UNSTABLE WRITE", func() nfs3.Status { return c.write(t, file, 0, []byte("x"), nfs3.StableHowUnstable).Status }, nil},
 			{"DATA_SYNC WRITE", func() nfs3.Status { return c.write(t, file, 0, []byte("x"), nfs3.StableHowDataSync).Status }, []string{"file"}},
 			{"FILE_SYNC WRITE", func() nfs3.Status { return c.write(t, file, 0, []byte("x"), nfs3.StableHowFileSync).Status }, []string{"file"}},
+			{"empty UNSTABLE WRITE", func() nfs3.Status { return c.write(t, file, 0, nil, nfs3.StableHowUnstable).Status }, nil},
+			{"empty FILE_SYNC WRITE", func() nfs3.Status { return c.write(t, file, 0, nil, nfs3.StableHowFileSync).Status }, []string{"file"}},
 			{"SETATTR", func() nfs3.Status { return c.setattr(t, file, set) }, []string{"file"}},
 			{"CREATE that empties", func() nfs3.Status {
 				res, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(from, "file"), How: nfs3.CreateHow{ObjAttributes: set}})

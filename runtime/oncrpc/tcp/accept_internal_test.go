@@ -6,6 +6,7 @@ import (
 	"net"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -63,5 +64,50 @@ func TestServerGoesOnAfterAFailureToAccept(t *testing.T) {
 			t.Errorf("after the end: %v, %+v", err, s.Stats())
 		}
 		_ = ours.Close()
+	})
+}
+
+// A server whose listener is closed by its owner accepts no more connections, and says so.
+func TestServerOfAClosedListenerIsDone(t *testing.T) {
+	ln := newResults()
+	s, err := Serve(ln, oncrpc.HandlerFunc(func(r *oncrpc.Request) { r.Drop(nil) }), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(ln.closed)
+	select {
+	case <-s.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server is not done")
+	}
+	if err := s.Err(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("%v, want %v", err, net.ErrClosed)
+	}
+	ln.closed = make(chan struct{}) // for Close
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A client whose server is gone fails at once, although a handler has a Call of that server. Only a
+// server waits for its answers.
+func TestClientDoesNotWaitForItsHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		held := make(chan *oncrpc.Request, 1)
+		c := NewConn(theirs, &Config{ReverseHandler: oncrpc.HandlerFunc(func(r *oncrpc.Request) { held <- r })})
+		b := nullCall(t, 1).Inline
+		if _, err := ours.Write(append(appendMark(nil, len(b)), b...)); err != nil {
+			t.Fatal(err)
+		}
+		r := <-held
+		_ = ours.Close()
+		start := time.Now()
+		<-c.Done()
+		if took := time.Since(start); took != 0 || c.Err() != ErrPeerClosed {
+			t.Errorf("down after %v with %v, want at once with %v", took, c.Err(), ErrPeerClosed)
+		}
+		r.Drop(nil)
+		_ = c.Close()
 	})
 }
