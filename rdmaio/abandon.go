@@ -19,7 +19,7 @@ type leftover struct {
 }
 
 // redirect moves the regions of a cancelled Call to its leftover. Regions that cannot be redirected
-// remain: their keys are invalidated now, and a late access ends the connection (R290).
+// remain: their keys are invalidated now, and a late access breaks the connection (R290).
 func (c *caller) redirect(s *slot) {
 	l := s.left
 	kept := s.regions[:0]
@@ -46,8 +46,8 @@ func (c *caller) redirect(s *slot) {
 	c.dropLeftover(l)
 }
 
-// dropLeftover invalidates the keys of a leftover at its second call, of which the caller and the
-// engine make one each.
+// dropLeftover invalidates the keys of a leftover at its second call. The caller and the engine
+// make one call each.
 func (c *caller) dropLeftover(l *leftover) {
 	if l.halves.Add(1) < 2 {
 		return

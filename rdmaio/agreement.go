@@ -60,8 +60,8 @@ func (a *agreement) take(t *header.Terms, v protocol.Version) (first bool) {
 	return first
 }
 
-// await waits until the version is known, or one of the contexts ends: the caller's, or conn, that
-// of the connection.
+// await waits until the version is known, or a context is done: the caller's, or conn, which is the
+// connection's.
 func (a *agreement) await(ctx, conn context.Context) error {
 	if a.Load().known {
 		return nil

@@ -29,12 +29,12 @@ type answerer struct {
 
 // mostMemory returns the number of bytes that the Calls with chunks of this connection may use. A
 // connection may use at most as much as remains after it, so n greedy connections still leave
-// 1/(n+1) of the budget, and none makes the server refuse a Call of another client (R309).
+// 1/(n+1) of the budget, and the server refuses no other client's Call because of them (R309).
 func (a *answerer) mostMemory() int { return min(a.set.MaxConnMemory, a.shared.memory.left()) }
 
 // queueAssembly gives a Call with chunks an assembly buffer, or lets it wait for one. The Call
-// keeps its Receive meanwhile, so that a peer that wants too much at a time slows down only itself
-// (R309).
+// keeps its Receive while it waits, so that a peer that wants too much at a time slows down only
+// itself (R309).
 func (a *answerer) queueAssembly(q *engine.Request) {
 	if !a.chunks.ask(q, a.mostMemory()) {
 		a.limitReached(LimitMaxConnMemory)
@@ -139,7 +139,7 @@ func (a *answerer) deliver(q *engine.Request) {
 	a.dispatch(r, h)
 }
 
-// dispatch runs the handler for a Request: on a goroutine of its own when there is a place, or on
+// dispatch runs the handler for a Request: on its own goroutine when there is a place, or on
 // this one with Config.NonBlocking.
 func (a *answerer) dispatch(r *request, h Handler) {
 	if a.set.NonBlocking {
@@ -159,7 +159,7 @@ func (a *answerer) dispatch(r *request, h Handler) {
 // run runs the handler of a Request at a place.
 func (r *request) run() { r.conn.answerer.handle(r, r.handler) }
 
-// handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
+// handle runs the handler. If it panics or calls runtime.Goexit, handle closes the connection.
 func (a *answerer) handle(r *request, h Handler) {
 	returned := false
 	prog, vers, proc, _ := oncrpc.Procedure(r.Message) // the message may be gone later

@@ -15,7 +15,7 @@ const (
 // chunkMemory decides which of the Calls with chunks that a connection received gets memory next,
 // and how much. Only the runner of the engine uses it.
 //
-//	ask ──> fits, and none before it ──> growing <── next: the one before it has all
+//	ask ──> fits, and is the first ──> growing  <── next: the one before it has all
 //	  └──── else ──> waiting ──────────────┘  │ ▲
 //	                                     next │ │ ask: the buffer is full
 //	                                          v │
@@ -23,9 +23,9 @@ const (
 //
 // A header of 100 bytes can name a MiB, so memory follows the bytes that arrived (freeMemory,
 // perDelivered). A Call that is longer begins in a short buffer and moves to a longer one when that
-// is full. One Call at a time does so, and all further ones wait behind it. So memory waits for the
-// peer only, never for a handler: a Call that was delivered has added more to the allowance than it
-// uses.
+// is full. One Call at a time does so, and further ones wait until it is delivered. So memory waits
+// for the peer only, never for a handler: a Call that was delivered has added more to the allowance
+// than it uses.
 type chunkMemory struct {
 	used    int
 	waiting []*engine.Request
@@ -33,8 +33,8 @@ type chunkMemory struct {
 	asks    bool            // the growing Call waits for more
 }
 
-// ask takes a Call that needs memory, or more of it. It returns false if the Call waits because the
-// connection may use no more than most bytes.
+// ask takes a Call that needs memory, or more memory. It returns false if the Call waits because
+// the connection may use no more than most bytes.
 func (m *chunkMemory) ask(q *engine.Request, most int) bool {
 	fits := m.fits(q, most)
 	switch {

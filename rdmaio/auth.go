@@ -74,7 +74,7 @@ func (a *authentication) start(timeout time.Duration) {
 	}
 }
 
-// stop ends the timer.
+// stop stops the timer.
 func (a *authentication) stop() {
 	if a.timer != nil {
 		a.timer.Stop()
@@ -130,8 +130,8 @@ const (
 		"(draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6)"
 )
 
-// await waits until RPC messages may be sent, or one of the contexts ends: the caller's, or conn,
-// that of the connection.
+// await waits until RPC messages may be sent, or a context is done: the caller's, or conn, which is
+// the connection's.
 func (a *authentication) await(ctx, conn context.Context) error {
 	if a.isOpen() {
 		return nil
@@ -164,7 +164,7 @@ func (a *authentication) begin(h *HostAuth, theirs, own []header.Property, role 
 		// It has called before, or not begun in time, and stays without an identity.
 		return step, false, nil
 	case len(value) > 0:
-		return step, false, fmt.Errorf("the value of property 6 has %d bytes in the first set, must have none (package hostauth)", len(value))
+		return step, false, fmt.Errorf("the value of property 6 has %d bytes in the first set, must be empty (package hostauth)", len(value))
 	}
 	info := hostauth.Info{Role: hostauth.Client, Sent: sent, Received: received}
 	if role == engine.Responder {
@@ -204,8 +204,8 @@ func (a *authentication) receive(value []byte) (step hostauth.Step, done bool, e
 	return step, true, nil
 }
 
-// authTimeout ends the wait for the peer: with HostAuthWanted for one that has sent nothing, and
-// else with the connection.
+// authTimeout gives up the wait for the peer: with HostAuthWanted for one that has sent nothing,
+// and else with the connection.
 func (c *Conn) authTimeout() {
 	if c.set.HostAuth.Mode == HostAuthWanted && c.openAuth(authWaiting) || c.auth.isOpen() {
 		return
@@ -280,8 +280,8 @@ func (c *Conn) early() bool {
 	return true
 }
 
-// turnAway ends the Requests of a step without serving them, and takes them from the step, with the
-// messages of extensions.
+// turnAway drops the Requests of a step without serving them, and takes them from the step, with
+// the messages of extensions.
 func (c *Conn) turnAway(f *engine.Effects) {
 	for _, q := range f.Assemble {
 		c.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: ErrHostAuth})

@@ -20,7 +20,7 @@ type BackchannelConfig struct {
 	// If zero, the default is 4. If negative, a Call is sent once.
 	Retransmits int
 
-	// Events is called with Resent events. If nil, there are none. All other events of the
+	// Events is called with Resent events. If nil, they are dropped. All other events of the
 	// connections go to the Config.Events of their server.
 	Events func(Event)
 }

@@ -16,11 +16,11 @@ import (
 // Call makes an RPC and waits for the reply or until ctx ends. The error is a *CallError. When Call
 // returns, in any case, no key that the peer has for the Call gives access to the caller's memory.
 //
-// A cancelled Call keeps its credit until the reply arrives, or until the connection ends if none
-// does. Until then its keys are redirected to memory of the connection, where a late access of the
-// peer does no harm. A connection has at most 16 MiB of it, and 64 KiB for headers. If that is used
-// up, or the device cannot redirect keys (verbs.Redirector), the keys are invalidated at once, and
-// a late access breaks the connection. With a device whose queue pairs are Revokers
+// A cancelled Call keeps its credit until the reply arrives, or until the connection is closed
+// without one. Until then its keys are redirected to memory of the connection, where a late access
+// of the peer does no harm. A connection has at most 16 MiB of it, and 64 KiB for headers. If that
+// is used up, or the device cannot redirect keys (verbs.Redirector), the keys are invalidated at
+// once, and a late access breaks the connection. With a device whose queue pairs are Revokers
 // (verbs.Revoker), a peer that acknowledges nothing can delay the return of Call, but no longer
 // than the device's transport tries again.
 //
@@ -192,7 +192,7 @@ func (c *caller) wait(ctx context.Context, s *slot) error {
 	return nil
 }
 
-// interrupted returns the error of a Call whose context has ended. It says if the Call waited for a
+// interrupted returns the error of a Call whose context is done. It says if the Call waited for a
 // credit that a cancelled Call holds.
 func (c *caller) interrupted(why error, sent bool) error {
 	if st := c.driver.Stats(); !sent && st.Abandoned > 0 {
@@ -202,7 +202,7 @@ func (c *caller) interrupted(why error, sent bool) error {
 	return why
 }
 
-// slot returns a free slot, and waits for one if there is none.
+// slot returns a free slot, and waits for one if all are taken.
 func (c *caller) slot(ctx context.Context, end *CallEnd) (*slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type callMemory struct {
 //	          fits, none waits
 //	take ─────────────────────────────────> taken ── release ──> serve the queue
 //	  └─ wait in the queue ── served ────────┘
-//	         └─ ctx or the connection ends ──> fail, serve the queue
+//	         └─ ctx is done or the connection is closed ──> fail, serve the queue
 type replyMemory struct {
 	most int
 
@@ -37,7 +37,7 @@ type replyWaiter struct {
 	ready chan struct{} // closed when it has the memory
 }
 
-// fits reports whether n bytes can be taken. The only Call always can. mu is locked.
+// fits reports whether n bytes can be taken. The only Call always can. m.mu must be held.
 func (m *replyMemory) fits(n int) bool { return m.used == 0 || n <= m.most-m.used }
 
 // begin takes n bytes, or returns a waiter for them.
@@ -53,7 +53,7 @@ func (m *replyMemory) begin(n int) *replyWaiter {
 	return w
 }
 
-// leave ends the wait of a Call that has failed.
+// leave removes a failed Call from the queue.
 func (m *replyMemory) leave(w *replyWaiter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +76,7 @@ func (m *replyMemory) release(n int) {
 	m.serve()
 }
 
-// serve gives memory to the Calls that wait, in their order. mu is locked.
+// serve gives memory to the Calls that wait, in their order. m.mu must be held.
 func (m *replyMemory) serve() {
 	for len(m.queue) > 0 && m.fits(m.queue[0].n) {
 		w := m.queue[0]
@@ -148,8 +148,8 @@ func (r *replySizes) saw(call *Call) {
 	}
 }
 
-// guess returns the size of the largest reply so far, in a buffer of the pool. It is 0 if there was
-// none.
+// guess returns the size of the largest reply so far, in a buffer of the pool. It is 0 before
+// the first reply.
 func (r *replySizes) guess(call *Call) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,8 +26,8 @@ type (
 	// HandlerFunc adapts a function to a Handler.
 	HandlerFunc = oncrpc.HandlerFunc
 	// CallError is the error of Conn.Call, Client.Call and Backchannel.Call. It unwraps to the
-	// reason: a *PeerError (in a *RefusedError for ERR_CHUNK), a *Fault, a *SizeError, the error of
-	// the context, one of the errors of this package, or the error of package verbs with which the
+	// reason: a *PeerError (in a *RefusedError for ERR_CHUNK), a *Fault, a *SizeError, the
+	// context's error, an error of this package, or the error of package verbs with which the
 	// connection was lost.
 	CallError = oncrpc.CallError
 )

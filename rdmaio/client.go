@@ -137,22 +137,21 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 //	 +---------------------------------------------------------------------+
 //	                        ended after a reply
 //
-// A connection ends when it is lost, and by IdleTimeout or StuckTimeout. With a ReverseHandler, and
-// while Calls wait, an idle Client connects again at once. With a ReverseHandler alone it stops
-// when this process or its device does not allow a connection (verbs.ErrProcessLimit), until the
-// next Call. If no Call waits when an attempt has
-// failed, the Client is idle, and the pause delays the next Call. Close ends the Client in every
-// state.
+// A connection is closed when it is lost, and by IdleTimeout or StuckTimeout. With a
+// ReverseHandler, and while Calls wait, an idle Client connects again at once. With a
+// ReverseHandler alone it stops when this process or its device does not allow a connection
+// (verbs.ErrProcessLimit), until the next Call. If no Call waits when an attempt has failed, the
+// Client is idle, and the pause delays the next Call. Close works in every state.
 //
 // With several connections each of them has these states, but the Client makes one attempt to
-// connect at a time. Attempts while other connections are up have pauses of their own: if they
+// connect at a time. Attempts while other connections are up have their own pauses: if they
 // fail, no Call fails or waits for it.
 //
 // A Call in progress on a lost connection is sent again on another one, with the same XID, so that
 // a server with a reply cache executes it once. By then its old keys are invalid; it offers new
 // ones.
 //
-// A Call that the server never answers keeps its credit, also after its context has ended (see
+// A Call that the server never answers keeps its credit, also after its context is done (see
 // Conn.Call). A connection begins with one credit, so one such Call can stop it.
 // ClientConfig.StuckTimeout replaces such a connection. A Call whose context never ends waits until
 // the server answers or the connection is lost. The provider must notice that the server is gone
@@ -229,7 +228,7 @@ func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error
 // XID returns the next transaction ID. It is unique if all Calls of the Client use it.
 func (c *Client) XID() uint32 { return c.xids.Next() }
 
-// Call makes an RPC as Conn.Call does, and waits for a connection if there is none. The error is a
+// Call makes an RPC as Conn.Call does, and waits for a connection if necessary. The error is a
 // *CallError. If there was no connection in time, it contains the error of the last attempt to
 // connect.
 func (c *Client) Call(ctx context.Context, call *Call) (*Reply, error) {

@@ -30,8 +30,8 @@ type Config struct {
 
 	// InlineSend and InlineRecv are the largest messages, header included, that this side sends and
 	// receives without chunks, in bytes. If zero, the default is the InlineSize of the device
-	// (verbs.DeviceAttributes), or 4096 if it has none. rdmatcp, iwarp and mem have 5120, for 4 KiB
-	// of data and their headers. They must be within 1024 and 256 KiB and are rounded down to a
+	// (verbs.DeviceAttributes), or 4096 if that is zero. rdmatcp, iwarp and mem have 5120, for 4
+	// KiB of data and their headers. They must be within 1024 and 256 KiB and are rounded down to a
 	// multiple of 1024.
 	//
 	// In each direction the smaller of the sender's InlineSend and the receiver's InlineRecv is
@@ -43,17 +43,18 @@ type Config struct {
 	// nil, it is version 1 alone (RFC 8166). Version 2 is
 	// draft-ietf-nfsv4-rpcrdma-version-two-00.
 	//
-	// The side that dials begins with the first one. If that is 2 and the peer has only 1, it goes
-	// on with version 1 on the same connection. If it is 1, a peer that has only 2 refuses each
-	// Call (PeerErrVers); a Client then connects again with version 2. The side that listens takes
-	// the version of the first message of the client that it has; the order does not matter there.
+	// The side that dials begins with the first one. If that is 2 and the peer has only 1, it
+	// continues with version 1 on the same connection. If it is 1, a peer that has only 2 refuses
+	// each Call (PeerErrVers); a Client then connects again with version 2. The side that listens
+	// takes the version of the client's first message in a version that it has; the order does not
+	// matter there.
 	//
 	// With version 2, InlineSend and InlineRecv are at least 4096, and version 2 negotiates them
 	// itself: RFC 8797 is for version 1.
 	Versions []int
 
 	// OfferTimeout is the time in which a server must answer the first message of version 2. If
-	// zero, the default is 5 s. If negative, there is no limit but that of the context. Dial fails
+	// zero, the default is 5 s. If negative, only the context limits it. Dial fails
 	// with ErrNoAnswer if there is no answer.
 	OfferTimeout time.Duration
 
@@ -62,7 +63,7 @@ type Config struct {
 	// A longer one is passed over; a Call is then refused by SYSTEM.
 	//
 	// The memory of such messages counts for MaxMemory, and follows the bytes received. So does
-	// that of properties in several Sends.
+	// the memory of properties in several Sends.
 	MaxContinued int
 
 	// Continue is the length in bytes of the longest RPC message that this side sends, or expects
@@ -73,7 +74,7 @@ type Config struct {
 	// copy at either end, and a credit for each Send.
 	Continue int
 
-	// HostAuth configures host authentication (version 2). If zero, there is none.
+	// HostAuth configures host authentication (version 2). If zero, it is off.
 	HostAuth HostAuth
 
 	// RemoteInvalidate is positive if the server may invalidate one key of each Call together with
@@ -109,8 +110,8 @@ type Config struct {
 	// that was too little: in version 2, or if Call.Idempotent is set.
 	MaxReplyMemory int
 
-	// MaxMemory is the largest amount of memory that the Calls with chunks of all connections of a
-	// server may take at a time, in bytes. If zero, the default is a quarter of the memory that the
+	// MaxMemory is the largest amount of memory that Calls with chunks may take at a time, over all
+	// of a server's connections, in bytes. If zero, the default is a quarter of the memory that the
 	// process may have, and 1 GiB at most. If negative, there is no limit.
 	//
 	// A connection may take at most as much as remains for all others; its further Calls wait. A
@@ -124,8 +125,9 @@ type Config struct {
 	// each byte that arrived. The first long Calls of a connection are therefore fetched in parts.
 	MaxMemory int
 
-	// MaxConns is the largest number of connections of a server. If zero, the default is 10,000. If
-	// negative, there is no limit. Further connections are rejected: Dial returns ErrServerFull.
+	// MaxConns is the largest number of connections that a server has. If zero, the default is
+	// 10,000. If negative, there is no limit. Further connections are rejected: Dial returns
+	// ErrServerFull.
 	MaxConns int
 
 	// MaxErrors is the largest number of Calls in a second that this side answers by RDMA_ERROR on
@@ -133,7 +135,7 @@ type Config struct {
 	// side closes the connection (ErrTooManyErrors).
 	MaxErrors int
 
-	// MaxSegments is the largest number of segments of a chunk. If zero, the default is 256. If
+	// MaxSegments is the largest number of segments in a chunk. If zero, the default is 256. If
 	// negative, there is no limit. A Call of the peer with more is refused by ERR_CHUNK.
 	MaxSegments int
 
@@ -146,7 +148,7 @@ type Config struct {
 	// If zero, the default is 1 GiB. It must be positive.
 	SegmentSize int
 
-	// SendQueue is the number of entries of the send queue. If zero, the default is 256, or the
+	// SendQueue is the number of entries in the send queue. If zero, the default is 256, or the
 	// device's maximum if that is less. A Call of the peer whose chunks need more RDMA Reads or
 	// Writes than that is refused by ERR_CHUNK.
 	SendQueue int
@@ -160,28 +162,28 @@ type Config struct {
 	WorkTimeout time.Duration
 
 	// NonBlocking states that handlers never block: not on a lock that is held for long, not on a
-	// disk, not on a Call of their own. Each handler then runs on the goroutine that received its
+	// disk, not on a Call that they make. Each handler then runs on the goroutine that received its
 	// Call, and saves the switch to another one. The handler may answer later from any goroutine. A
 	// handler that blocks stops its connection, permanently if it waits for a Call of that
 	// connection. If false, each handler has a goroutine and may block.
 	NonBlocking bool
 
-	// MaxHandlers is the largest number of handlers of a server that run at a time, beside one for
-	// each connection. If zero, the default is 256 for each processor (GOMAXPROCS). If negative,
-	// there is no limit but the Credits of each connection. Further Calls wait in a queue. It has
-	// no effect with NonBlocking.
+	// MaxHandlers is the largest number of handlers of a server that run at a time, in addition to
+	// one for each connection. If zero, the default is 256 for each processor (GOMAXPROCS). If
+	// negative, there is no limit but the Credits of each connection. Further Calls wait in a
+	// queue. It has no effect with NonBlocking.
 	MaxHandlers int
 
 	// ReverseHandler serves the reverse Calls that the server makes on a connection of Dial (RFC
-	// 8167). If nil, they are dropped, and their caller waits until its context ends: this side has
-	// granted no credit for them and has no Receive to spare (RFC 8167 §4.3.1, §6). A peer of
+	// 8167). If nil, they are dropped, and their caller waits until its context is done: this side
+	// has granted no credit for them and has no Receive to spare (RFC 8167 §4.3.1, §6). A peer of
 	// version 2 knows that there is no handler and gets ErrReverse at once. Package tcp answers
 	// PROG_UNAVAIL. Listen does not use it.
 	ReverseHandler Handler
 
 	// ReverseCredits is the largest number of reverse Calls that may be outstanding on a
 	// connection. If zero, the default is 8 for a side that dials with a ReverseHandler, and
-	// otherwise none. If negative, there are none.
+	// otherwise none. If negative, reverse Calls get no credits.
 	//
 	// The side that dials grants it at most. The side that listens requests it, and can make
 	// reverse Calls only if it is positive (see Conn.AllowReverse). Each credit costs as much as
@@ -204,19 +206,19 @@ type Config struct {
 	// RDMA_DONE does not come within WorkTimeout, or within 30 s if that is negative.
 	Legacy bool
 
-	// Extensions are the extensions of version 2 that this side takes part in. If nil, there are
-	// none. Two that use the same number, or a number of version 2, are refused by Dial and Listen.
-	// Versions must have 2.
+	// Extensions are the extensions of version 2 that this side takes part in. Nil means
+	// no extension. Two that use the same number, or a number of version 2, are refused by Dial and
+	// Listen. Versions must have 2.
 	Extensions []Extension
 
 	// Events is called when something happens on a connection, for metrics, traces or a capture of
 	// RPC messages. If nil, there are no events, and they cost nothing.
 	//
 	// Events is called on the goroutine that caused the event, and on several at a time. For a
-	// connection, ConnUp comes first, and ConnDown last except for Calls and Requests that end
-	// because of it. For an RPC, the start comes before the end. Events must return soon and must
-	// not panic: Calls wait for it. It must not keep the messages that an Event points to. Of a
-	// Conn it may use Stats, Terms, RemoteAddr, Done and Err.
+	// connection, ConnUp comes first, and ConnDown last except for Calls and Requests that fail
+	// with the connection. For an RPC, the start comes before the end. Events must return soon and
+	// must not panic: Calls wait for it. It must not keep the messages that an Event points to. Of
+	// a Conn it may use Stats, Terms, RemoteAddr, Done and Err.
 	Events func(Event)
 
 	// Programs are the programs whose names the texts of events use. If nil, the texts have
@@ -247,7 +249,7 @@ type settings struct {
 	firstRecv  int          // size of Receives at the beginning; more only if an extension says so
 	faults     *slog.Logger // for errors and panics of handlers
 
-	calls, serves int // credits for the Calls of this side, and for those of the peer
+	calls, serves int // credits for the Calls of this side, and for the peer's
 }
 
 // settings returns the settings of a side that dials, or an error if the device cannot provide

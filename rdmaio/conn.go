@@ -34,13 +34,12 @@ import (
 //	            v
 //	          freed
 //
-// What ends a connection that is up ends one in setup or draining, too. In setup it makes Dial
-// return an error. The peer may be up earlier: a server serves its
-// Calls during setup. When the connection is up, ConnUp is emitted and Call works. A draining
-// connection gives no more Calls to handlers. When it is down, Done is closed, Err returns the
-// reason, all Calls have failed and replies of handlers are discarded. When it is freed, Close
-// returns. A Server frees its connections; the caller of Dial must call Close, also for a
-// connection that is down.
+// Whatever closes a connection that is up also closes one in setup or draining. In setup it makes
+// Dial return an error. The peer may be up earlier: a server serves its Calls during setup. When
+// the connection is up, ConnUp is emitted and Call works. A draining connection gives no more Calls
+// to handlers. When it is down, Done is closed, Err returns the reason, all Calls have failed and
+// replies of handlers are discarded. When it is freed, Close returns. A Server frees its
+// connections; the caller of Dial must call Close, also for a connection that is down.
 type Conn struct {
 	host
 	pd     verbs.ProtectionDomain // its own: keys work on no other connection (R8)
@@ -66,7 +65,7 @@ func (c *Conn) join() {
 }
 
 // largestMessage is the size in bytes of the largest message that the defaults of this package and
-// of package rpc lead to: data of oncrpc.DefaultMaxMessage, with headers and what a security layer
+// package rpc lead to: data of oncrpc.DefaultMaxMessage, with headers and what a security layer
 // adds. A connection must be able to keep memory of that size for the next Call, and to leave it to
 // a cancelled one.
 const largestMessage = oncrpc.DefaultMaxMessage + 64<<10
@@ -208,8 +207,8 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *C
 // the peer serves reverse Calls, because a peer that does not may lose the connection (RFC 8167 §6;
 // R280). RFC 8166 has no way to find out; an NFSv4.1 server, for example, knows after
 // CREATE_SESSION or BIND_CONN_TO_SESSION on the connection. The permission lasts until the
-// connection ends. It has no effect without Config.ReverseCredits, and none on a connection of
-// Dial, which needs no permission.
+// connection is closed. It has no effect without Config.ReverseCredits or on a connection of Dial,
+// which needs no permission.
 func (c *Conn) AllowReverse() { c.caller.ready.Store(true) }
 
 // XID returns the next transaction ID. It is unique if all Calls on the connection use it. Calls
@@ -234,7 +233,7 @@ func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
 // Close closes the connection and frees it. Calls in progress return ErrClosed. Close waits for
 // them and for the handlers to answer the Requests that they have, whose context it ends. If that
-// takes 10 s, it logs a warning and goes on waiting. Then it frees all memory and objects. The
+// takes 10 s, it logs a warning and waits further. Then it frees all memory and objects. The
 // error says what could not be freed. Further calls return the same error.
 //
 // Replies made after Close are discarded, and their done functions get an error. Replies made just
@@ -250,7 +249,7 @@ const closeWarning = 10 * time.Second
 
 // warnClose logs that Close still waits for handlers.
 func (s *settings) warnClose(requests int, of string) {
-	s.faults.Warn("rdmaio: Close waits for handlers to answer and to return: Request.Context has ended; a dump of all goroutines shows them",
+	s.faults.Warn("rdmaio: Close waits for handlers to answer and to return: Request.Context is done; a dump of all goroutines shows them",
 		"at", of, "unanswered", requests)
 }
 
@@ -262,7 +261,7 @@ func (c *Conn) finish() error {
 		for range cap(c.caller.slots.free) {
 			<-c.caller.slots.free // and no Call gets one any more
 		}
-		c.driver.Stop() // no Request is left, and none comes
+		c.driver.Stop() // no Request is left or will come
 		c.shared.places.Leave(&c.answerer.requests)
 		c.closeErr = c.free()
 	})

@@ -82,7 +82,7 @@
 // A Client with ClientConfig.Connections has several, over which its Calls spread: more processors
 // take part, more Calls can be in progress, and a long Call keeps fewer others waiting. Each costs
 // memory at both ends, and the first Calls on it have one credit only (version 1). The server sees
-// each as a connection of its own: it authenticates each, its reverse Calls come on the connection
+// each as a separate connection: it authenticates each, its reverse Calls come on the connection
 // that it chooses, and a reply cache must know the client by something else than the connection
 // (package replycache does).
 //
@@ -102,11 +102,11 @@
 // # Versions
 //
 // A connection has version 1 unless Config.Versions has 2 at both ends. The API is the same, and so
-// is the address: a server with both versions takes that of the client's first message. Terms has
-// the version of a connection.
+// is the address: a server with both versions takes the version of the client's first message.
+// Terms has the version of a connection.
 //
 // A client that prefers version 2 offers it with its first message. Dial returns when the server
-// has answered. A server of version 1 refuses it, and the connection goes on with version 1. A
+// has answered. A server of version 1 refuses it, and the connection continues with version 1. A
 // server that does not answer makes Dial fail with ErrNoAnswer after Config.OfferTimeout.
 //
 // A Client then tries version 1 at once, within the same Call. It does so, too, if the connection
@@ -149,7 +149,7 @@
 // the connection. A client without a handler drops reverse Calls.
 //
 // The two directions share the connection, its Receives, its send queue and the inline sizes. Each
-// has credits and XIDs of its own, so the same XID in both directions is two RPCs. Calls beyond the
+// has its own credits and XIDs, so the same XID in both directions is two RPCs. Calls beyond the
 // grant are dropped, so that Calls of one direction never take the Receives of the other
 // direction's replies. The send queue is first come, first served across both directions. The peer
 // invalidates keys of forward Calls only.
@@ -168,7 +168,7 @@
 //
 // Version 2 can be extended by header types, properties and error codes (Config.Extensions). Their
 // numbers and types come from a package that xdrgen generates, their behaviour from an Extension
-// beside it. docs/adding-an-extension.md leads from a .x file to messages between two endpoints.
+// in Go. docs/adding-an-extension.md leads from a .x file to messages between two endpoints.
 // Package xchar is an extension that resizes Receives while Calls run.
 //
 // # Host authentication
@@ -214,7 +214,7 @@
 // hands over after 2 ms at most, or when it has the reply and other Calls are in progress.
 //
 // Each handler call has a goroutine, perhaps one that ran another call before and that is kept for
-// one to two seconds. A server runs Config.MaxHandlers of them at a time, and one more for each
+// one to two seconds. A server runs Config.MaxHandlers handlers at a time, and one more for each
 // connection; further Requests wait in a queue. With Config.NonBlocking a handler runs on the
 // goroutine that received the Call and must not block. A server has one goroutine that accepts
 // connections, one that frees memory of idle ones, and one for each connection. Conn.Close and

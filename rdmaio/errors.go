@@ -21,7 +21,7 @@ var (
 	// ErrReverse reports a Call on an accepted connection without Config.ReverseCredits or before
 	// Conn.AllowReverse.
 	ErrReverse = oncrpc.ErrReverse
-	// ErrPanic reports that a Handler panicked or ended its goroutine. This side then closed the
+	// ErrPanic reports that a Handler panicked or called runtime.Goexit. This side then closed the
 	// connection.
 	ErrPanic = oncrpc.ErrPanic
 	// ErrXIDInUse reports that another Call with this XID is in progress on the connection, or was
@@ -41,8 +41,8 @@ var (
 	// 2, that the peer granted no credit for a message, or did not continue one, in that time. The
 	// connection is lost.
 	ErrTimeout = errors.New("rdmaio: posted work did not complete within Config.WorkTimeout")
-	// ErrNoVersion reports that the peer has none of Config.Versions, or none of the others if it
-	// refused the first one. The connection is lost.
+	// ErrNoVersion reports that the peer does not have a version of Config.Versions, or no other
+	// one after it refused the first. The connection is lost.
 	ErrNoVersion = errors.New("rdmaio: no version in common with the peer")
 	// ErrNoAnswer reports that the server did not answer the first message of version 2 within
 	// Config.OfferTimeout. The connection is lost. A server that has version 1 only and does not
@@ -56,8 +56,8 @@ var (
 	// peer sent a Call before it was complete (Config.HostAuth). The connection is lost. The error
 	// has the reason, a *hostauth.Error if the Method found it.
 	ErrHostAuth = errors.New("rdmaio: host authentication failed")
-	// ErrMemory reports that a Call with chunks was refused with ERR_CHUNK because the Calls of all
-	// connections of the server use as much memory as Config.MaxMemory allows.
+	// ErrMemory reports that a Call with chunks was refused with ERR_CHUNK because the Calls on
+	// all of the server's connections use as much memory as Config.MaxMemory allows.
 	ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")
 	// ErrNoClient reports that no connection of the client was bound in time for a reverse Call of
 	// a Backchannel.

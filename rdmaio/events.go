@@ -21,11 +21,12 @@ type ConnUp struct {
 	Accepted bool  // the connection was accepted, not dialed
 	Terms    Terms // the negotiated terms
 
-	// Peer is the authenticated identity of the peer, or nil if there is none (Config.HostAuth).
+	// Peer is the authenticated identity of the peer, or nil without host authentication
+	// (Config.HostAuth).
 	Peer *hostauth.Peer
 }
 
-// ConnDown is emitted when a connection that was up has ended.
+// ConnDown is emitted when a connection that was up is closed.
 type ConnDown struct {
 	Conn   *Conn
 	Reason error // as Conn.Err returns it
@@ -51,7 +52,7 @@ type RPC struct {
 	Conn *Conn
 	XID  uint32
 
-	// Program, Version and Procedure are those of the Call (RFC 5531 §9). They are zero if the
+	// Program, Version and Procedure are the Call's (RFC 5531 §9). They are zero if the
 	// message is too short for them.
 	Program, Version, Procedure uint32
 }
@@ -114,7 +115,7 @@ type Resent struct {
 	Reason error // the error of the Call on the connection before
 }
 
-// Limit is the name of a field of Config that limits something.
+// Limit is the name of a Config field that limits something.
 type Limit string
 
 // The limits of LimitHit.
@@ -127,7 +128,7 @@ const (
 	LimitMaxHandlers    Limit = "MaxHandlers"    // a Call received waits for a handler to end
 )
 
-// LimitHit is emitted when something waits or is refused because of a limit of Config.
+// LimitHit is emitted when something waits or is refused because of a limit in Config.
 type LimitHit struct {
 	// Conn is the connection. It is nil with LimitMaxConns, and if a Call waits for a credit of any
 	// of several connections (ClientConfig.Connections).
@@ -136,7 +137,7 @@ type LimitHit struct {
 }
 
 // PeerFaults is emitted when the peer did something that it should not. The numbers are the
-// increases of the fields of Stats with these names since the last such event.
+// increases of the Stats fields with these names since the last such event.
 type PeerFaults struct {
 	Conn *Conn
 

@@ -9,10 +9,10 @@ import (
 
 // Extension is an extension of version 2 (draft-ietf-nfsv4-rpcrdma-version-two-00, appendix B):
 // header types, flags, properties and error codes that the base protocol does not have, and what
-// they do. Config.Extensions lists those of a side.
+// they do. Config.Extensions lists a side's extensions.
 //
 // The numbers and types come from the generated package of the extension's .x file and sidecar
-// (docs/adding-an-extension.md), and the behaviour from a Go type beside it:
+// (docs/adding-an-extension.md), and the behaviour from a Go type next to it:
 //
 //	Dial, Listen        Descriptor        numbers of two owners are refused
 //	each connection     Properties        sent with the first message of version 2
@@ -38,7 +38,7 @@ type Extension interface {
 
 // ExtensionHandler is the behaviour of an extension on one connection.
 //
-// The methods of all handlers of a connection are called one at a time, and none while a function
+// The methods of all handlers of a connection are called one at a time, and never while a function
 // passed to ExtensionConn.Do runs. So a handler needs no lock for state that only its methods and
 // such functions use. The methods are called on the goroutine that received the message. They must
 // return soon and must not block: Calls wait for them. They may call every method of ExtensionConn
@@ -50,7 +50,7 @@ type Extension interface {
 //
 // A panic in a method closes the connection (ErrPanic).
 type ExtensionHandler interface {
-	// Properties is called once, when the first set of properties of the peer is judged. set has
+	// Properties is called once, when the peer's first set of properties is judged. set has
 	// the values of this extension's properties in it, and is empty if there are none. A property
 	// that is not in set has its default value. A set with an invalid value is refused by BAD_XDR
 	// as a whole, and later sets change nothing.
@@ -65,7 +65,7 @@ type ExtensionHandler interface {
 
 	// Error takes an ERROR of the peer about a message that this handler sent, or one with an error
 	// code of this extension that is about no Call. It is also called for a message that was not
-	// sent after all. ERRORs about Calls end these, with a *PeerError, whatever their code.
+	// sent after all. An ERROR about a Call fails that Call with a *PeerError, whatever the code.
 	Error(e *ExtensionError)
 
 	// Down is called once, when the connection is lost or closed. It is the last call.
@@ -101,13 +101,13 @@ type Property struct {
 	Value xdr.Value
 }
 
-// ExtensionMessage is a message of a header type of an extension.
+// ExtensionMessage is a message with a header type that an extension defines.
 type ExtensionMessage struct {
 	// Type is the number of the header type.
 	Type uint32
 
 	// XID is the transaction ID. In a message that begins an exchange it is one of
-	// ExtensionConn.XID, in an answer that of the message that it answers.
+	// ExtensionConn.XID, in an answer the XID of the message that it answers.
 	XID uint32
 
 	// Response is the RESPONSE flag: the receiver of the message has made the XID. Every header
@@ -131,17 +131,17 @@ type ExtensionError struct {
 	// XID is the transaction ID of the message.
 	XID uint32
 
-	// Code is the code of the ERROR of the peer, of the base protocol or of the extension.
+	// Code is the code in the peer's ERROR, from the base protocol or the extension.
 	// PeerErrHeaderType says that the peer does not know the header type.
 	Code PeerErrorCode
 
 	// Data are the data after the code, of the type that the descriptor has for an error code of
-	// the extension. It is nil if there are none, or if they are not valid. Data after other codes
+	// the extension. It is nil if they are missing or not valid. Data after other codes
 	// are ignored.
 	Data xdr.Value
 
 	// Err is the reason why the message was not sent: a *SizeError, if the peer's Receives got
-	// smaller meanwhile. Code is 0 then. If nil, the peer sent Code in an ERROR.
+	// smaller while it waited. Code is 0 then. If nil, the peer sent Code in an ERROR.
 	Err error
 
 	name string // of Code

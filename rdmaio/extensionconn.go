@@ -24,11 +24,11 @@ func (x *ExtensionConn) Conn() *Conn { return x.conn }
 // Accepted reports whether this side accepted the connection. Otherwise it dialed.
 func (x *ExtensionConn) Accepted() bool { return x.conn.role == engine.Responder }
 
-// XID returns a transaction ID for a message that begins an exchange. It differs from those of all
-// other messages and Calls of this side, which ERRORs of the peer need.
+// XID returns a transaction ID for a message that begins an exchange. It differs from the XIDs of
+// all other messages and Calls of this side, which ERRORs of the peer need.
 func (x *ExtensionConn) XID() uint32 { return x.conn.caller.xids.Next() }
 
-// Do calls f while no method of the handlers of this connection runs. Code that does not run in
+// Do calls f while no method of this connection's handlers runs. Code that does not run in
 // such a method uses it to share state with the handler. f has the rules of ExtensionHandler.
 func (x *ExtensionConn) Do(f func()) {
 	x.conn.extensions.mu.Lock()
@@ -36,12 +36,12 @@ func (x *ExtensionConn) Do(f func()) {
 	f()
 }
 
-// Send sends a message. Messages of extensions are sent in the order of the calls of Send, before
-// Calls and replies that are not being sent yet. Send copies m, and does not wait until the message
-// is sent.
+// Send sends a message. Messages of extensions are sent in the order in which Send was called,
+// before Calls and replies that are not being sent yet. Send copies m, and does not wait until the
+// message is sent.
 //
 // The error wraps verbs.ErrInvalidValue if the header type, the flags or the type of the body are
-// not those of the descriptor. It is a *SizeError if the message does not fit Terms.InlineSend,
+// not in the descriptor. It is a *SizeError if the message does not fit Terms.InlineSend,
 // wraps ErrUnsent if the peer does not take messages as fast as this side sends them, and is
 // Conn.Err if the connection is down.
 func (x *ExtensionConn) Send(m *ExtensionMessage) error {
@@ -76,7 +76,7 @@ func (x *ExtensionConn) Send(m *ExtensionMessage) error {
 
 // Refuse answers a message of the peer with an ERROR. The code is one of the base protocol that has
 // no data (PeerErrChunk, which is BAD_XDR in version 2, PeerErrHeaderType, PeerErrFlag or
-// PeerErrSystem), or one of the extension that has none. An error with data is a message of its
+// PeerErrSystem), or one of the extension that has no data. An error with data is a message of its
 // own, for Send. The error wraps verbs.ErrInvalidValue for other codes, and for a message with
 // Response, which is never answered. Refusals count for Config.MaxErrors.
 func (x *ExtensionConn) Refuse(m *ExtensionMessage, code PeerErrorCode) error {

@@ -32,7 +32,7 @@ type extensions struct {
 	over bool // Down was called; the runner's
 }
 
-// sentMessage is a message of which the peer's ERROR may come.
+// sentMessage is a message that the peer may answer with an ERROR.
 type sentMessage struct {
 	xid uint32
 	of  *extension
@@ -100,7 +100,7 @@ func (s *extensions) attach() {
 	}
 }
 
-// hear takes the first set of properties of the peer. It comes before the version, so that
+// hear takes the peer's first set of properties. It comes before the version, so that
 // the handlers have it when Dial returns.
 func (s *extensions) hear(set []header.Property) {
 	if len(s.set.extensions.list) == 0 {
@@ -134,8 +134,8 @@ func (s *extensions) locked(x *extension, f func()) {
 	f()
 }
 
-// close closes the connection. mu is locked, which the end of the connection needs as well: so
-// another goroutine runs the engine.
+// close closes the connection. The caller holds mu, which the engine needs to close the connection:
+// so another goroutine runs the engine.
 func (s *extensions) close(why error) {
 	s.driver.Queue(engine.Event{Kind: engine.EventClose, Err: why})
 }
@@ -174,7 +174,7 @@ func (s *extensions) extend(f *engine.Effects) {
 	}
 }
 
-// countOthers returns the number of messages of the peer in a list that are no ERRORs.
+// countOthers returns the number of the peer's messages in a list, without ERRORs.
 func countOthers(list []engine.Other) (n int) {
 	for i := range list {
 		if o := &list[i]; o.Unsent == nil && o.Err.Code == 0 {
@@ -184,8 +184,8 @@ func countOthers(list []engine.Other) (n int) {
 	return n
 }
 
-// ownProperties returns a copy of the properties of the peer that are for extensions: those of no
-// use must not stay in memory (R222).
+// ownProperties returns a copy of the peer's properties that are for extensions: properties
+// without a use must not stay in memory (R222).
 func (s *extensions) ownProperties(set []header.Property) []header.Property {
 	own := []header.Property{}
 	for _, p := range set {
@@ -196,7 +196,7 @@ func (s *extensions) ownProperties(set []header.Property) []header.Property {
 	return own
 }
 
-// passProperties passes on the peer's values of the extensions' properties. mu is locked.
+// passProperties passes on the peer's values of the extensions' properties. mu must be held.
 func (s *extensions) passProperties(all []ExtensionHandler, received []header.Property) {
 	sets := make([][]Property, len(all))
 	for _, p := range received {

@@ -64,7 +64,7 @@ func newExtensionSet(list []Extension, version2 bool) (*extensionSet, error) {
 		}
 		x := &extension{use: use, codes: use.Descriptor(), index: i}
 		if x.Name = x.codes.Name; x.Name == "" {
-			return nil, refuse("Config.Extensions[%d] has a descriptor without a name: use that of the generated package", i)
+			return nil, refuse("Config.Extensions[%d] has a descriptor without a name: use the descriptor of the generated package", i)
 		}
 		for _, o := range s.list {
 			if o.Name == x.Name {
@@ -106,7 +106,7 @@ func (x *extension) check(c *xdr.CodePoint) error {
 			"but only RDMA2_MSG and RDMA2_CONNPROP can be continued (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2): remove the flag", c.Name, x.Name)
 	case c.Space == xdr.ErrorCodes && c.Type != "" && !x.reports(c.Type): // B.4; R323
 		return refuse("Config.Extensions: error code %s of extension %q has data of type %s, but no header type carries %s: "+
-			"give the error a header type of its own, which all sides with the extension then accept "+
+			"give the error its own header type, which all sides with the extension then accept "+
 			"(draft-ietf-nfsv4-rpcrdma-version-two-00 appendix B.4), or make it void", c.Name, x.Name, c.Type, c.Type)
 	}
 	return nil
@@ -160,8 +160,8 @@ func (s *extensionSet) knows(id uint32, data []byte) (known bool, err error) {
 	return true, err
 }
 
-// value decodes a value that must fill data. Data of zero length have none: in a property they
-// stand for the default (§5.1; R221).
+// value decodes a value that must fill data. Data of zero length have no value: in a property they
+// mean the default (§5.1; R221).
 func (c *code) value(data []byte) (xdr.Value, error) {
 	switch {
 	case len(data) == 0:
@@ -178,7 +178,7 @@ func (c *code) value(data []byte) (xdr.Value, error) {
 
 // announce returns the properties of this side for a new connection.
 func (s *extensionSet) announce() (set []header.Property, err error) {
-	size := 84 // of the message with those of version 2
+	size := 84 // of the message with version 2's properties
 	for _, x := range s.list {
 		for _, p := range x.use.Properties() {
 			c := s.find(xdr.Properties, p.ID)

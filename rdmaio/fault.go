@@ -33,13 +33,13 @@ const (
 	FaultReverse                          // a reverse Call has chunks (Config.ReverseChunks)
 	FaultPad                              // RDMA_MSGP with an impossible alignment or threshold
 	FaultPadReads                         // RDMA_MSGP with read chunks
-	FaultNoReads                          // a Call needs RDMA Reads, and there are none
+	FaultNoReads                          // a Call needs RDMA Reads, and none are allowed
 	FaultWithdrawn                        // RFC 8166 withdrew the procedure (Config.Legacy)
 	FaultAddress                          // the provider cannot name the address of a segment
 	FaultFlags                            // undefined flags
 	FaultMore                             // MORE in a message that cannot be continued
 	FaultSequence                         // another message inside a continued one
-	FaultKey                              // rdma_inv_handle is no handle of the message
+	FaultKey                              // rdma_inv_handle is not a handle in the message
 	FaultProperty                         // the value of a property is not valid
 	FaultTwice                            // a property is twice in one set
 	FaultLong                             // a continued message is too long (Config.MaxContinued)
@@ -52,8 +52,8 @@ type Fault struct {
 	// Code names the rule.
 	Code FaultCode
 
-	// Where names the list or chunk in which the fault is, and Index which element of it. Where is
-	// empty for a fault of the message as a whole.
+	// Where names the list or chunk in which the fault is, and Index the number of its element.
+	// Where is empty for a fault of the message as a whole.
 	Where string
 	Index int
 

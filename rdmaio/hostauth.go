@@ -42,12 +42,12 @@ func (m HostAuthMode) String() string {
 }
 
 // HostAuth configures host authentication (version 2;
-// draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6). Each new connection authenticates, those of a
-// Client too. The two ends need the same Method. Package hostauth says what an attacker can do.
+// draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6). Each new connection authenticates, also a
+// Client's. The two ends need the same Method. Package hostauth says what an attacker can do.
 //
 // Until authentication has succeeded at both ends, Dial does not return, a Server does not list the
 // connection, and no Call or message of an extension is dispatched. A Call of the peer before that
-// ends the connection, and so do a failure and a limit. The peer then sees the connection closed,
+// closes the connection, and so do a failure and a limit. The peer then sees the connection closed,
 // and not the reason, which is in Conn.Err, the event ConnFailed and the log (ErrHostAuth).
 type HostAuth struct {
 	// Mode says whether the peer must authenticate. If zero, the default is HostAuthOff.
@@ -57,7 +57,7 @@ type HostAuth struct {
 	// hostauth/pubkey is one.
 	Method hostauth.Method
 
-	// Limits are the largest number and size of the messages of a peer, on one connection.
+	// Limits are the largest number and size of a peer's messages, on one connection.
 	Limits hostauth.Limits
 
 	// Timeout is the longest time that authentication may take, from the time when the connection

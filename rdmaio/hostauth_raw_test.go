@@ -134,7 +134,7 @@ func TestHostAuthHostileClients(t *testing.T) {
 		"nothing at all":      {run: func(*testing.T, *peer2.Peer) {}, text: "Timeout", hurry: true},
 		"no property 6":       {run: func(_ *testing.T, p *peer2.Peer) { p.Send(peer2.Props(1)) }, text: "does not take part"},
 		"silence":             {run: func(_ *testing.T, p *peer2.Peer) { announce(p) }, text: "Timeout", hurry: true, wanted: true},
-		"a message too early": {run: func(_ *testing.T, p *peer2.Peer) { p.Send(peer2.Props(1, opaque(0, 1))) }, text: "must have none", wanted: true},
+		"a message too early": {run: func(_ *testing.T, p *peer2.Peer) { p.Send(peer2.Props(1, opaque(0, 1))) }, text: "must be empty", wanted: true},
 		"T107: a Call first":  {run: func(_ *testing.T, p *peer2.Peer) { call(p) }, text: "a Call before"},
 		"T107: a Call instead": {run: func(_ *testing.T, p *peer2.Peer) {
 			announce(p)

@@ -21,7 +21,7 @@ type keptReplies struct {
 	list  []keptReply // oldest first
 	bytes int
 	timer *time.Timer // drops old ones, while there are any
-	over  bool        // the connection has ended
+	over  bool        // the connection is closed
 }
 
 // keptReply is a reply to the Call with these bytes.
@@ -73,7 +73,7 @@ func (k *keptReplies) keep(call []byte, m *Message, e header.Error) header.Error
 }
 
 // drop removes replies that are too old, and the oldest ones until at most this many bytes are
-// left. mu is locked.
+// left. mu must be held.
 func (k *keptReplies) drop(most int) {
 	now, n := time.Now(), 0
 	for n < len(k.list) && (k.bytes > most || !now.Before(k.list[n].until)) {

@@ -63,7 +63,7 @@ func (l *lone) end() {
 	}
 }
 
-// answer ends the wait for a Call. The runner of the engine calls it.
+// answer finishes the wait for a Call. The runner of the engine calls it.
 func (l *lone) answer(s *slot) {
 	s.answered.Store(true)
 	if s.polling.Load() {

@@ -142,7 +142,7 @@ func (o *offering) tooLong(limit, need int) error {
 	return e
 }
 
-// continued returns the length in bytes of the longest message of this side that goes in several
+// continued returns the length in bytes of this side's longest message that goes in several
 // Sends, or 0 if none does. A reverse Call to a peer with inline support is one Send (R276).
 func (o *offering) continued() int {
 	if !o.terms.version.Continues() || o.role == engine.Responder && o.terms.Reverse != header.ReverseGeneral {
@@ -189,7 +189,7 @@ func (o *offering) results(ctx context.Context) error {
 			return err
 		}
 	}
-	// RFC 8166 §4.3.3: a reply chunk is needed if the largest reply does not fit inline behind the
+	// RFC 8166 §4.3.3: a reply chunk is needed if the largest reply does not fit inline after the
 	// lists that it returns; R96
 	n := call.MaxReply
 	if n == 0 {
@@ -255,10 +255,10 @@ func (o *offering) guessReply(n int) int {
 	return n
 }
 
-// segments returns the number of segments of a chunk of n bytes.
+// segments returns the number of segments for a chunk of n bytes.
 func (s *slot) segments(n int) int { return segments(n, s.segment) }
 
-// segments returns the number of segments of at most longest bytes in a chunk of n bytes.
+// segments returns how many segments of at most longest bytes a chunk of n bytes has.
 func segments(n, longest int) int { return (n + longest - 1) / longest }
 
 // segmentSize returns the size in bytes of the longest segment that this side offers.
@@ -281,7 +281,7 @@ func (o *offering) access(a verbs.Access) verbs.Access {
 	return a
 }
 
-// region registers memory of a Call with the given rights for the peer, until the Call ends (RFC
+// region registers memory of a Call with the given rights for the peer, until the Call returns (RFC
 // 8166 §8.1.3, draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1.2; R302).
 func (o *offering) region(buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
 	mr, err := o.pool.Register(buf, o.access(access))
@@ -318,8 +318,8 @@ func (o *offering) read(position uint32, data []byte) error {
 	return err
 }
 
-// readSegments appends the segments of a read chunk of n bytes to to. longest is the length of the
-// longest segment.
+// readSegments appends a read chunk's segments, n bytes together, to to. longest is the length of
+// the longest segment.
 func readSegments(to []header.ReadSegment, position uint32, mr verbs.MemoryRegion, n, longest int) []header.ReadSegment {
 	var few [4]header.Segment
 	for _, seg := range chunk.Layout(few[:0], mr.RKey(), mr.RemoteAddr(), n, uint32(longest)) {

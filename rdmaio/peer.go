@@ -9,8 +9,8 @@ import (
 
 // Peer describes the peer: its address, the TLS session that carries the connection, and its
 // identity by host authentication. Peer.TLS is nil if there is no TLS, or if the provider cannot
-// report it. Peer.Host is nil before host authentication has succeeded, if there is none on the
-// connection (HostAuthOff, or HostAuthWanted with a peer that does not take part), and if the
+// report it. Peer.Host is nil before host authentication has succeeded, if the connection does
+// without (HostAuthOff, or HostAuthWanted with a peer that does not take part), and if the
 // method does not authenticate a peer of this role.
 func (c *Conn) Peer() oncrpc.Peer {
 	return oncrpc.Peer{

@@ -14,7 +14,7 @@ import (
 type RefusedError struct {
 	Peer *PeerError
 
-	// ReadBytes and ReadChunks are the numbers of bytes and of read chunks that the Call offered.
+	// ReadBytes and ReadChunks say how many bytes and read chunks the Call offered.
 	ReadBytes, ReadChunks int
 
 	// Results is the number of write chunks that the Call offered.

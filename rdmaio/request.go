@@ -22,7 +22,7 @@ type request struct {
 	conn          *Conn
 	req           *engine.Request
 	assembly      *mrpool.Buffer // of Message, if it had chunks
-	assemblyBytes int            // of it, as chunkMemory counts them
+	assemblyBytes int            // its length, as chunkMemory counts it
 	long          *mrpool.Buffer // of a reply that had to be put together
 	regions       []mrpool.Region
 	answered      atomic.Bool
@@ -60,10 +60,10 @@ func (r *request) replyRoom() int {
 func length(chunk []header.Segment) int { return int(min(header.Total(chunk), math.MaxInt)) }
 
 // Reply implements oncrpc.Responder. Each item of m goes to the write chunk with its index (RFC
-// 8166 §3.4.6; R76, R77). An item whose chunk has size 0, or that has none, goes inline (R86). done
-// gets nil when the reply was passed to the provider. If the reply does not fit what the caller
-// offered, done gets a *SizeError and the caller gets RDMA_ERROR (R101; T52). If m is not a reply
-// to the Call, done gets the reason and the caller gets SYSTEM_ERR.
+// 8166 §3.4.6; R76, R77). An item without a chunk, or whose chunk has size 0, goes inline (R86).
+// done gets nil when the reply was passed to the provider. If the reply does not fit what the
+// caller offered, done gets a *SizeError and the caller gets RDMA_ERROR (R101; T52). If m is not a
+// reply to the Call, done gets the reason and the caller gets SYSTEM_ERR.
 func (r *request) Reply(m Message, done func(error)) {
 	if !r.first(done) {
 		return

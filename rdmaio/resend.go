@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// shape changes the message of a Call that is sent again, because the peer has refused it with one
-// of the errors of version 2 that say what it takes instead
+// shape changes the message of a Call that is sent again, because the peer has refused it with an
+// error of version 2 that says what it takes instead
 // (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3). The zero shape changes nothing.
 type shape struct {
 	resent  int  // number of times that it was sent again
@@ -94,8 +94,8 @@ func longest(l *header.Lists) uint64 {
 	return n
 }
 
-// replySize returns the size of the largest reply with the results that do not go by chunk, of
-// which the peer said that one needs more bytes.
+// replySize returns the size of the largest reply with the results that do not go by chunk. The
+// peer said that one of these needs more bytes.
 func (sh *shape) replySize(call *Call, more int) int {
 	n := max(call.MaxReply, len(call.ReplyBuf)) + more
 	for i := min(sh.mostResults(), len(call.Results)); i < len(call.Results); i++ {

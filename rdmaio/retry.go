@@ -12,10 +12,10 @@ import (
 
 // source provides connections to make Calls on: a Client or a Backchannel.
 type source interface {
-	// acquire returns a connection that is up. It waits for one, or returns why there is none.
+	// acquire returns a connection that is up. It waits for one, or returns why it cannot have one.
 	acquire(ctx context.Context) (*Conn, error)
 
-	// release ends the use of a connection.
+	// release gives a connection back.
 	release(*Conn)
 
 	// turns reports whether the next connection has another version, in which the peer may accept a

@@ -5,11 +5,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// revocation ends the keys of a Call together, with a device that can (verbs.Revoker). Only the
-// caller waits for the end, which a peer can delay.
+// revocation invalidates the keys of a Call together, with a device that can (verbs.Revoker). Only
+// the caller waits for the end, which a peer can delay.
 //
 //	Call is over ── Pool.Revoke ──> waiting ── report ──> the keys are invalid
-//	                    │               └─ the connection ends ──┘
+//	                    │               └─ the connection closes ┘
 //	                    └─ not supported ──> one key after the other
 type revocation struct {
 	keys   []verbs.MemoryRegion
@@ -22,8 +22,8 @@ func (s *slot) endedByPeer(mr *callRegion) bool {
 	return s.call.InvalidatedKey != 0 && mr.RKey() == s.call.InvalidatedKey
 }
 
-// revoke ends all keys of a Call together that the peer has not ended, and waits for that. It is
-// for devices that can do that.
+// revoke invalidates all keys of a Call together, except those that the peer has invalidated, and
+// waits. It is for devices that can do that.
 func (s *slot) revoke(c *caller) error {
 	r := &s.keys
 	for i := range s.regions {
@@ -48,8 +48,8 @@ func (s *slot) revoke(c *caller) error {
 	return err
 }
 
-// endKey ends the key of a region and takes the region back. If together is true, revoke has ended
-// the key, or failed with an error.
+// endKey invalidates the key of a region and takes the region back. If together is true, revoke has
+// invalidated the key, or failed with an error.
 func (s *slot) endKey(p *mrpool.Pool, mr *callRegion, together bool, failed error) error {
 	switch {
 	case s.endedByPeer(mr):

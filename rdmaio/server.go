@@ -231,7 +231,7 @@ type ServerStats struct {
 	Memory int64
 }
 
-// Stats returns the counts. Conn.Stats returns those of a connection.
+// Stats returns the counts. Conn.Stats returns a connection's counts.
 func (s *Server) Stats() ServerStats {
 	return ServerStats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Conns: len(s.Conns()), Memory: s.shared.memory.used.Load()}
 }

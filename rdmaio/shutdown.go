@@ -7,8 +7,8 @@ import (
 
 // Shutdown closes a server without losing Calls that handlers have. It stops listening, closes each
 // connection when its handlers have answered, and then closes the server as Close does. Calls that
-// come meanwhile are not delivered: their callers see the connection close, and a Client sends them
-// again on another connection. Shutdown does not wait for reverse Calls of this side.
+// arrive during that time are not delivered: their callers see the connection close, and a Client
+// sends them again on another connection. Shutdown does not wait for reverse Calls of this side.
 //
 // If ctx ends first, the error wraps its cause, and Close must be called. Shutdown must not be
 // called from a Handler or a done function, for which it would wait.

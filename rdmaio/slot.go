@@ -45,7 +45,7 @@ type slots struct {
 	unused []*slot // last used at the end
 }
 
-// allow makes n slots, none of which exists yet.
+// allow permits n slots. They are made when they are needed.
 func (l *slots) allow(n int) {
 	l.free = make(chan struct{}, n)
 	for range n {
@@ -95,7 +95,7 @@ const (
 	ownReplyChunk = -3 // a reply chunk of the connection's memory
 )
 
-// filled returns the number of bytes of a chunk that the peer has written. It is 0 if the Call
+// filled returns how many bytes of a chunk the peer has written. It is 0 if the Call
 // failed.
 func (s *slot) filled(chunk int) int {
 	e := &s.call

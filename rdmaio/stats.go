@@ -2,7 +2,7 @@ package rdmaio
 
 import "github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 
-// Flow counts the RPCs of one direction of a connection.
+// Flow counts the RPCs in one direction of a connection.
 type Flow struct {
 	// Calls is the number of Calls sent, or received on the side that serves them. Replies is the
 	// number of replies to them. Both only grow.
@@ -15,8 +15,9 @@ type Flow struct {
 	// the Calls it is the last grant that it sent.
 	//
 	// In version 2 credits are for messages of any kind. Granted is then the number of credits left
-	// plus that of Calls in flight, but no more than the Calls that the peer lets be in flight. On
-	// the other side it is the number of credits that the peer was granted and has not used.
+	// plus the number of Calls in flight, but no more than the Calls that the peer lets be in
+	// flight. On the other side it is the number of credits that the peer was granted and has not
+	// used.
 	Granted int
 }
 
@@ -45,7 +46,7 @@ type Stats struct {
 	// Calls received.
 	BytesRead, BytesWritten uint64
 
-	// ZeroGrants is the number of grants of zero credits received; each counts as one credit.
+	// ZeroGrants counts the received grants of zero credits; each counts as one credit.
 	// OverGrants is the number of grants received of more credits than this side asked for; they
 	// are cut to that number.
 	ZeroGrants, OverGrants uint64
@@ -58,21 +59,22 @@ type Stats struct {
 	// PartsReceived are the numbers of messages that are parts of a continued one (version 2).
 	GrantMessages, PartsSent, PartsReceived uint64
 
-	// DelayedCalls is the number of Calls of this side that waited before they were sent: for a
+	// DelayedCalls is the number of this side's Calls that waited before they were sent: for a
 	// credit, for entries of the send queue, or for Calls before them.
 	DelayedCalls uint64
 
 	// RemoteInvalidations is the number of keys that replies invalidated. A server counts those
-	// that it invalidated, a client those of its own that the server did.
+	// that it invalidated, a client its own keys that the server invalidated.
 	RemoteInvalidations uint64
 
-	// Registrations is the number of registrations of memory for Calls: what callers and handlers
+	// Registrations counts the registrations of memory for Calls: what callers and handlers
 	// passed in, and memory of the connection with a key for the peer. RemoteRegistrations is the
 	// number of those among them with a key for the peer, and Revocations the number of such keys
-	// that this side has ended. The peer or the end of the connection ends the others.
+	// that this side has invalidated. The peer, or the loss of the connection, invalidates the
+	// others.
 	Registrations, RemoteRegistrations, Revocations uint64
 
-	// Staged is the number of bytes copied because the device only takes memory of its own, because
+	// Staged is the number of bytes copied because the device only takes its own memory, because
 	// a Call was cancelled, or because a reply came by Call.MaxReply.
 	Staged uint64
 
@@ -90,7 +92,7 @@ type Stats struct {
 	// PostedRecvs is the number of Receives that are posted.
 	PostedRecvs int
 
-	// SendQueueFilled is the number of entries of the send queue that are in use, or whose
+	// SendQueueFilled is the number of entries in the send queue that are in use, or whose
 	// completion this side has not seen yet.
 	SendQueueFilled int
 
@@ -102,15 +104,15 @@ type Stats struct {
 	Buffers     int
 	BufferBytes uint64
 
-	// PinnedBytes is the number of bytes of memory that are registered: those in buffers, and those
+	// PinnedBytes is the amount of registered memory in bytes: those in buffers, and those
 	// that callers and handlers passed in. Devices with hardware pin them (RLIMIT_MEMLOCK).
 	PinnedBytes uint64
 
 	Terms // the terms of the two sides
 }
 
-// Stats returns the counts. They include every event that was fully processed: the event that ended
-// a Call may be counted a moment after Call returned.
+// Stats returns the counts. They include every event that was fully processed: the event that
+// completed a Call may be counted a moment after Call returned.
 func (c *Conn) Stats() Stats {
 	counts := c.driver.Stats()
 	s := newStats(&counts)

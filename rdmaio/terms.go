@@ -53,9 +53,9 @@ func (c *Conn) MaxTerms() Terms {
 // SetTerms changes the terms. It is for a protocol that negotiates them over the connection itself,
 // such as package connconf. Both ends must call it at the same point of the conversation, with no
 // other Call in progress: a Call made at that time may fail with a *SizeError. Inline sizes are
-// raised to 1024 and cut to those of MaxTerms (R300). RemoteInvalidate is ignored, because it can
-// only be negotiated when the connection is made. The error wraps verbs.ErrInvalidValue if a size
-// is negative, or verbs.ErrNotSupported in version 2, which negotiates sizes itself.
+// raised to 1024 and cut to the sizes of MaxTerms (R300). RemoteInvalidate is ignored, because it
+// can only be negotiated when the connection is made. The error wraps verbs.ErrInvalidValue if a
+// size is negative, or verbs.ErrNotSupported in version 2, which negotiates sizes itself.
 func (c *Conn) SetTerms(t Terms) error {
 	if t.InlineSend < 0 || t.InlineRecv < 0 {
 		return fmt.Errorf("rdmaio: SetTerms: InlineSend is %d and InlineRecv %d, neither may be negative: %w", t.InlineSend, t.InlineRecv, verbs.ErrInvalidValue)

@@ -8,8 +8,8 @@ import (
 )
 
 // translate returns an error of the engine as one that this package exports. engine.ErrInternal,
-// which has no exported error, is wrapped. All other errors are returned as they are: those of
-// package verbs, and those that this package passed to the engine.
+// which has no exported error, is wrapped. All other errors are returned as they are: the errors
+// of package verbs, and errors that this package passed to the engine.
 func translate(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine does not wrap its own errors
 	case *header.Fault:
@@ -18,7 +18,7 @@ func translate(err error) error {
 		b := &e.Body
 		return &PeerError{Version: e.Version, Code: PeerErrorCode(b.Code), Low: b.Low, High: b.High, Max: b.Max, Index: b.Index, Need: b.Need}
 	case *engine.SizeError:
-		return &SizeError{What: "message", Need: e.Need, Limit: e.Limit, Hint: "Conn.SetTerms made the limit smaller meanwhile: send it again"}
+		return &SizeError{What: "message", Need: e.Need, Limit: e.Limit, Hint: "Conn.SetTerms made the limit smaller while the message waited: send it again"}
 	case *engine.Error:
 		if e.Reason == engine.ErrEarly {
 			return fmt.Errorf("%w: %w: %s", ErrHostAuth, errEarly, e.Detail)
@@ -28,7 +28,7 @@ func translate(err error) error {
 		}
 		switch sentinel := sentinelOf(e.Reason); {
 		case sentinel == nil:
-			return fmt.Errorf("rdmaio: bug of this package or of the provider: %w", err)
+			return fmt.Errorf("rdmaio: bug in this package or in the provider: %w", err)
 		case e.Detail == "":
 			return sentinel
 		default:
@@ -38,7 +38,7 @@ func translate(err error) error {
 	return err
 }
 
-// sentinelOf returns the exported error for a reason of the engine, or nil if there is none.
+// sentinelOf returns the exported error for a reason of the engine, or nil if it has no such error.
 func sentinelOf(reason engine.Reason) error {
 	switch reason {
 	case engine.ErrTimeout:

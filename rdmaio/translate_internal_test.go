@@ -29,7 +29,7 @@ func TestTranslate(t *testing.T) {
 		{&engine.Error{Reason: engine.ErrNoDone, Detail: "XID 7"}, ErrNoDone, ": XID 7"},
 		{&engine.Error{Reason: engine.ErrXIDInUse}, ErrXIDInUse, "oncrpc: a Call with this XID"},
 		{&engine.Error{Reason: engine.ErrEarlyReply, Detail: "XID 7"}, nil, "rdmaio: the peer answered the Call before it had received all of it"},
-		{&engine.Error{Reason: engine.ErrInternal, Detail: "chain 7"}, engine.ErrInternal, "rdmaio: bug of this package or of the provider: engine: internal error: chain 7"},
+		{&engine.Error{Reason: engine.ErrInternal, Detail: "chain 7"}, engine.ErrInternal, "rdmaio: bug in this package or in the provider: engine: internal error: chain 7"},
 		{verbs.ErrPeerDisconnected, verbs.ErrPeerDisconnected, verbs.ErrPeerDisconnected.Error()},
 		{&header.Fault{Code: header.FaultXDR, Err: io.EOF}, io.EOF, "EOF"},
 		{&engine.PeerError{Body: header.Error{Code: header.ErrVers, Low: 2, High: 3}}, nil, "versions 2 to 3"},

@@ -33,7 +33,7 @@ func (m *versionMemory) begin() int {
 	return m.now()
 }
 
-// now is begin while mu is locked.
+// now is begin for a caller that holds mu.
 func (m *versionMemory) now() int {
 	if m.first != 0 && time.Now().Before(m.until) {
 		return m.first

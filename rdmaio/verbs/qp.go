@@ -71,7 +71,7 @@ type QPConfig struct {
 	// They are required, and may be the same.
 	SendCQ, RecvCQ CompletionQueue
 
-	// MaxSendWR and MaxRecvWR are the number of entries of the send queue and the receive
+	// MaxSendWR and MaxRecvWR are the number of entries in the send queue and the receive
 	// queue. If zero, the default is 128, or the device's maximum if that is smaller.
 	MaxSendWR int
 	MaxRecvWR int
@@ -110,7 +110,7 @@ const (
 	StateInit       QPState = iota // Receives can be posted
 	StateConnecting                // Dial or Accept is in progress
 	StateConnected                 // all requests can be posted (IBV_QPS_RTS)
-	StateError                     // the connection has ended, and posts are refused
+	StateError                     // the connection is closed, and posts are refused
 	StateClosed
 )
 

@@ -25,9 +25,9 @@ func (r DisconnectReason) String() string {
 func (r DisconnectReason) PeerErr() error {
 	switch r {
 	case ReasonRule:
-		return fmt.Errorf("%w: the peer ended it because a rule of the protocol was broken: %w", ErrConnectionBroken, StatusError{StatusRemoteInvalidRequest})
+		return fmt.Errorf("%w: the peer closed it because a rule of the protocol was broken: %w", ErrConnectionBroken, StatusError{StatusRemoteInvalidRequest})
 	case ReasonTime:
-		return fmt.Errorf("%w: the peer ended it because a time limit was exceeded: %w", ErrConnectionBroken, StatusError{StatusRetryExceeded})
+		return fmt.Errorf("%w: the peer closed it because a time limit was exceeded: %w", ErrConnectionBroken, StatusError{StatusRetryExceeded})
 	}
 	return ErrPeerDisconnected
 }

@@ -28,7 +28,8 @@ type Config struct {
 	// for rdmaio.Config.InlineRecv. The size must be within 4096 and that.
 	Local Characteristics
 
-	// Fixed lists the characteristics of this endpoint that never change. If nil, there are none.
+	// Fixed lists the characteristics of this endpoint that never change. Nil means that all may
+	// change.
 	Fixed []wire.ID
 
 	// Policy decides about the changes that the peer requests. If nil, all are rejected.

@@ -33,7 +33,7 @@ type waiter struct {
 	done    chan struct{}
 }
 
-// Own returns the characteristics of this side as the peer was informed of them.
+// Own returns the characteristics that this side has announced to the peer.
 func (c *Conn) Own() (own Characteristics) {
 	c.x.Do(func() { own = c.e.Own() })
 	return own
@@ -51,13 +51,13 @@ func (c *Conn) PeerBackward() (level wire.BackwardSupport, probe bool) {
 	return level, probe
 }
 
-// OwnState returns the state of a characteristic of this side.
+// OwnState returns the state of this side's characteristic.
 func (c *Conn) OwnState(id wire.ID) (s State) {
 	c.x.Do(func() { s = c.e.OwnState(id) })
 	return s
 }
 
-// PeerState returns the state of a characteristic of the peer.
+// PeerState returns the state of the peer's characteristic.
 func (c *Conn) PeerState(id wire.ID) (s State) {
 	c.x.Do(func() { s = c.e.PeerState(id) })
 	return s
@@ -82,7 +82,7 @@ func (c *Conn) Changed() (next <-chan struct{}) {
 //
 // A request for a smaller receive size limits the messages of this side at once, also if ctx ends
 // before the answer comes. The error wraps ErrUnsupported if the peer does not support requests, or
-// ErrFixed, ErrTooMany, the error of ctx, or that of the connection.
+// ErrFixed, ErrTooMany, the error of ctx, or the connection's error.
 func (c *Conn) Request(ctx context.Context, changes ...Value) ([]Result, error) {
 	w := &waiter{changes: changes, results: make([]Result, len(changes)), left: len(changes), done: make(chan struct{})}
 	var err error
@@ -123,8 +123,8 @@ func (c *Conn) request(w *waiter) error {
 	return nil
 }
 
-// Settled waits until no change of a characteristic of the peer is requested or pending, and
-// returns its characteristics.
+// Settled waits until no change to a peer's characteristic is requested or pending, and
+// returns the peer's characteristics.
 func (c *Conn) Settled(ctx context.Context, id wire.ID) (Characteristics, error) {
 	for {
 		changed := c.Changed()
@@ -143,7 +143,7 @@ func (c *Conn) Settled(ctx context.Context, id wire.ID) (Characteristics, error)
 
 // Set changes a characteristic of this side without a request of the peer. A larger receive size,
 // at most rdmaio.Config.InlineRecv, is announced when all smaller Receives are used up: Own then
-// returns it. The errors are those of Endpoint.Set, and that of the connection.
+// returns it. The errors are Endpoint.Set's, and the connection's.
 func (c *Conn) Set(v Value) (err error) {
 	c.x.Do(func() {
 		if v.ID == wire.IDReceiveBufferSize && v.Word > c.most {
@@ -155,8 +155,8 @@ func (c *Conn) Set(v Value) (err error) {
 	return err
 }
 
-// Settle makes or drops a change that the Policy deferred. The error wraps ErrNotPending if there
-// is none.
+// Settle makes or drops a change that the Policy deferred. The error wraps ErrNotPending without
+// such a change.
 func (c *Conn) Settle(id wire.ID, accept bool) (err error) {
 	c.x.Do(func() {
 		err = c.decide(func() (Effects, error) { return c.e.Settle(id, accept) })
@@ -235,7 +235,7 @@ func (c *Conn) limit() { // R238, R239, R240, R241
 }
 
 // send sends a message. A message that is lost would leave the two sides with different states, so
-// the connection ends then.
+// the connection is closed then.
 func (c *Conn) send(m Message) {
 	xid := m.XID
 	answer := m.Header.Direction != 0
@@ -254,7 +254,7 @@ func (c *Conn) notify() {
 	c.changed = make(chan struct{})
 }
 
-// failed takes the error of a message of this side.
+// failed takes the error for a message that this side sent.
 func (c *Conn) failed(e *rdmaio.ExtensionError) { // R258
 	code := rpcrdma2.ErrCode(e.Code)
 	var size *rdmaio.SizeError

@@ -11,7 +11,7 @@
 //
 // # States
 //
-// Each of the three characteristics of an endpoint is in one of four [State] values:
+// Each of an endpoint's three characteristics is in one of four [State] values:
 //
 //	         INIT, no change                  REQ
 //	fixed <------------------- settled --------------------> requested
@@ -42,8 +42,8 @@
 //
 //   - The operations travel in the header type of package xcharcarrier, with a number outside 0 to
 //     13. An unknown operation is answered with error 3, INVAL_HTYPE in version 2 (A12).
-//   - Characteristic ids are a number space of their own. The extension stands beside the CONNPROP
-//     message of version 2: the receive size of an INIT replaces the one of CONNPROP.
+//   - Characteristic ids have their own number space. The extension adds to the CONNPROP message of
+//     version 2: the receive size of an INIT replaces the one of CONNPROP.
 //   - Data of zero length are an error, not a default. A set with one bad value, or with a
 //     characteristic twice, is refused as a whole with BAD_XDR (A14, A33).
 //   - A UPD or RESP that would change a characteristic that its owner declared fixed is not
@@ -51,11 +51,11 @@
 //   - A faulty RESP (overlap, gap, bits without an element, bad XDR) is not applied, and its
 //     request counts as rejected (R246, R256). No error message answers it, because a requester
 //     sends none (R193).
-//   - A UPD with the clear flag ends the oldest pending request of its characteristic. A request
-//     that is not answered yet is not pending.
+//   - A UPD with the clear flag completes the oldest pending request for its characteristic. A
+//     request that is not answered yet is not pending.
 //   - As owner, an Endpoint has at most one pending request for each characteristic. A later
-//     request that is not rejected replaces it: a UPD with an unchanged value ends the earlier one
-//     first.
+//     request that is not rejected replaces it: a UPD with an unchanged value completes the earlier
+//     one first.
 //   - A REQ of more than [MaxElements] values is answered with error 10, SYSTEM, because its RESP
 //     might not fit the peer's Receives.
 package xchar

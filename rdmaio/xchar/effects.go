@@ -24,7 +24,7 @@ type Effects struct {
 	// before. When no smaller Receive is posted, the connection calls Endpoint.ReceivesReplaced.
 	Post uint32
 
-	// Fault is the fault of the message that was received. If nil, it has none.
+	// Fault is the fault of the received message. Nil means that the message is valid.
 	Fault *Fault
 }
 

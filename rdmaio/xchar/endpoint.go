@@ -11,7 +11,7 @@ import (
 
 // Limits on the memory and the work that an Endpoint spends.
 const (
-	// MaxRequests is the number of requests of this endpoint that may be unanswered or pending.
+	// MaxRequests is the most requests that this endpoint may have unanswered or pending.
 	MaxRequests = 16
 
 	// MaxElements is the number of values in a REQ of the peer. The RESP to so many fits a Receive
@@ -103,7 +103,7 @@ func (e *Endpoint) Receive(xid uint32, h *xcharcarrier.Optional) Effects {
 	return out
 }
 
-// Own returns the characteristics of this endpoint as the peer was informed of them.
+// Own returns the characteristics that this endpoint has announced to the peer.
 func (e *Endpoint) Own() Characteristics {
 	var words [slots]uint32
 	for s := range e.own {

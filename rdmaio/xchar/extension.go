@@ -18,8 +18,8 @@ type extension struct {
 var _ rdmaio.ReceiveSizer = (*extension)(nil)
 
 // Extension returns the extension for rdmaio.Config.Extensions. cfg may be nil; the methods of
-// cfg.Policy are called for all connections, on several at a time. Of returns the extension of a
-// connection.
+// cfg.Policy are called for all connections, on several at a time. Of returns a connection's
+// extension.
 //
 // Both sides describe themselves as soon as version 2 is agreed on. From then on, the receive size
 // of the peer is the limit for messages of this side, in place of the one in its CONNPROP; a server
@@ -39,8 +39,8 @@ func Extension(cfg *Config) (rdmaio.Extension, error) {
 	return x, err
 }
 
-// Of returns the extension of a connection. It returns false for one of version 1, and without the
-// extension in rdmaio.Config.Extensions.
+// Of returns a connection's extension. It returns false for a connection of version 1, and without
+// the extension in rdmaio.Config.Extensions.
 func Of(c *rdmaio.Conn) (*Conn, bool) {
 	x, ok := c.Extension(wire.Extension().Name).(*handler)
 	if !ok {
@@ -52,7 +52,7 @@ func Of(c *rdmaio.Conn) (*Conn, bool) {
 // Descriptor implements rdmaio.Extension.
 func (x *extension) Descriptor() xdr.Extension { return x.codes }
 
-// Properties implements rdmaio.Extension: characteristics are no properties of version 2.
+// Properties implements rdmaio.Extension: characteristics are not properties of version 2.
 func (*extension) Properties() []rdmaio.Property { return nil }
 
 // InitialReceiveSize implements rdmaio.ReceiveSizer.
@@ -85,7 +85,7 @@ func (x *extension) Attach(ec *rdmaio.ExtensionConn) rdmaio.ExtensionHandler { /
 	return &handler{c}
 }
 
-// describe returns the characteristics of this side of a connection.
+// describe returns this side's characteristics on a connection.
 func describe(ec *rdmaio.ExtensionConn) Characteristics {
 	c := Characteristics{RemoteInvalidation: !ec.Accepted() && ec.Conn().Terms().RemoteInvalidate}
 	switch ec.Reverse() {

@@ -18,8 +18,8 @@ type own struct {
 	cut   bool   // it requests a smaller receive size, to which the peer keeps
 }
 
-// raise is a larger receive size that is not announced yet, because smaller Receives are posted. If
-// size is zero, there is none.
+// raise is a larger receive size that is not announced yet, because smaller Receives are posted.
+// Size zero means that no such size waits.
 type raise struct {
 	size  uint32
 	asked bool // the peer requests it
@@ -104,8 +104,8 @@ func (o *own) ask(word uint32) {
 	o.asked, o.want, o.cut = true, word, word < o.word
 }
 
-// replace ends the pending request of a characteristic because of a later one (R249). The UPD that
-// ends it does not change the value (R251).
+// replace completes the pending request of a characteristic because of a later one (R249). The UPD
+// that does so does not change the value (R251).
 func (e *Endpoint) replace(s slot, out *Effects) {
 	if !e.own[s].asked {
 		return
@@ -137,7 +137,7 @@ func (e *Endpoint) change(s slot, word uint32, out *Effects) Result {
 	return Done
 }
 
-// update sends a UPD with the present value. With clear it ends the peer's pending request.
+// update sends a UPD with the present value. With clear it completes the peer's pending request.
 func (e *Endpoint) update(s slot, clear bool, out *Effects) {
 	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §4.4; R250
 	o := &e.own[s]
@@ -160,9 +160,9 @@ func (e *Endpoint) ReceivesReplaced(size uint32) Effects { // R237
 	return out
 }
 
-// Settle makes or drops a change that Policy deferred, and informs the peer with a UPD that ends
-// its request. A larger receive size is announced by ReceivesReplaced. Without a pending request
-// the error is ErrNotPending.
+// Settle makes or drops a change that Policy deferred, and informs the peer with a UPD that
+// completes the request. A larger receive size is announced by ReceivesReplaced. Without a pending
+// request the error is ErrNotPending.
 func (e *Endpoint) Settle(id wire.ID, accept bool) (Effects, error) { // R249, R251
 	var out Effects
 	s, known := slotOf(id)
@@ -174,7 +174,7 @@ func (e *Endpoint) Settle(id wire.ID, accept bool) (Effects, error) { // R249, R
 	// R238: the peer does not keep to a size that was a larger one when it was requested.
 	overtaken := s == receiveSize && o.want <= o.word && !o.cut
 	switch {
-	case raising && accept: // ReceivesReplaced ends the request.
+	case raising && accept: // ReceivesReplaced completes the request.
 	case raising:
 		e.raise = raise{}
 		out.Post = o.word

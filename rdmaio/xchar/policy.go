@@ -33,7 +33,7 @@ type Policy interface {
 	// Invalidation decides whether remote invalidation is accepted from now on, or no longer.
 	Invalidation(accepted bool) Decision
 
-	// Backward decides about a level of support of backward requests.
+	// Backward decides about a level of support for backward requests.
 	Backward(from, to wire.BackwardSupport) Decision
 }
 

@@ -154,7 +154,7 @@ func (e *Endpoint) conclude(r *request, n int, result Result, out *Effects) { //
 	out.Outcomes = append(out.Outcomes, Outcome{r.xid, c.slot.value(c.word), result})
 }
 
-// clear ends the oldest pending request of a characteristic, whose value is now word.
+// clear completes the oldest pending request of a characteristic, whose value is now word.
 func (e *Endpoint) clear(s slot, word uint32, out *Effects) { // R250, R251
 	for i := range e.requests {
 		r := &e.requests[i]

@@ -16,7 +16,7 @@ type set struct {
 	word     [slots]uint32
 }
 
-// readSet reads a whole list before anything of it is applied. Unknown characteristics are counted
+// readSet reads a whole list before it applies anything. Unknown characteristics are counted
 // and not read.
 func readSet(values iter.Seq2[int, wire.ValueView]) (set, error) {
 	// draft-dnoveck-nfsv4-rpcrdma-xcharext-01 §2.1, §5.2 and §7; R231, R233, R313

@@ -25,7 +25,7 @@ func (s State) String() string {
 	return [...]string{"settled", "fixed", "requested", "pending"}[s]
 }
 
-// OwnState returns the state of a characteristic of this endpoint.
+// OwnState returns the state of this endpoint's characteristic.
 func (e *Endpoint) OwnState(id wire.ID) State {
 	s, known := slotOf(id)
 	switch {
@@ -39,7 +39,7 @@ func (e *Endpoint) OwnState(id wire.ID) State {
 	return StateSettled
 }
 
-// PeerState returns the state of a characteristic of the peer. With several requests, an unanswered
+// PeerState returns the state of the peer's characteristic. With several requests, an unanswered
 // one decides.
 func (e *Endpoint) PeerState(id wire.ID) State {
 	s, known := slotOf(id)

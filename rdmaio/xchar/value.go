@@ -45,7 +45,7 @@ func RemoteInvalidation(accepted bool) Value {
 	return v
 }
 
-// Backward returns a level of support of backward requests.
+// Backward returns a level of support for backward requests.
 func Backward(level wire.BackwardSupport) Value {
 	return Value{wire.IDBackwardSupport, uint32(level)}
 }

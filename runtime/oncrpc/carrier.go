@@ -84,9 +84,9 @@ type Call struct {
 	// MaxReply is the size of the largest reply without the Results, in bytes. If zero, the length
 	// of ReplyBuf is used and ReplyBuf is offered. If negative, no reply chunk is offered.
 	//
-	// If MaxReply is more than an inline reply can have, a connection over RDMA offers that much of
-	// its own memory as the reply chunk, and copies the reply to ReplyBuf, or to memory allocated
-	// for it if it is longer.
+	// If MaxReply is more than an inline reply can have, a connection over RDMA offers as much of
+	// its memory as the reply chunk, and copies the reply to ReplyBuf, or to memory allocated for
+	// it if it is longer.
 	MaxReply int
 
 	// Idempotent states that the procedure may be executed twice without harm. A Carrier may then

@@ -35,7 +35,7 @@ func (f HandlerFunc) ServeRPC(r *Request) { f(r) }
 // Request is a Call that the peer sent. It has the methods of the Responder.
 type Request struct {
 	// Message is the whole RPC Call. It is valid until Reply or Drop is called. The Handler may
-	// write to it, and the Reply may consist of parts of Message.
+	// write to it, and the Reply may use parts of Message.
 	Message []byte
 
 	// Placed are the items that came apart from the rest, over RDMA: the position of each in

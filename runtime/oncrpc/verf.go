@@ -9,7 +9,7 @@ import (
 var ErrVerf = errors.New("oncrpc: verifier refused")
 
 // CheckVerf checks the verifier of an accepted reply to a call with credential cred. AUTH_NONE is
-// valid for credentials without a verifier protocol of their own. AUTH_SHORT is valid for
+// valid for credentials without their own verifier protocol. AUTH_SHORT is valid for
 // AUTH_SYS: it offers a shorthand, which the client may ignore (RFC 5531 §10.1, appendix A).
 // Other verifiers need their own protocol to be checked, so CheckVerf refuses them with ErrVerf.
 func CheckVerf(cred, verf *OpaqueAuth) error {

@@ -4,7 +4,7 @@ package xdr
 type Limits struct {
 	// MaxMemory is the most Go memory that the elements, lists and large union arms of one
 	// message may take, in bytes, beyond what the reused value already has. If zero, the
-	// default is 4096, plus 64 for each byte of input and of items out of line; for types
+	// default is 4096, plus 64 for each byte of input and items out of line; for types
 	// whose constant Amplification is above 64, that takes its place. If negative, there is
 	// no limit. The default is enough for whatever the type can hold.
 	MaxMemory int

@@ -39,10 +39,10 @@ type ClientConfig struct {
 	// again. Calls whose results always fit inline, and calls with Options.Results, offer none.
 	MaxReply int
 
-	// Idempotent reports whether a procedure may be executed twice without harm. If nil, those of
-	// Program.Idempotent may, which generated clients take from the sidecar's lines "once". For
-	// such a procedure, a connection over RDMA hardware offers memory for the largest reply so far,
-	// not for MaxReply, and sends a call again whose reply is longer.
+	// Idempotent reports whether a procedure may be executed twice without harm. If nil, the
+	// procedures in Program.Idempotent may, which generated clients take from the sidecar's lines
+	// "once". For such a procedure, a connection over RDMA hardware offers memory for the largest
+	// reply so far, not for MaxReply, and sends a call again whose reply is longer.
 	Idempotent func(procedure uint32) bool
 
 	// Interceptors run around each call, the first outermost.

@@ -19,7 +19,7 @@ type Served struct {
 	// Err is the error behind Status or ErrDrop: of the procedure, or of decoding the arguments.
 	Err error
 
-	// ArgBytes and ResultBytes are the sizes of the message of the call and of its reply, headers
+	// ArgBytes and ResultBytes are the sizes of the call's message and of its reply, headers
 	// and items of bulk data included. ResultBytes is zero for a call that was dropped.
 	ArgBytes, ResultBytes int
 
@@ -46,7 +46,7 @@ type Called struct {
 	// Err is nil if the call succeeded.
 	Err *Error
 
-	// ArgBytes and ResultBytes are the sizes of the message of the call and of its reply, headers
+	// ArgBytes and ResultBytes are the sizes of the call's message and of its reply, headers
 	// and items of bulk data included. ResultBytes is zero if there was no reply.
 	ArgBytes, ResultBytes int
 

@@ -56,7 +56,7 @@ func (s *Service) add(proc uint32, serve func(*pooledRequest)) {
 
 // Idempotent declares that procedures may be executed twice without harm: they only read, or the
 // second execution changes nothing. replycache.New does not keep their replies; see
-// Handler.Idempotent. Procedure 0 is idempotent, and so are those of Program.Idempotent.
+// Handler.Idempotent. Procedure 0 is idempotent, and so are the procedures in Program.Idempotent.
 func (s *Service) Idempotent(procs ...uint32) {
 	for _, proc := range procs {
 		s.idempotent[proc] = true

@@ -405,7 +405,7 @@ const closeWarning = 10 * time.Second
 
 // warnClose logs that Close still waits for handlers.
 func (s *settings) warnClose(requests int, of string) {
-	s.faults.Warn("tcp: Close waits for handlers to answer and to return: Request.Context has ended; a dump of all goroutines shows them",
+	s.faults.Warn("tcp: Close waits for handlers to answer and to return: Request.Context is done; a dump of all goroutines shows them",
 		"at", of, "unanswered", requests)
 }
 

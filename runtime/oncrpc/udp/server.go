@@ -112,7 +112,7 @@ func (s *Server) warnClose() {
 	s.mu.Lock()
 	n := s.requests
 	s.mu.Unlock()
-	s.set.faults.Warn("udp: Close waits for handlers to answer and to return: Request.Context has ended; a dump of all goroutines shows them",
+	s.set.faults.Warn("udp: Close waits for handlers to answer and to return: Request.Context is done; a dump of all goroutines shows them",
 		"at", s.Addr(), "unanswered", n)
 }
 
