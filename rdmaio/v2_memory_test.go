@@ -192,12 +192,14 @@ func TestPropertyMemory(t *testing.T) {
 			}
 			return (inUse() - before) / many
 		}
-		// Goroutines of other tests may begin or end: the smallest of three counts.
+		// Goroutines of other tests may still return their memory, which takes long on a busy machine:
+		// the smallest of at most ten growths counts.
+		const allowed = 50 << 10
 		least, most := grown(peer2.Props(1), 0), grown(set(false), 12)
-		for range 2 {
+		for n := 1; n < 10 && most > least+allowed; n++ {
 			most = min(most, grown(set(false), 12))
 		}
-		if most > least+50<<10 {
+		if most > least+allowed {
 			t.Errorf("an idle connection keeps %d bytes after 6,500 properties, %d after none", most, least)
 		}
 	})
