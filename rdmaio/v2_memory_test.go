@@ -192,8 +192,8 @@ func TestPropertyMemory(t *testing.T) {
 			}
 			return (inUse() - before) / many
 		}
-		// Goroutines of other tests may still return their memory, which takes long on a busy machine:
-		// the smallest of at most ten growths counts.
+		// Goroutines of other tests may still return their memory, which takes long on a busy
+		// machine: the smallest of at most ten growths counts.
 		const allowed = 50 << 10
 		least, most := grown(peer2.Props(1), 0), grown(set(false), 12)
 		for n := 1; n < 10 && most > least+allowed; n++ {
