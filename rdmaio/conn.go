@@ -131,13 +131,14 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if cfg.DoneTimeout == 0 {
 		cfg.DoneTimeout = defaultTimeout // a client must not keep access without a limit (R109)
 	}
-	if cfg.Send, err = c.buffers(1, set.InlineSend); err != nil {
-		return nil, err
-	}
+	// The memory of the Receives is the first, because a provider may size its memory by it.
 	cfg.MaxBorrowed = credits - 1
 	if dev.Attributes().LendReceives {
 		cfg.Receives, cfg.ReceiveMost = recvs, set.InlineRecv
 	} else if cfg.Recv, err = c.buffers(recvs, set.InlineRecv); err != nil {
+		return nil, err
+	}
+	if cfg.Send, err = c.buffers(1, set.InlineSend); err != nil {
 		return nil, err
 	}
 	c.driver.Start(engine.New(cfg))

@@ -20,8 +20,8 @@
 // a region: the request completes with verbs.StatusLocalProtection, and the device does not access
 // the memory afterwards. A caller that waits for its completions first never sees that.
 //
-// Pinned memory counts for RLIMIT_MEMLOCK (ulimit -l). A domain begins with a slab of 64 KiB, and
-// each further one doubles what it has, up to 2 MiB.
+// Pinned memory counts for RLIMIT_MEMLOCK (ulimit -l). The first slab of a domain has its first
+// buffer and a quarter more. Each further one doubles what the domain has, up to 2 MiB.
 //
 // # The end of a connection
 //

@@ -138,7 +138,7 @@ func (pd *domain) Free(buf []byte) error {
 	}
 	s.give(u.off)
 	pd.dev.allocatedBytes.Add(-int64(u.n))
-	if s.empty() && (len(pd.slabs) > 1 || len(s.mem) > firstSlab) {
+	if s.empty() && (len(pd.slabs) > 1 || len(s.mem) > keptSlab) {
 		return pd.dropSlab(s)
 	}
 	return nil

@@ -19,13 +19,13 @@ type fakeNet struct {
 
 // openFake opens devices with the given quirks on a new network. The network is checked at the end
 // of the test: nothing is left, and the library was not misused.
-func openFake(t *testing.T, tr abi.Transport, q quirks.Quirks, cfg Config) *fakeNet {
+func openFake(t testing.TB, tr abi.Transport, q quirks.Quirks, cfg Config) *fakeNet {
 	t.Helper()
 	return openFakeOver(t, tr, q, cfg, func(h *fakelib.Host) lib.Lib { return h })
 }
 
 // openFakeOver is openFake with a library around the client's.
-func openFakeOver(t *testing.T, tr abi.Transport, q quirks.Quirks, cfg Config, around func(*fakelib.Host) lib.Lib) *fakeNet {
+func openFakeOver(t testing.TB, tr abi.Transport, q quirks.Quirks, cfg Config, around func(*fakelib.Host) lib.Lib) *fakeNet {
 	t.Helper()
 	f := new(fakeNet)
 	f.net = fakelib.NewNet(fakelib.Options{Misuse: func(s string) { t.Errorf("misuse of the library: %s", s) }})

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	align     = 64       // of the memory of Alloc
-	firstSlab = 64 << 10 // bytes of a domain's first slab
-	lastSlab  = 2 << 20  // bytes of the largest slab that is shared by several buffers
+	align    = 64       // of the memory of Alloc
+	keptSlab = 64 << 10 // bytes of the largest slab that a domain without buffers keeps
+	mostSlab = 2 << 20  // bytes of the largest slab that is shared by several buffers
 )
 
 // slab is mapped memory that is registered as a whole. It is divided into buffers.
@@ -33,9 +33,16 @@ func newSlab(size int) *slab { return &slab{free: []span{{0, size}}} }
 
 // nextSlab returns the size of the slab to add to a domain whose slabs have total bytes, for a
 // buffer of size bytes. page is the size of a page.
+//
+// The first buffer of a connection is the memory of its Receives, for as long as it lives. The first
+// slab has a quarter more, at least a page, for the buffers that come and go. A further slab is as
+// large as all before it, so a domain pins at most twice what it needs.
 func nextSlab(total, size, page int) int {
-	n := max(size, min(max(total, firstSlab), lastSlab))
-	return (n + page - 1) &^ (page - 1)
+	whole := func(n int) int { return (n + page - 1) &^ (page - 1) }
+	if total == 0 && size < mostSlab {
+		return whole(size) + whole(max(size/4, 1))
+	}
+	return whole(max(size, min(total, mostSlab)))
 }
 
 // take allocates a buffer and returns its offset. It takes the first range that is large enough.

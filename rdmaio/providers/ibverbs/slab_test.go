@@ -52,17 +52,23 @@ func TestBuffersOfSlabDoNotOverlap(t *testing.T) {
 	}
 }
 
-// A domain's slabs double, from 64 KiB to 2 MiB, so that a domain pins at most twice what it needs.
-// A larger buffer has a slab of its own.
+// The first slab of a domain has its first buffer and a quarter more. Further slabs double what
+// there is, up to 2 MiB each, so that a domain pins at most twice what it needs. A larger buffer has
+// a slab of its own.
 func TestSlabsDouble(t *testing.T) {
 	const page = 4096
 	for _, c := range []struct{ total, size, want int }{
-		{0, 1, 64 << 10},
-		{64 << 10, 1, 64 << 10},
-		{128 << 10, 1, 128 << 10},
+		{0, 1, 2 * page},
+		{0, page, 2 * page},
+		{0, 4*page + 1, 6 * page},
+		{0, 128 << 10, 160 << 10},
+		{0, 2<<20 - 1, 2<<20 + 512<<10},
+		{0, 2 << 20, 2 << 20},
+		{0, 2<<20 + 1, 2<<20 + page},
+		{160 << 10, 1, 160 << 10},
+		{160 << 10, 160<<10 + 1, 164 << 10},
 		{1 << 20, 100, 1 << 20},
 		{8 << 20, 100, 2 << 20},
-		{0, 64<<10 + 1, 68 << 10},
 		{8 << 20, 3<<20 + 1, 3<<20 + page},
 	} {
 		if got := nextSlab(c.total, c.size, page); got != c.want {

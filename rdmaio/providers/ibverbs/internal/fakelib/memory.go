@@ -125,6 +125,13 @@ func (h *libibverbs) lock(fn string, n int) error {
 	return nil
 }
 
+// Locked returns the bytes of locked memory.
+func (h *libibverbs) Locked() int {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	return h.locked
+}
+
 // RegMR implements lib.Lib.
 func (h *libibverbs) RegMR(handle lib.PD, addr uintptr, size int, access abi.Access) (lib.MR, error) {
 	const fn = "ibv_reg_mr"
