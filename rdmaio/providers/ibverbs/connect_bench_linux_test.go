@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkConnect makes connections that all stay: a thousand with -benchtime 1000x. It reports
-// the registrations of one end of a connection, and their bytes.
+// the registrations for each client, and their bytes.
 func BenchmarkConnect(b *testing.B) {
 	f := openFake(b, abi.TransportIB, quirks.Quirks{}, Config{})
 	server := idleServer(b, f.s, nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// slabsOf returns the number of slabs of a device's queue pairs, and their bytes.
+// slabsOf returns how many slabs a device's queue pairs have, and their bytes.
 func slabsOf(d *Device) (n, total int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,8 +64,8 @@ func TestRestingConnectionPinsTwiceItsReceivesAtMost(t *testing.T) {
 	}
 }
 
-// lockedEach returns the bytes of locked memory of the client's end of a connection without calls.
-// It has windows, which make its queues longer.
+// lockedEach returns the bytes that a client without calls has locked. Its windows make the queues
+// longer.
 func lockedEach(t *testing.T, credits int) int {
 	f := openFake(t, abi.TransportIB, quirks.Quirks{}, Config{})
 	cfg := &rdmaio.Config{Credits: credits}

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	align    = 64       // of the memory of Alloc
+	align    = 64       // of buffers
 	keptSlab = 64 << 10 // bytes of the largest slab that a domain without buffers keeps
 	mostSlab = 2 << 20  // bytes of the largest slab that is shared by several buffers
 )
@@ -34,9 +34,9 @@ func newSlab(size int) *slab { return &slab{free: []span{{0, size}}} }
 // nextSlab returns the size of the slab to add to a domain whose slabs have total bytes, for a
 // buffer of size bytes. page is the size of a page.
 //
-// The first buffer of a connection is the memory of its Receives, for as long as it lives. The first
-// slab has a quarter more, at least a page, for the buffers that come and go. A further slab is as
-// large as all before it, so a domain pins at most twice what it needs.
+// A connection's first buffer is for its Receives, and stays. The first slab has a quarter more, at
+// least a page, for the buffers that come and go. A further slab is as large as all before it, so a
+// domain pins at most twice what it needs.
 func nextSlab(total, size, page int) int {
 	whole := func(n int) int { return (n + page - 1) &^ (page - 1) }
 	if total == 0 && size < mostSlab {

@@ -52,9 +52,9 @@ func TestBuffersOfSlabDoNotOverlap(t *testing.T) {
 	}
 }
 
-// The first slab of a domain has its first buffer and a quarter more. Further slabs double what
-// there is, up to 2 MiB each, so that a domain pins at most twice what it needs. A larger buffer has
-// a slab of its own.
+// A domain's first slab has the first buffer and a quarter more. Further slabs double what there
+// is, up to 2 MiB each, so that a domain pins at most twice what it needs. A larger buffer has its
+// own slab.
 func TestSlabsDouble(t *testing.T) {
 	const page = 4096
 	for _, c := range []struct{ total, size, want int }{
