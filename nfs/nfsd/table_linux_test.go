@@ -208,3 +208,39 @@ func TestTableIsWrittenAgain(t *testing.T) {
 		t.Errorf("after a failed attempt: %d lines, the next at %d", tab.lines, tab.enough)
 	}
 }
+
+// After the file is written again, nothing is left to write later, and no attempt has to wait.
+func TestTableThatIsWrittenAgainIsWhole(t *testing.T) {
+	var log bytes.Buffer
+	tab := opened(t, t.TempDir(), tableRoot, tableGen, &log)
+	defer tab.close()
+	added(t, tab, 10, 3, false, "a")
+	tab.late[10], tab.enough = true, 99
+	if err := tab.rewrite(); err != nil || len(tab.late) != 0 || tab.enough != 0 || tab.lines != 2 {
+		t.Errorf("%v: %d lines late, the next attempt at %d, %d lines", err, len(tab.late), tab.enough, tab.lines)
+	}
+}
+
+// A path has at most maxDepth names, so a loop in the table, which a broken file may have, ends.
+func TestPathsOfTheTableEnd(t *testing.T) {
+	var log bytes.Buffer
+	tab := opened(t, t.TempDir(), tableRoot, tableGen, &log)
+	defer tab.close()
+	for i := uint64(tableRoot + 1); i <= tableRoot+maxDepth+1; i++ {
+		tab.entries[i] = &entry{Ino: i, Gen: 3, Places: []place{{i - 1, []byte("d")}}}
+	}
+	for i, want := range map[uint64]int{tableRoot + maxDepth: maxDepth, tableRoot + maxDepth + 1: 0} {
+		paths, _ := tab.paths(i, 3)
+		n := 0
+		if len(paths) > 0 {
+			n = strings.Count(paths[0], "/") + 1
+		}
+		if n != want {
+			t.Errorf("directory %d of a chain: a path of %d names, want %d", i-tableRoot, n, want)
+		}
+	}
+	tab.entries[5].Places[0].Dir = 7 // a loop
+	if paths, _ := tab.paths(6, 3); len(paths) != 0 {
+		t.Errorf("a file in a loop has the paths %v", paths)
+	}
+}

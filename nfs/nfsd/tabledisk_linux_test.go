@@ -54,6 +54,9 @@ func TestFullTable(t *testing.T) {
 		}
 	}
 	refused := fmt.Sprint(made)
+	if text, err := os.ReadFile(filepath.Join(state, "handles")); err != nil || !bytes.HasSuffix(text, []byte("}\n")) {
+		t.Errorf("the table ends with a part of a line: %q, %v", text[max(len(text)-100, 0):], err)
+	}
 	if _, err := os.Lstat(filepath.Join(e.dir, refused)); !os.IsNotExist(err) {
 		t.Errorf("a CREATE that was refused left its file: %v", err)
 	}
