@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // nullCall returns a Call without arguments.
@@ -201,6 +203,68 @@ func TestClosedClientLogsNothing(t *testing.T) {
 			t.Errorf("%v, and logged: %s", err, log.String())
 		}
 	})
+}
+
+// A Call of 2 GiB, which cannot be sent, is not tried on a further connection.
+func TestCallThatIsTooLongIsTriedOnce(t *testing.T) {
+	down := connected(t, "nothing")
+	_ = down.Close()
+	src := &listed{conns: []*Conn{down, connected(t, "serves")}}
+	call := nullCall(t, 7)
+	data := make([]byte, 1<<20)
+	for range 1 << 11 {
+		at := uint64(len(call.Inline)) + uint64(len(call.Items))<<20
+		call.Items = append(call.Items, xdr.Item{Position: at, Inline: len(call.Inline), Data: data})
+	}
+	var again atomic.Uint64
+	if _, err := retry(t.Context(), call, src, 1, &again); !errors.Is(err, oncrpc.ErrMessage) || len(src.conns) != 1 || src.inUse != 0 {
+		t.Errorf("%v, with %d connections not tried, want 1; %d in use", err, len(src.conns), src.inUse)
+	}
+}
+
+// A Call that waits for the end of a pause fails at once when the Client is closed.
+func TestCloseDuringAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := errors.New("refused")
+		c, err := NewClient("", &ClientConfig{
+			WaitForServer: true, MinBackoff: time.Hour, MaxBackoff: time.Hour,
+			Dial: func(context.Context, string, *Config) (*Conn, error) { return nil, refused },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		failed := make(chan error, 1)
+		go func() { _, err := c.Call(ctx, nullCall(t, 7)); failed <- err }()
+		synctest.Wait()
+		start := time.Now()
+		_ = c.Close()
+		if err := <-failed; !errors.Is(err, oncrpc.ErrClosed) || time.Since(start) != 0 {
+			t.Errorf("%v after %v, want %v at once", err, time.Since(start), oncrpc.ErrClosed)
+		}
+	})
+}
+
+// A Client has its own cache of TLS sessions, unless the caller has one. The caller's Config stays
+// as it is.
+func TestClientKeepsSessionsOfItsOwn(t *testing.T) {
+	given := tls.NewLRUClientSessionCache(1)
+	for _, config := range []*tls.Config{nil, {}, {ClientSessionCache: given}} {
+		cfg := &Config{TLS: TLS{Mode: TLSWanted, Config: config}}
+		c, err := NewClient("192.0.2.1:1", &ClientConfig{Conn: cfg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		had := config != nil && config.ClientSessionCache != nil
+		if got := c.cfg.Conn.TLS.Config; got == nil || got.ClientSessionCache == nil || (got.ClientSessionCache == given) != had {
+			t.Errorf("%+v: the Client has %+v", config, got)
+		}
+		if cfg.TLS.Config != config || config != nil && (config.ClientSessionCache != nil) != had {
+			t.Errorf("the caller's Config is changed: %+v", cfg.TLS.Config)
+		}
+		_ = c.Close()
+	}
 }
 
 // The end of a Call's use of a connection counts for that connection alone.

@@ -3,6 +3,9 @@ package tcp
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"io"
+	"net"
 	"testing"
 
 	memory "github.com/rpcrdma/rpcrdma/internal/growth"
@@ -30,6 +33,31 @@ func TestOfferTruncated(t *testing.T) {
 	}
 	if refusal, err := offer(whole, 5); refusal != nil || err != nil {
 		t.Errorf("refusal %v, error %v", refusal, err)
+	}
+}
+
+// A client refuses a reply to its probe of more than probeReply bytes.
+func TestProbeReplyIsLimited(t *testing.T) {
+	for _, tt := range []struct {
+		size int
+		want error
+	}{{probeReply, nil}, {probeReply + 4, ErrRecord}} {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer theirs.Close()
+			probe := make([]byte, markSize+probeSize)
+			if _, err := io.ReadFull(theirs, probe); err != nil {
+				return
+			}
+			reply := offerReply(binary.BigEndian.Uint32(probe[markSize:]))
+			reply = append(appendMark(nil, tt.size), append(reply, make([]byte, tt.size-len(reply))...)...)
+			_, _ = theirs.Write(reply)
+		}()
+		probing := &tlsSettings{TLS: TLS{Program: 100000, Version: 2}}
+		if refusal, err := probing.probe(ours); refusal != nil || !errors.Is(err, tt.want) {
+			t.Errorf("%d bytes: refusal %v, error %v, want %v", tt.size, refusal, err, tt.want)
+		}
+		_ = ours.Close()
 	}
 }
 
