@@ -59,6 +59,8 @@ var ibverbsMutants = []mutant{
 	{"siw's refusal of a connection is not recognised", ibverbsFolder + "errors.go", "	case errors.Is(err, syscall.ECONNREFUSED):", "	case false:", ibverbsTests},
 	{"a failed call is the known reason of an end", ibverbsFolder + "end.go", "verbs.StatusError{Status: verbs.StatusFatal}, verbs.ErrConnectionBroken), causeUnknown)", "verbs.StatusError{Status: verbs.StatusFatal}, verbs.ErrConnectionBroken), causeKnown)", ibverbsTests},
 	{"the event of an own disconnection is the peer's", ibverbsFolder + "end.go", "	q.end.cause = max(q.end.cause, causePeer)\n", "", ibverbsTests},
+	{"an end is explained by the first port", ibverbsFolder + "end.go", "q.dev.attrs.Name, way.port)", "q.dev.attrs.Name, 1)", ibverbsTests},
+	{"a way that fails is explained by the first port", ibverbsFolder + "dial.go", "		c.port = int(f.Port)\n", "		c.port = 1\n", ibverbsTests},
 	{"an end without acknowledgments is not explained", ibverbsFolder + "end.go", "	if silent != nil {", "	if false {", ibverbsTests},
 	{"a refused post does not say that the device was removed", ibverbsFolder + "post.go", "q.dev.callError(\"post\", err), verbs.ErrInvalidState", "err, verbs.ErrInvalidState", ibverbsTests},
 	{"the cause of an end by the peer is not waited for", ibverbsFolder + "end.go", "c == causePeer && !q.dev.quirks.LateCause", "c == causePeer", ibverbsTests},

@@ -101,17 +101,17 @@ func TestDialToAnUnreachedAddressNamesTheRoute(t *testing.T) {
 
 func TestEventsOfTheConnectionManagerNameTheReason(t *testing.T) {
 	f := openFake(t, abi.TransportIB, quirks.Quirks{}, Config{})
-	err := f.c.eventError(abi.CMEvent{Type: abi.CMRejected, Status: 26}, "192.0.2.1:20049")
+	err := (&connection{dev: f.c, peer: "192.0.2.1:20049", port: 1}).eventError(abi.CMEvent{Type: abi.CMRejected, Status: 26})
 	expectProblem(t, err, rdmadev.Refused, "192.0.2.1:20049 rejected the connection: path MTU rejected", "same MTU")
 	if !errors.Is(err, verbs.ErrConnectionBroken) {
 		t.Errorf("%v is not ErrConnectionBroken", err)
 	}
-	err = f.c.eventError(abi.CMEvent{Type: abi.CMRouteError, Status: -int32(syscall.ETIMEDOUT)}, "192.0.2.1:20049")
+	err = (&connection{dev: f.c, peer: "192.0.2.1:20049", port: 1}).eventError(abi.CMEvent{Type: abi.CMRouteError, Status: -int32(syscall.ETIMEDOUT)})
 	expectProblem(t, err, rdmadev.NoRoute, "route of 192.0.2.1:20049")
 	if !errors.Is(err, syscall.ETIMEDOUT) {
 		t.Errorf("%v has lost the errno", err)
 	}
-	err = f.c.eventError(abi.CMEvent{Type: abi.CMUnreachable, Status: -int32(syscall.ETIMEDOUT)}, "192.0.2.1:20049")
+	err = (&connection{dev: f.c, peer: "192.0.2.1:20049", port: 1}).eventError(abi.CMEvent{Type: abi.CMUnreachable, Status: -int32(syscall.ETIMEDOUT)})
 	expectProblem(t, err, rdmadev.NoRoute, "connection of 192.0.2.1:20049")
 }
 
@@ -122,7 +122,7 @@ func TestPortThatIsDownIsNamed(t *testing.T) {
 		"sys/class/infiniband/fake0/ports/1/link_layer": "Ethernet", "sys/class/infiniband/fake0/ports/1/gids/0": "fe80::1",
 		"sys/class/infiniband/fake0/ports/1/gid_attrs/ndevs/0": "eth7",
 	})
-	err := f.c.eventError(abi.CMEvent{Type: abi.CMAddrError, Status: -int32(syscall.ENODEV)}, "192.0.2.1:20049")
+	err := (&connection{dev: f.c, peer: "192.0.2.1:20049", port: 1}).eventError(abi.CMEvent{Type: abi.CMAddrError, Status: -int32(syscall.ENODEV)})
 	expectProblem(t, err, rdmadev.PortDown, "port 1 of fake0 is in state DOWN", "ip link set eth7 up")
 }
 

@@ -26,7 +26,7 @@ func (q *queuePair) poll() (total int) {
 		for i := range n {
 			wc := abi.GetWC(q.area.wcs[i*abi.WCSize:])
 			if wc.ID&1 != 0 {
-				heard = q.received(wc.ID>>1, &wc) || heard
+				heard = q.rq.received(wc.ID>>1, &wc) || heard
 			} else {
 				heard = q.sent(wc.ID>>1, &wc) || heard
 			}
@@ -123,48 +123,6 @@ func (e *request) describe() string {
 		return fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x", e.Opcode, e.Total, e.Addr, e.RKey)
 	}
 	return fmt.Sprintf("%v of %d bytes", e.Opcode, e.Total)
-}
-
-// received notes the completion of Receive seq, and completes the oldest Receives. It reports
-// whether it has a message.
-func (q *queuePair) received(seq uint64, wc *abi.WC) bool {
-	if !q.rq.has(seq) {
-		return false
-	}
-	e := q.rq.at(seq)
-	e.done, e.wc = true, verbs.WC{Status: q.dev.status(wc.Status, true)}
-	if e.wc.Status == verbs.StatusSuccess {
-		e.wc.ByteLen = wc.ByteLen
-		if wc.Flags&abi.WithInv != 0 || q.dev.quirks.KernelWithInv && wc.Flags&abi.KernelWithInv != 0 {
-			e.wc.InvalidatedRKey = wc.InvalidatedKey
-		}
-	}
-	for q.rq.len() > 0 {
-		if e := q.rq.at(q.rq.head); e.done {
-			q.completeRecv(e)
-			continue
-		}
-		break
-	}
-	return wc.Status == abi.StatusSuccess
-}
-
-// completeRecv completes the oldest Receive. q.mu is held.
-func (q *queuePair) completeRecv(e *receive) {
-	q.rq.head++
-	if e.doomed && e.wc.Status != verbs.StatusSuccess {
-		e.wc.Status = verbs.StatusLocalProtection
-	}
-	release(e.sgl)
-	e.sgl = e.sgl[:0]
-	if e.wc.InvalidatedRKey != 0 {
-		q.win.byPeer(e.wc.InvalidatedRKey)
-	}
-	// Completions do not say whether the Send was solicited.
-	q.CompleteRecv(&q.mu, e.wrid, e.wc, true)
-	if e.wc.Status != verbs.StatusSuccess {
-		q.beginBy(e.wc.Status, "Receive")
-	}
 }
 
 // statuses are the statuses of package verbs for those of libibverbs.

@@ -21,6 +21,7 @@ import (
 type connection struct {
 	dev    *Device
 	peer   string // the address of Dial; "" for a connection request
+	port   int    // of the device, for the goroutine in Dial: 0 until the address is resolved
 	events chan abi.CMEvent
 
 	ended   chan struct{} // closed when the queue pair ends, or the request is refused
@@ -123,7 +124,7 @@ func (c *connection) await(ctx context.Context, want abi.CMEventType) (abi.CMEve
 		if e.Type == want {
 			return e, nil
 		}
-		return e, c.dev.eventError(e, c.peer)
+		return e, c.eventError(e)
 	case <-c.ended:
 		return abi.CMEvent{}, verbs.ErrDisconnected // begin was called with a reason before
 	case <-ctx.Done():
@@ -134,14 +135,20 @@ func (c *connection) await(ctx context.Context, want abi.CMEventType) (abi.CMEve
 // abort makes the goroutine in Dial or Accept give up.
 func (c *connection) abort() { c.endOnce.Do(func() { close(c.ended) }) }
 
-// addresses returns both ends' addresses.
-func (c *connection) addresses() (local, remote netip.AddrPort, err error) {
+// path is the way of a connection.
+type path struct {
+	local, remote netip.AddrPort
+	port          int // of the device
+}
+
+// path returns the way of the connection.
+func (c *connection) path() (p path, err error) {
 	err = c.do(func(id lib.ID) error {
 		f := abi.GetCMID(uintptr(id))
-		local, remote = fromSockaddr(f.Src), fromSockaddr(f.Dst)
+		p = path{fromSockaddr(f.Src), fromSockaddr(f.Dst), int(f.Port)}
 		return nil
 	})
-	return local, remote, err
+	return p, err
 }
 
 // disconnect reports to the peer that the connection ends. It does not wait for an answer.

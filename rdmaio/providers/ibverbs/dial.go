@@ -111,17 +111,19 @@ func (d *Device) resolve(ctx context.Context, c *connection, to netip.AddrPort) 
 		return d.lib.ResolveAddr(id, src, dst, resolveTimeout)
 	})
 	if err != nil {
-		return d.unreached("address", c.peer, err)
+		return c.unreached("address", err)
 	}
 	if _, err := c.await(ctx, abi.CMAddrResolved); err != nil {
 		return err
 	}
 	err = c.do(func(id lib.ID) error {
-		if reached := abi.GetCMID(uintptr(id)).Verbs; reached != uintptr(d.ctx) {
-			return d.otherDevice(to, reached)
+		f := abi.GetCMID(uintptr(id))
+		if f.Verbs != uintptr(d.ctx) {
+			return d.otherDevice(to, f.Verbs)
 		}
+		c.port = int(f.Port)
 		if err := d.lib.ResolveRoute(id, resolveTimeout); err != nil {
-			return d.unreached("route", c.peer, err)
+			return c.unreached("route", err)
 		}
 		return nil
 	})
@@ -165,7 +167,7 @@ func (d *Device) connParam(q *queuePair, p *verbs.ConnParams) abi.ConnParam {
 // establish moves the queue pair to StateConnected. e has the depths of the peer.
 func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams, private []byte) (*verbs.ConnInfo, error) {
 	depth, resources := q.dev.depths(e, p)
-	local, remote, err := c.addresses()
+	way, err := c.path()
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +178,7 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 	}
 	q.depth = depth
 	q.SetState(verbs.StateConnected)
-	q.life.local, q.life.remote = local, remote
+	q.life.path = way
 	q.life.start(q)
 	if c.peer != "" && q.dev.transport == abi.TransportIWARP {
 		q.opening.start()
@@ -190,7 +192,7 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 	}
 	q.mu.UnlockNotify()
 	return &verbs.ConnInfo{
-		PrivateData: bytes.Clone(private), RemoteAddr: remote.String(), LocalAddr: local.String(),
+		PrivateData: bytes.Clone(private), RemoteAddr: way.remote.String(), LocalAddr: way.local.String(),
 		InitiatorDepth: depth, ResponderResources: resources,
 	}, nil
 }

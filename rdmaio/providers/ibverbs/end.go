@@ -142,12 +142,12 @@ func (end *ending) explain() error {
 	q := end.qp
 	q.mu.Lock()
 	silent := q.end.cause == causeKnown && errors.Is(q.end.why, verbs.StatusError{Status: verbs.StatusRetryExceeded})
-	remote := q.life.remote
+	way := q.life.path
 	q.mu.Unlock()
-	if !silent || !remote.IsValid() {
+	if !silent || !way.remote.IsValid() {
 		return nil
 	}
-	return q.dev.tree.RetriesExceeded(remote.String(), q.dev.attrs.Name, 1)
+	return q.dev.tree.RetriesExceeded(way.remote.String(), q.dev.attrs.Name, way.port)
 }
 
 // report logs the end of a connection if it is an error. q.mu is held.
@@ -250,9 +250,9 @@ func (end *ending) flush() {
 		if !e.done {
 			e.done, e.wc = true, verbs.WC{Status: verbs.StatusFlushed}
 		}
-		q.completeRecv(e)
+		q.rq.complete(e)
 	}
-	q.sq.ring, q.rq = ring[request]{}, ring[receive]{}
+	q.sq.ring, q.rq.ring = ring[request]{}, ring[receive]{}
 	for _, w := range q.win.all {
 		if len(w.waiting) > 0 {
 			q.win.invalidated(w)

@@ -51,12 +51,13 @@ func (d *Device) otherDevice(at netip.AddrPort, ctx uintptr) error {
 	return fmt.Errorf("%w: %w", problem, verbs.ErrInvalidValue)
 }
 
-// unreached returns the error of a step on the way to an address, unless the device is gone.
-func (d *Device) unreached(step, addr string, err error) error {
+// unreached returns the error of a step on the way to the peer, unless the device is gone.
+func (c *connection) unreached(step string, err error) error {
+	d := c.dev
 	if d.gone() {
 		return d.callError("resolve the "+step, err)
 	}
-	return d.tree.Address(step, addr, d.attrs.Name, 1, err)
+	return d.tree.Address(step, c.peer, d.attrs.Name, c.port, err)
 }
 
 // listenError returns the error of a listener that cannot be bound.
@@ -77,22 +78,21 @@ const (
 )
 
 // eventError returns the error of an event that is not the one that was waited for.
-// addr is the address of the peer, "" for a connection that it made.
-func (d *Device) eventError(e abi.CMEvent, addr string) error {
+func (c *connection) eventError(e abi.CMEvent) error {
 	errno := syscall.Errno(max(-e.Status, 0))
 	switch e.Type {
 	case abi.CMRejected:
-		return d.rejected(e, errno, addr)
+		return c.dev.rejected(e, errno, c.peer)
 	case abi.CMDisconnected, abi.CMTimewaitExit:
 		return verbs.ErrPeerDisconnected
 	case abi.CMDeviceRemoval:
 		return verbs.ErrDeviceRemoved
 	case abi.CMAddrError:
-		return d.unreached("address", addr, errno)
+		return c.unreached("address", errno)
 	case abi.CMRouteError:
-		return d.unreached("route", addr, errno)
+		return c.unreached("route", errno)
 	case abi.CMUnreachable:
-		return noAnswer(d.unreached("connection", addr, errno))
+		return noAnswer(c.unreached("connection", errno))
 	}
 	return fmt.Errorf("the connection manager reports event %d with status %d: %w", e.Type, e.Status, verbs.ErrConnectionBroken)
 }
@@ -103,7 +103,7 @@ func (c *connection) connectError(err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, err)
 	case errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return noAnswer(c.dev.unreached("connection", c.peer, err))
+		return noAnswer(c.unreached("connection", err))
 	}
 	return c.dev.callError("connect", err)
 }

@@ -105,9 +105,53 @@ func TestPeerThatDoesNotAcknowledgeIsExplained(t *testing.T) {
 				return
 			}
 			expectProblem(t, err, c.cause, c.words)
-			if c.cause == rdmadev.NoAnswer && !strings.Contains(err.Error(), client.qp.life.remote.String()) {
+			if c.cause == rdmadev.NoAnswer && !strings.Contains(err.Error(), client.qp.life.path.remote.String()) {
 				t.Errorf("%v does not name the peer", err)
 			}
 		})
+	}
+}
+
+// usePort makes the next connection of a side use a port of its device: when the address is
+// resolved, as the library does it.
+func (s *side) usePort(w *watched, port uint8) {
+	w.once(cmEvent, func() {
+		s.qp.mu.Lock()
+		c := s.qp.conn
+		s.qp.mu.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		f := abi.GetCMID(uintptr(c.id))
+		f.Port = port
+		f.Put(abi.At(uintptr(c.id), abi.CMIDSize))
+	})
+}
+
+// On a device with two ports the state of the connection's own port is the cause.
+func TestReasonNamesThePortOfTheConnection(t *testing.T) {
+	tree := sysTree(t, map[string]string{
+		"sys/class/infiniband/fake0/node_type":          "1: CA",
+		"sys/class/infiniband/fake0/ports/1/state":      "4: ACTIVE",
+		"sys/class/infiniband/fake0/ports/1/link_layer": "InfiniBand",
+		"sys/class/infiniband/fake0/ports/2/state":      "1: DOWN",
+		"sys/class/infiniband/fake0/ports/2/link_layer": "InfiniBand",
+	})
+	f, w := openWatched(t, abi.TransportIB, noQuirks, noPings)
+	f.c.tree = tree
+	c, s := newSide(t, f.c, verbs.QPConfig{}), newSide(t, f.s, verbs.QPConfig{})
+	c.usePort(w, 2)
+	connectSides(c, s)
+	c.qp.mu.Lock()
+	c.qp.beginBy(verbs.StatusRetryExceeded, "Send")
+	c.qp.mu.UnlockNotify()
+	<-c.lost
+	expectProblem(t, c.qp.Err(), rdmadev.PortDown, "port 2 of fake0")
+
+	for _, step := range []string{"rdma_resolve_route", "rdma_connect"} {
+		c := newSide(t, f.c, verbs.QPConfig{})
+		f.client.Fail(step, syscall.ETIMEDOUT, 0, 1)
+		c.usePort(w, 2)
+		_, err := c.dev.Dial(t.Context(), "127.0.0.2:7", c.qp, nil)
+		expectProblem(t, err, rdmadev.PortDown, "port 2 of fake0")
 	}
 }

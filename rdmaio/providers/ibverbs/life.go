@@ -2,7 +2,6 @@ package ibverbs
 
 import (
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
@@ -30,8 +29,8 @@ type life struct {
 	heard time.Time     // of the last sign of the peer
 	timer *time.Timer   // nil before the connection, and if there is no limit
 
-	local, remote netip.AddrPort // of the connection
-	deaf          bool           // the kernel cannot be asked about its TCP connection
+	path path // of the connection
+	deaf bool // the kernel cannot be asked about its TCP connection
 }
 
 // start begins to watch. The queue pair's lock is held.
@@ -78,7 +77,7 @@ func (l *life) checkPeer() {
 // ask takes over what the kernel has heard of the peer on its TCP connection. The caller holds
 // q.mu.
 func (l *life) ask() {
-	ago, err := l.qp.dev.lastHeard(l.local, l.remote)
+	ago, err := l.qp.dev.lastHeard(l.path.local, l.path.remote)
 	switch {
 	case err == nil:
 		if at := time.Now().Add(-ago); at.After(l.heard) {

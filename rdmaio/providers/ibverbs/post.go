@@ -33,15 +33,6 @@ const (
 	kindLast        // the last one, in the error state: those before it are complete when it is
 )
 
-// receive is a posted Receive.
-type receive struct {
-	wrid   uint64
-	sgl    []element
-	done   bool // wc is set
-	doomed bool
-	wc     verbs.WC
-}
-
 // PostSend implements verbs.QueuePair.
 func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	q.mu.Lock()
@@ -272,80 +263,4 @@ func (q *queuePair) post(seq uint64, wire abi.SendWR) error {
 	q.enqueue(seq, wire)
 	_, err := q.flushBatch()
 	return err
-}
-
-// PostRecv implements verbs.QueuePair.
-func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
-	q.mu.Lock()
-	n, err := q.postRecv(wrs)
-	q.mu.UnlockNotify()
-	return n, err
-}
-
-func (q *queuePair) postRecv(wrs []verbs.RecvWR) (n int, err error) {
-	if s := q.State(); s > verbs.StateConnected || q.end.begun {
-		return 0, fmt.Errorf("ibverbs: queue pair %d: post receive in state %v: %w", q.Num(), max(s, q.atLeast()), verbs.ErrInvalidState)
-	}
-	for n < len(wrs) {
-		first := q.rq.tail
-		for i := n; i < len(wrs) && i < n+postBatch && err == nil; i++ {
-			err = q.addRecv(wrs, i, i-n)
-		}
-		failed := q.flushRecvs(first)
-		n += int(q.rq.tail - first)
-		if failed != nil {
-			return n, q.RecvError(wrs, n, failed)
-		}
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-// addRecv checks Receive i of a post and adds it to the ring, and to the batch as number at.
-func (q *queuePair) addRecv(wrs []verbs.RecvWR, i, at int) error {
-	err := q.BeginRecv(wrs, i)
-	if err != nil {
-		return err
-	}
-	seq := q.rq.push()
-	e := q.rq.at(seq)
-	*e = receive{wrid: wrs[i].WRID, sgl: e.sgl[:0]}
-	limits := q.RecvLimits()
-	if e.sgl, _, err = q.pd.check(e.sgl, wrs[i].SGL, limits.Elements, limits.Bytes, limits.Need); err != nil {
-		q.rq.tail--
-		return q.RecvError(wrs, i, err)
-	}
-	q.RecvUsed.Add(1)
-	wire := abi.RecvWR{ID: seq<<1 | 1}
-	wire.SGL, wire.NumSGE = q.area.list(at, e.sgl)
-	if wire.NumSGE == 0 && q.dev.quirks.EmptySGE {
-		wire.SGL, wire.NumSGE = q.area.empty(at)
-	}
-	b := q.area.recvAt(at)
-	wire.Put(b)
-	if at > 0 {
-		abi.SetNext(q.area.recvAt(at-1), abi.Addr(b))
-	}
-	return nil
-}
-
-// flushRecvs posts the Receives from number first on. Those that were not posted are removed.
-func (q *queuePair) flushRecvs(first uint64) error {
-	if q.rq.tail == first {
-		return nil
-	}
-	base := abi.Addr(q.area.reqs)
-	bad, err := q.dev.lib.PostRecv(q.hw, base)
-	if err == nil {
-		return nil
-	}
-	posted := first + unposted(bad, base, abi.RecvWRSize, int(q.rq.tail-first))
-	for q.rq.tail > posted {
-		q.rq.tail--
-		release(q.rq.at(q.rq.tail).sgl)
-		q.RecvUsed.Add(-1)
-	}
-	return q.postError(err)
 }

@@ -37,7 +37,7 @@ type queuePair struct {
 	// Posted requests, by number. The identifier of a request at the device is its number twice,
 	// and 1 for a Receive.
 	sq sendQueue
-	rq ring[receive]
+	rq recvQueue
 
 	win     windows
 	prog    progress
@@ -82,7 +82,7 @@ func (pd *domain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 		return nil, err
 	}
 	q.user = user
-	q.end.qp, q.life.qp = q, q
+	q.rq.qp, q.end.qp, q.life.qp = q, q, q
 	q.win = windows{qp: q, limit: d.bound(q.Cfg), bound: make(map[uint32]*window)}
 	q.sq.limit = 2*q.win.limit + 3 // a bind and a revocation each, a ping and the last request
 	if n := q.Cfg.MaxSendWR + q.sq.limit; n > d.limits.MaxQPWR {
