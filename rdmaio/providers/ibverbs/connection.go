@@ -29,6 +29,8 @@ type connection struct {
 
 	attached atomic.Pointer[queuePair] // the queue pair whose end a disconnection is
 
+	call joinCall
+
 	mu     sync.Mutex // held during calls of the library for id, except its destruction
 	id     lib.ID
 	closed bool
@@ -39,7 +41,7 @@ type connection struct {
 const maxEvents = 16
 
 func newConnection(d *Device, id lib.ID) *connection {
-	return &connection{dev: d, id: id, events: make(chan abi.CMEvent, maxEvents), ended: make(chan struct{})}
+	return &connection{dev: d, id: id, events: make(chan abi.CMEvent, maxEvents), ended: make(chan struct{}), call: newJoinCall()}
 }
 
 // open creates the rdma_cm_id of an outgoing connection.
@@ -72,14 +74,21 @@ func (c *connection) do(f func(id lib.ID) error) error {
 // does neither if the queue pair ends: the end destroys the queue pair before the rdma_cm_id.
 func (c *connection) join(q *queuePair, f func(id lib.ID) error) error {
 	return c.do(func(id lib.ID) error {
+		c.call.begun.Store(true) // first: an end that does not see it is seen here
+		defer close(c.call.returned)
 		select {
 		case <-c.ended:
+			c.call.answer()
 			return verbs.ErrDisconnected
 		default:
 		}
 		abi.SetCMQP(uintptr(id), uintptr(q.hw))
 		c.joined = true
-		return f(id)
+		err := f(id)
+		if err != nil || c.dev.transport == abi.TransportIB {
+			c.call.answer()
+		}
+		return err
 	})
 }
 
@@ -88,6 +97,9 @@ func (c *connection) handle(e abi.CMEvent) {
 	if e.Type == abi.CMDisconnected {
 		for c.dev.takeAsyncEvent() { // they say why
 		}
+	}
+	if e.Type >= abi.CMConnectResp && e.Type <= abi.CMDisconnected {
+		c.call.answer()
 	}
 	q := c.attached.Load()
 	if q == nil {

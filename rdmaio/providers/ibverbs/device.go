@@ -39,7 +39,7 @@ type Device struct {
 	cm      lib.EventChannel
 	readers [3]*reader
 	reject  rejectData
-	ends    sync.WaitGroup // goroutines that end something
+	ends    ends
 
 	regions        atomic.Int64
 	allocatedBytes atomic.Int64
@@ -67,6 +67,14 @@ type kernel struct {
 type waits struct {
 	flush time.Duration // for the completions of outstanding requests
 	event time.Duration // for the event that says why the peer is gone
+	call  time.Duration // for the joinCall
+	close time.Duration // of Device.Close, for joinCalls that their ends have not waited for
+}
+
+// ends are goroutines that end something.
+type ends struct {
+	sync.WaitGroup
+	late lateEnds
 }
 
 var _ verbs.Device = (*Device)(nil)
@@ -100,6 +108,9 @@ func (d *Device) Close() error {
 	}
 	if r := d.Resources(); r != (verbs.Resources{}) {
 		return fmt.Errorf("ibverbs: close device %s: %+v left, close these first: %w", d.attrs.Name, r, verbs.ErrBusy)
+	}
+	if err := d.ends.late.wait(d.waits.close); err != nil {
+		return fmt.Errorf("ibverbs: close device %s: %w", d.attrs.Name, err)
 	}
 	if err := d.soft.Close(); err != nil {
 		return err

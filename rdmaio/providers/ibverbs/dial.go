@@ -71,18 +71,37 @@ func (d *Device) connect(ctx context.Context, addr string, c *connection, q *que
 	if err := d.resolve(ctx, c, to); err != nil {
 		return nil, err
 	}
-	err = c.join(q, func(id lib.ID) error {
-		param := d.connParam(q, p)
-		return d.lib.Connect(id, &param)
-	})
-	if err != nil {
-		return nil, c.connectError(err)
+	if err := c.request(ctx, q, p); err != nil {
+		return nil, err
 	}
 	e, err := c.await(ctx, abi.CMEstablished)
 	if err != nil {
 		return nil, err
 	}
 	return q.establish(c, &e, p, e.PrivateData)
+}
+
+// request sends the connection request. The call may take minutes (see joinCall): a goroutine waits
+// for it if the caller does not.
+func (c *connection) request(ctx context.Context, q *queuePair, p *verbs.ConnParams) error {
+	result := make(chan error, 1)
+	go func() {
+		result <- c.join(q, func(id lib.ID) error {
+			param := c.dev.connParam(q, p)
+			return c.dev.lib.Connect(id, &param)
+		})
+	}()
+	select {
+	case err := <-result:
+		if err != nil {
+			return c.connectError(err)
+		}
+		return nil
+	case <-c.ended:
+		return verbs.ErrDisconnected // begin was called with a reason before
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // resolve finds the way to an address, which must begin at this device.

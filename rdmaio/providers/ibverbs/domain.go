@@ -22,6 +22,7 @@ type domain struct {
 
 	mu      sync.Mutex
 	closed  bool
+	late    int // queue pairs that are closed, and still exist at the device
 	slabs   []*slab
 	regions map[*region]struct{}
 	queues  []*queuePair // not closed
@@ -249,10 +250,32 @@ func (pd *domain) Close() error {
 	for _, s := range slices.Clone(pd.slabs) {
 		errs = append(errs, pd.dropSlab(s))
 	}
-	if err := pd.dev.lib.DeallocPD(pd.pd); err != nil && !pd.dev.gone() {
-		errs = append(errs, pd.dev.fail("deallocate a protection domain", err))
+	return errors.Join(append(errs, pd.dealloc(), pd.soft.Close())...)
+}
+
+// dealloc deallocates a closed domain, unless it has to wait for a queue pair. pd.mu is held.
+func (pd *domain) dealloc() error {
+	if !pd.closed || pd.late > 0 {
+		return nil
 	}
-	return errors.Join(append(errs, pd.soft.Close())...)
+	if err := pd.dev.lib.DeallocPD(pd.pd); err != nil && !pd.dev.gone() {
+		return pd.dev.fail("deallocate a protection domain", err)
+	}
+	return nil
+}
+
+// keep makes the domain exist at the device until release, although it may be closed.
+func (pd *domain) keep() {
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	pd.late++
+}
+
+func (pd *domain) release() error {
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	pd.late--
+	return pd.dealloc()
 }
 
 // address returns the address of a slice's first byte.

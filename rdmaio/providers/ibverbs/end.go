@@ -97,31 +97,26 @@ func (end *ending) finish() {
 	// The DISCONNECTED event of this side's own call below says nothing of the peer.
 	q.end.cause = max(q.end.cause, causePeer)
 	q.mu.Unlock()
-	l := q.dev.lib
-	if conn != nil {
+	late := conn != nil && !conn.call.settled(q.dev.waits.call)
+	if conn != nil && !late {
 		conn.disconnect()
 	}
 	var errs []error
-	if err := l.ModifyQP(q.hw, abi.QPAttr{State: abi.QPErr}, abi.MaskState); err != nil && conn != nil && !q.dev.gone() {
+	if err := q.dev.lib.ModifyQP(q.hw, abi.QPAttr{State: abi.QPErr}, abi.MaskState); err != nil && conn != nil && !q.dev.gone() {
 		errs = append(errs, fmt.Errorf("move to the state ERR: %w", err))
 	}
 	q.end.collect()
 	q.mu.Lock()
 	q.end.cleaned = true // the device's objects must not be used from here on
 	q.mu.Unlock()
-	if conn != nil {
-		conn.forget() // the connection manager must not use the queue pair any more
-	}
-	errs = append(errs, q.win.deallocate(), l.DestroyQP(q.hw))
-	q.dev.dropQueue(q)
-	errs = append(errs, l.DestroyCQ(q.cq))
-	if conn != nil {
-		errs = append(errs, conn.close())
+	if late {
+		q.end.destroyLater(conn)
+	} else {
+		errs = append(errs, q.end.destroy(conn))
 	}
 
 	silent := q.end.explain()
 	q.mu.Lock()
-	errs = append(errs, q.area.close())
 	q.end.flush()
 	if q.dev.gone() && q.end.cause < causeKnown {
 		q.end.why = verbs.ErrDeviceRemoved
@@ -131,7 +126,10 @@ func (end *ending) finish() {
 	}
 	q.SetState(verbs.StateError)
 	q.mu.Notify(q.Cfg.Notify)
-	q.end.report(errors.Join(errs...))
+	q.end.failed(errors.Join(errs...))
+	if errors.Is(q.end.why, verbs.ErrConnectionBroken) {
+		q.dev.cfg.Logger.Warn("ibverbs: connection broken", "device", q.dev.attrs.Name, "qp", q.Num(), "err", q.end.why)
+	}
 	close(q.end.ended)
 	q.mu.UnlockNotify()
 }
@@ -150,14 +148,26 @@ func (end *ending) explain() error {
 	return q.dev.tree.RetriesExceeded(way.remote.String(), q.dev.attrs.Name, way.port)
 }
 
-// report logs the end of a connection if it is an error. q.mu is held.
-func (end *ending) report(failed error) {
+// destroy destroys the objects of the device. conn is nil if the queue pair was never connected.
+func (end *ending) destroy(conn *connection) error {
 	q := end.qp
-	if failed != nil && !q.dev.gone() {
-		q.dev.cfg.Logger.Error("ibverbs: the device failed to end a queue pair", "device", q.dev.attrs.Name, "qp", q.Num(), "err", failed)
+	if conn != nil {
+		conn.forget() // the connection manager must not use the queue pair any more
 	}
-	if errors.Is(q.end.why, verbs.ErrConnectionBroken) {
-		q.dev.cfg.Logger.Warn("ibverbs: connection broken", "device", q.dev.attrs.Name, "qp", q.Num(), "err", q.end.why)
+	errs := []error{q.win.deallocate(), q.dev.lib.DestroyQP(q.hw)}
+	q.dev.dropQueue(q)
+	errs = append(errs, q.dev.lib.DestroyCQ(q.cq))
+	if conn != nil {
+		errs = append(errs, conn.close())
+	}
+	return errors.Join(append(errs, q.area.close())...)
+}
+
+// failed logs what the device has failed to do for the end.
+func (end *ending) failed(err error) {
+	q := end.qp
+	if err != nil && !q.dev.gone() {
+		q.dev.cfg.Logger.Error("ibverbs: the device failed to end a queue pair", "device", q.dev.attrs.Name, "qp", q.Num(), "err", err)
 	}
 }
 

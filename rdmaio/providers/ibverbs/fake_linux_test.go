@@ -2,6 +2,7 @@ package ibverbs
 
 import (
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/fakelib"
@@ -48,6 +49,9 @@ func openFakeOver(t testing.TB, tr abi.Transport, q quirks.Quirks, cfg Config, a
 	f.server, f.s = host("fake1", func(h *fakelib.Host) lib.Lib { return h })
 	for _, d := range []*Device{f.c, f.s} {
 		t.Cleanup(func() {
+			if err := d.ends.late.wait(time.Minute); err != nil {
+				t.Error(err)
+			}
 			d.mu.Lock()
 			if len(d.queues)+len(d.byQP) > 0 {
 				t.Errorf("device %s knows %d and %d queue pairs at the end of the test", d.attrs.Name, len(d.queues), len(d.byQP))

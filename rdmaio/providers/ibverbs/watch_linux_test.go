@@ -31,6 +31,8 @@ const (
 	modifyERR = "ibv_modify_qp ERR"
 	cmEvent   = "rdma_get_cm_event" // with an event
 	cqEvent   = "ibv_get_cq_event"  // with an event
+
+	connectReturns = "rdma_connect returns"
 )
 
 func (w *watched) enter(fn string) {
@@ -207,6 +209,7 @@ func (w *watched) CQEvent(ch lib.CompChannel) (lib.CQ, uintptr, error) {
 
 func (w *watched) Connect(id lib.ID, p *abi.ConnParam) error {
 	w.enter("rdma_connect")
+	defer w.enter(connectReturns)
 	return w.Lib.Connect(id, p)
 }
 

@@ -223,8 +223,11 @@ func (ws *windows) discard(r *region) {
 // afterwards: a driver was seen to wait for the windows of a queue pair that it destroys.
 func (ws *windows) deallocate() error {
 	q := ws.qp
+	q.mu.Lock()
+	all := q.win.all
+	q.mu.Unlock()
 	var errs []error
-	for _, w := range q.win.all {
+	for _, w := range all {
 		if err := q.dev.lib.DeallocMW(w.mw); err != nil && !q.dev.gone() {
 			errs = append(errs, err)
 		}

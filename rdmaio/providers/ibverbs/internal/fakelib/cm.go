@@ -162,6 +162,7 @@ func (h *librdmacm) DestroyID(handle lib.ID) error {
 	if abi.GetCMID(id.handle()).QP != 0 {
 		n.misuse("%s: the rdma_cm_id has a queue pair still", fn)
 	}
+	id.awaitReply()
 	id.leave()
 	var kept []*cmEvent
 	for _, e := range id.ch.events {
@@ -242,6 +243,7 @@ func (c *eventChannel) add(id *cmID, ev abi.CMEvent, data []byte) *cmEvent {
 	ev.PrivateData = data
 	e := &cmEvent{id: id, ev: ev}
 	c.events = append(c.events, e)
+	c.host.net.changed.Broadcast()
 	if c.host.holdEvents {
 		c.held++
 	} else {

@@ -139,9 +139,22 @@ func (id *cmID) timeout() {
 		defer n.mu.Unlock()
 		if id.state == idConnecting {
 			id.state = idEnded
+			defer n.changed.Broadcast()
 			id.add(abi.CMEvent{Type: abi.CMUnreachable, Status: -int32(syscall.ETIMEDOUT)}, nil)
 		}
 	})
+}
+
+// awaitReply waits until the connection request is answered, as the kernel does over iWARP before it
+// disconnects or destroys an ID. It gives up after a time.
+func (id *cmID) awaitReply() {
+	if id.state != idConnecting || id.dev.transport != abi.TransportIWARP {
+		return
+	}
+	id.timeout()
+	for id.state == idConnecting {
+		id.host.net.changed.Wait()
+	}
 }
 
 // refused reports that the peer has no listener.
@@ -262,6 +275,12 @@ func (id *cmID) establish(ev *abi.CMEvent) {
 	server := id.peer
 	if id.state != idConnecting || server == nil || server.state != idAccepted || id.qp == nil || id.qp.state == abi.QPErr {
 		ev.Type, ev.Status = abi.CMConnectError, -int32(syscall.EINVAL)
+		if id.dev.transport == abi.TransportIWARP && id.state == idConnecting { // TCP is closed
+			id.state = idEnded
+			if server != nil {
+				server.disconnected(0)
+			}
+		}
 		return
 	}
 	id.connectQP(server)
@@ -291,6 +310,7 @@ func (h *librdmacm) Disconnect(handle lib.ID) error {
 	if err != nil {
 		return err
 	}
+	id.awaitReply()
 	if id.state != idConnected && id.state != idAccepted && (id.state != idEnded || id.qp == nil) {
 		return fail(fn, syscall.EINVAL)
 	}
