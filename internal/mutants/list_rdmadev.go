@@ -55,7 +55,7 @@ var rdmadevMutants = []mutant{
 
 	{"an MTU of 256 bytes is 512", verbsDevicesFile, "return 128 << mtu", "return 256 << mtu", ibverbsTests},
 	{"a limit of memory is not named", verbsErrorsFile, "d.tree.Memory(what, uint64(size), err)", "err", ibverbsTests},
-	{"a port that is down is not looked at", verbsErrorsFile, "return d.tree.Address(step, addr, d.attrs.Name, 1, err)", "return d.callError(step, err)", ibverbsTests},
+	{"a port that is down is not looked at", verbsErrorsFile, "return d.tree.Address(step, c.peer, d.attrs.Name, c.port, err)", "return d.callError(step, err)", ibverbsTests},
 
 	{"a case that hangs passes", selftestFile, "	case hung:\n", "	case hung && false:\n", rpcrdmaTests},
 	{"a skipped case passes", selftestFile, "case bytes.Contains(out, []byte(\"    --- PASS: \")):", "case true:", rpcrdmaTests},
