@@ -253,7 +253,7 @@ func (pd *domain) Close() error {
 	return errors.Join(append(errs, pd.dealloc(), pd.soft.Close())...)
 }
 
-// dealloc deallocates a closed domain, unless it has to wait for a queue pair. pd.mu is held.
+// dealloc deallocates a closed domain, unless it has to wait for a queue pair. pd.mu must be held.
 func (pd *domain) dealloc() error {
 	if !pd.closed || pd.late > 0 {
 		return nil

@@ -13,8 +13,8 @@ const (
 	// callWait is the longest time for which an end waits for its joinCall.
 	callWait = 10 * time.Millisecond
 
-	// closeWait is the longest time for which Device.Close waits for those of connections that were
-	// given up. siw waits 10 s for the answer to a connection request.
+	// closeWait is the longest time for which Device.Close waits for the calls of connections that
+	// were given up. siw waits 10 s for the answer to a connection request.
 	closeWait = 15 * time.Second
 )
 
@@ -56,8 +56,8 @@ func (j *joinCall) settled(limit time.Duration) bool {
 	return true
 }
 
-// lateEnds are the ends that leave their objects at the device until the joinCall is answered. The
-// caller sees the end before that.
+// lateEnds are ends whose objects stay at the device until the joinCall is answered. The caller
+// sees the end before that.
 type lateEnds struct {
 	mu   sync.Mutex
 	left map[*connection]chan struct{} // closed when the objects are destroyed

@@ -59,7 +59,7 @@ func (d *stuckDial) wait() error {
 	return patiently(d.c.t, d.dialed)
 }
 
-// patiently returns the error of a Dial that should have ended.
+// patiently returns the error of a Dial that should return.
 func patiently(t *testing.T, dialed chan error) error {
 	t.Helper()
 	select {
@@ -168,7 +168,7 @@ func TestDeviceIsClosedWhenConnectHasReturned(t *testing.T) {
 	}
 }
 
-// The peer of a Dial that has ended learns that when rdma_connect has returned.
+// The peer of a cancelled Dial learns that when rdma_connect has returned.
 func TestPeerOfDialThatEndedLearnsThat(t *testing.T) {
 	d := dialStuck(t, Config{}, connectReturns)
 	s := newSide(t, d.f.s, verbs.QPConfig{})

@@ -126,7 +126,7 @@ func (rq *recvQueue) received(seq uint64, wc *abi.WC) bool {
 	return wc.Status == abi.StatusSuccess
 }
 
-// complete completes the oldest Receive. q.mu is held.
+// complete completes the oldest Receive. q.mu must be held.
 func (rq *recvQueue) complete(e *receive) {
 	q := rq.qp
 	rq.head++

@@ -145,8 +145,8 @@ func (id *cmID) timeout() {
 	})
 }
 
-// awaitReply waits until the connection request is answered, as the kernel does over iWARP before it
-// disconnects or destroys an ID. It gives up after a time.
+// awaitReply waits until the connection request is answered, as the kernel does over iWARP before
+// it disconnects or destroys an ID. It gives up after a time.
 func (id *cmID) awaitReply() {
 	if id.state != idConnecting || id.dev.transport != abi.TransportIWARP {
 		return
