@@ -147,4 +147,10 @@ var nfsMutants = []mutant{
 	{"a handle leads to a later file", "nfs/nfsd/table.go", "\tif e == nil || e.Gen != gen {\n\t\treturn nil, nfs3.Time{}\n\t}", "\tif e == nil {\n\t\treturn nil, nfs3.Time{}\n\t}", nfsdTests},
 	{"MOUNT has statuses of NFS", "nfs/nfsd/mount.go", "\tif s := mount3.Status(code); s.Valid() {", "\tif s := mount3.Status(code); true {", nfsdTests},
 	{"UMNT takes clean paths only", "nfs/nfsd/mount.go", "\tgone := mount{host(r), path.Clean(\"/\" + string(*args))}", "\tgone := mount{host(r), string(*args)}", nfsdTests},
+	{"an empty WRITE is not stored", "nfs/nfsd/files.go", "\tif err != nil || len(args.Data) == 0 {\n\t\treturn f, err", "\tif err != nil || len(args.Data) == 0 {\n\t\treturn nil, err", nfsdTests},
+	{"a file in the place of another is opened", "nfs/nfsd/attributes.go", "\treturn f, s.same(f, o)", "\treturn f, nil", nfsdTests},
+	{"a cookie is memory of the call", "nfs/nfsd/nlm.go", "\t*res = nlm4.Res{Cookie: bytes.Clone(cookie), Stat", "\t*res = nlm4.Res{Cookie: cookie, Stat", nfsdTests},
+	{"late lines stay after the table is written again", "nfs/nfsd/table.go", "\tclear(t.late)\n\treturn err", "\treturn err", nfsdTests},
+	{"a part of a line stays in the table", "nfs/nfsd/table.go", "\t\treturn errors.Join(err, t.log.Truncate(end))", "\t\t_ = end\n\t\treturn err", nfsdTests},
+	{"a path of the table has one name too many", "nfs/nfsd/table.go", "len(parts) == maxDepth {", "len(parts) > maxDepth {", nfsdTests},
 }

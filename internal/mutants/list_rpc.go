@@ -96,6 +96,10 @@ var rpcMutants = []mutant{
 	{"replies with little padding are accepted", "runtime/oncrpc/gss/exchange.go", "if reply.Padding.Align != 0 {", "if reply.Padding.Align > 4 {", gssTests},
 	{"incomplete contexts have the limit of complete ones", "runtime/oncrpc/gss/handler.go", "h.cfg.MaxIncompletePerSource, h.cfg.IncompleteTimeout)", "h.cfg.MaxPerSource, h.cfg.IncompleteTimeout)", gssTests},
 	{"a creation request has a verifier without a body", "runtime/oncrpc/gss/accept.go", "\tcase call.Verf.Flavor != oncrpc.AuthNone || len(call.Verf.Body) > 0:", "\tcase len(call.Verf.Body) > 0:", gssTests},
+	{"a context is refused for the one before it", "runtime/oncrpc/gss/exchange.go", "\tx.expired = false\n\tdefer", "\tdefer", gssTests},
+	{"evicted contexts are counted as one kind", "runtime/oncrpc/gss/handler.go", "\ts.Incomplete, s.EvictedEarly = h.incomplete.count()", "\ts.Incomplete, s.EvictedEarly = h.incomplete.count()\n\ts.EvictedEarly = s.Evicted", gssTests},
+	{"a replay keeps a context", "runtime/oncrpc/gss/data.go", "\t\th.replays.Add(1)", "\t\th.replays.Add(1)\n\t\th.complete.touch(s)", gssTests},
+	{"a refused call keeps its use of the context", "runtime/oncrpc/gss/data.go", "\tif in.cred.Service < h.cfg.Required && in.head.Body.Call.Proc != 0 {\n\t\th.complete.release(s)", "\tif in.cred.Service < h.cfg.Required && in.head.Body.Call.Proc != 0 {", gssTests},
 	{"the room for a reply is negative", "runtime/oncrpc/gss/data.go", "\treturn results, max(reply-overhead(&a.session.info, a.service), 0)", "\treturn results, reply-overhead(&a.session.info, a.service)", gssTests},
 	// rpcbind.
 	{"any version of a program is found", "runtime/oncrpc/rpcbind/lookup.go", "r.Prog == m.Prog && r.Vers == m.Vers &&", "r.Prog == m.Prog &&", rpcbindTests},
@@ -195,6 +199,12 @@ var rpcMutants = []mutant{
 	{"users of a lost connection stay", "runtime/oncrpc/tcp/redial.go", "c.conn, c.failed, c.users, c.used = conn, nil, 0, time.Now()", "c.conn, c.failed, c.used = conn, nil, time.Now()", tcpTests},
 	{"sources without connections stay", "runtime/oncrpc/tcp/server.go", "\t\tdelete(s.sources, source)", "", tcpTests},
 	{"a server that has ended opens a connection", "runtime/oncrpc/tcp/server.go", "\tif s.ctx.Err() != nil { // the server is closing\n\t\t_ = nc.Close()\n\t\treturn\n\t}", "", tcpTests},
+	{"a client waits for its handlers at the end", "runtime/oncrpc/tcp/conn.go", "\t\t\tif errors.Is(err, io.EOF) && c.accepted {", "\t\t\tif errors.Is(err, io.EOF) {", tcpTests},
+	{"a closed listener says nothing", "runtime/oncrpc/tcp/server.go", "\t\tcase errors.Is(err, net.ErrClosed):\n\t\t\ts.stop(err)\n\t\t\treturn", "\t\tcase errors.Is(err, net.ErrClosed):\n\t\t\treturn", tcpTests},
+	{"a reply to the probe has any length", "runtime/oncrpc/tcp/starttls.go", "\t\tr: bufio.NewReaderSize(nc, probeReply), maxSize: probeReply, maxFragments: probeReply,", "\t\tr: bufio.NewReaderSize(nc, probeReply), maxSize: 16 << 20, maxFragments: probeReply,", tcpTests},
+	{"a Client changes the TLS Config of its caller", "runtime/oncrpc/tcp/tls.go", "\tif cfg.TLS.Config = cfg.TLS.Config.Clone(); cfg.TLS.Config == nil { // Clone of nil is nil", "\tif cfg.TLS.Config == nil { // Clone of nil is nil", tcpTests},
+	{"a Call that cannot be sent is tried again", "runtime/oncrpc/tcp/retry.go", " || errors.Is(err, oncrpc.ErrMessage) ||", " ||", tcpTests},
+	{"Close during a pause wakes no Call", "runtime/oncrpc/tcp/client.go", "\tc.cancel()\n\tc.news()\n\tc.mu.Unlock()\n\tc.wg.Wait()", "\tc.cancel()\n\tc.mu.Unlock()\n\tc.wg.Wait()", tcpTests},
 	{"a failure to accept ends the server", "runtime/oncrpc/tcp/server.go", "\t\t\ts.pause(acceptPause)", "\t\t\ts.stop(err)\n\t\t\treturn", tcpTests},
 	{"reverse Calls go to the oldest connection", "internal/backchannel/backchannel.go", "c := b.conns[n-1]; c.Err()", "c := b.conns[0]; c.Err()", []string{"internal/backchannel"}},
 	// Package rpc.
