@@ -3,6 +3,7 @@ package rdmaio
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
@@ -56,8 +57,15 @@ func TestRevocationResumesProvider(t *testing.T) {
 	}
 	s := newSlot()
 	s.regions = []callRegion{{Region: mr}}
-	if err := s.revoke(c); err != nil {
-		t.Error(err)
+	revoked := make(chan error, 1)
+	go func() { revoked <- s.revoke(c) }()
+	select {
+	case err := <-revoked:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the revocation waits, and the provider was not told to resume")
 	}
 	if want := []string{"Revoke", "Resume"}; !slices.Equal(qp.calls, want) {
 		t.Errorf("%v, want %v", qp.calls, want)

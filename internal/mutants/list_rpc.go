@@ -91,7 +91,7 @@ var rpcMutants = []mutant{
 	{"a continuation of another version has a bad credential", "runtime/oncrpc/gss/handler.go", "p == ProcInit || p == ProcContinueInit {", "p == ProcInit {", gssTests},
 	{"half a header goes past Required", "runtime/oncrpc/gss/handler.go", "\tcase h.cfg.Required == 0 || err == nil && call.Proc == 0:", "\tcase h.cfg.Required == 0 || call.Proc == 0:", gssTests},
 	{"the next Handler does not see the service", "runtime/oncrpc/gss/data.go", "cred := CredV1{Service: a.service, Handle: a.session.id[:]}", "cred := CredV1{Handle: a.session.id[:]}", gssTests},
-	{"the first placed item alone moves", "runtime/oncrpc/gss/data.go", "\t\tin.Placed[i].Position -= shift", "\t\tin.Placed[0].Position -= shift\n\t\tbreak", gssTests},
+	{"the first placed item alone moves", "runtime/oncrpc/gss/data.go", "\t\tin.Placed[i].Position -= shift", "\t\tif i == 0 {\n\t\t\tin.Placed[i].Position -= shift\n\t\t}", gssTests},
 	{"a failure of the caller's Renew is lost", "runtime/oncrpc/gss/exchange.go", "plain, err = x.plain.Renew(ctx); err != nil {", "plain, err = x.plain.Renew(ctx); false {", gssTests},
 	{"replies with little padding are accepted", "runtime/oncrpc/gss/exchange.go", "if reply.Padding.Align != 0 {", "if reply.Padding.Align > 4 {", gssTests},
 	{"incomplete contexts have the limit of complete ones", "runtime/oncrpc/gss/handler.go", "h.cfg.MaxIncompletePerSource, h.cfg.IncompleteTimeout)", "h.cfg.MaxPerSource, h.cfg.IncompleteTimeout)", gssTests},
