@@ -65,7 +65,7 @@ func TestRevocationResumesProvider(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(20 * time.Second):
-		t.Fatal("the revocation waits, and the provider was not told to resume")
+		t.Fatal("the revocation waits: Resume was not called")
 	}
 	if want := []string{"Revoke", "Resume"}; !slices.Equal(qp.calls, want) {
 		t.Errorf("%v, want %v", qp.calls, want)
