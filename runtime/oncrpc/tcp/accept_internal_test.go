@@ -111,3 +111,24 @@ func TestClientDoesNotWaitForItsHandlers(t *testing.T) {
 		_ = c.Close()
 	})
 }
+
+// A Request does not wait for room on a connection that is closed, or on which a write has failed.
+func TestNoRoomIsAwaitedAtTheEnd(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		c := bare(settings{})
+		c.unsent = maxUnsent + 1
+		if c.err = oncrpc.ErrClosed; broken {
+			c.err, c.out.broken = nil, io.ErrShortWrite
+		}
+		served := make(chan bool, 1)
+		go func() { served <- c.awaitRoom() }()
+		select {
+		case ok := <-served:
+			if ok {
+				t.Errorf("a write has failed: %v: the Request is served", broken)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("a write has failed: %v: the Request waits", broken)
+		}
+	}
+}

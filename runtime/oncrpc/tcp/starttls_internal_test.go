@@ -2,11 +2,13 @@ package tcp
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	memory "github.com/rpcrdma/rpcrdma/internal/growth"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -58,6 +60,53 @@ func TestProbeReplyIsLimited(t *testing.T) {
 			t.Errorf("%d bytes: refusal %v, error %v, want %v", tt.size, refusal, err, tt.want)
 		}
 		_ = ours.Close()
+	}
+}
+
+// A client whose server refuses TLS closes the connection if it requires TLS, and keeps it if not.
+func TestRefusedTLSClosesTheConnection(t *testing.T) {
+	for mode, closes := range map[TLSMode]bool{TLSWanted: false, TLSRequired: true} {
+		ours, theirs := net.Pipe()
+		refused := make(chan error, 1)
+		go func() {
+			probe := make([]byte, markSize+probeSize)
+			_, err := io.ReadFull(theirs, probe)
+			refusal, _ := oncrpc.NewAuthError(binary.BigEndian.Uint32(probe[markSize:]), oncrpc.AuthStatRejectedCred).AppendBinary(nil)
+			_, err2 := theirs.Write(append(appendMark(nil, len(refusal)), refusal...))
+			refused <- errors.Join(err, err2)
+		}()
+		set := (&Config{TLS: TLS{Mode: mode}}).settle()
+		if err := set.settleTLS(false); err != nil {
+			t.Fatal(err)
+		}
+		stream, err := set.tls.startTLS(t.Context(), ours, "192.0.2.1:1", &set)
+		if errors.Is(err, ErrNoTLS) != closes || (stream == ours) == closes {
+			t.Errorf("%v: %v", mode, err)
+		}
+		if err := <-refused; err != nil {
+			t.Error(err)
+		}
+		_ = theirs.SetReadDeadline(time.Now())
+		if _, err := theirs.Read(make([]byte, 1)); (err == io.EOF) != closes {
+			t.Errorf("%v: closed: %v, want %v", mode, err == io.EOF, closes)
+		}
+		_ = ours.Close()
+		_ = theirs.Close()
+	}
+}
+
+// A client checks a server's certificate with the caller's VerifyConnection, too.
+func TestCallersVerificationCounts(t *testing.T) {
+	refused := errors.New("refused")
+	c := &tls.Config{VerifyConnection: func(tls.ConnectionState) error { return refused }}
+	adjustClient(c)
+	if err := c.VerifyConnection(tls.ConnectionState{}); err != refused {
+		t.Errorf("%v, want %v", err, refused)
+	}
+	c = &tls.Config{}
+	adjustClient(c)
+	if err := c.VerifyConnection(tls.ConnectionState{}); err != nil {
+		t.Error(err)
 	}
 }
 
