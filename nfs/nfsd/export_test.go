@@ -64,3 +64,15 @@ func (s *Server) OpenReplaced(h nfs3.Handle, replace func()) error {
 	}
 	return f.Close()
 }
+
+// ChangeOf returns what a reply says about a change of the object that a handle names.
+func (s *Server) ChangeOf(h nfs3.Handle, change func()) (wcc nfs3.WccData, err error) {
+	o, err := s.object(&h)
+	if err != nil {
+		return wcc, err
+	}
+	after := s.wcc(o, &wcc)
+	change()
+	after()
+	return wcc, nil
+}

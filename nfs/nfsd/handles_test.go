@@ -339,6 +339,26 @@ func TestReplacedFileIsNotOpened(t *testing.T) {
 	want(t, "open", nfsd.StatusOf(err), nfs3.StatusStale)
 }
 
+// If a local program replaces an object during a change, the reply has the attributes before it
+// alone: a client would take the other object's for the result.
+func TestReplacedObjectHasNoAttributesAfterAChange(t *testing.T) {
+	e := newExport(t, nfsd.Config{Async: true})
+	c := e.client(t, auth(t, 1000, 1000))
+	file, _ := c.create(t, c.root, "file")
+	check(t, os.WriteFile(filepath.Join(e.dir, "other"), []byte("long"), 0o644))
+	for _, replaced := range []bool{false, true} {
+		wcc, err := e.server.ChangeOf(file, func() {
+			if replaced {
+				check(t, os.Rename(filepath.Join(e.dir, "other"), filepath.Join(e.dir, "file")))
+			}
+		})
+		check(t, err)
+		if !wcc.Before.AttributesFollow || wcc.After.AttributesFollow == replaced {
+			t.Errorf("replaced %v: attributes before: %v, after: %v", replaced, wcc.Before.AttributesFollow, wcc.After.AttributesFollow)
+		}
+	}
+}
+
 // Files that are removed or replaced leave the table, also the one on the disk.
 func TestRemovedFilesLeaveTheTable(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
