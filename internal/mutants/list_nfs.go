@@ -153,4 +153,5 @@ var nfsMutants = []mutant{
 	{"late lines stay after the table is written again", "nfs/nfsd/table.go", "\tclear(t.late)\n\treturn err", "\treturn err", nfsdTests},
 	{"a part of a line stays in the table", "nfs/nfsd/table.go", "\t\treturn errors.Join(err, t.log.Truncate(end))", "\t\t_ = end\n\t\treturn err", nfsdTests},
 	{"a path of the table has one name too many", "nfs/nfsd/table.go", "len(parts) == maxDepth {", "len(parts) > maxDepth {", nfsdTests},
+	{"the reply to a change has the attributes of another object", "nfs/nfsd/names.go", "err == nil && st.ino() == o.ino() {\n\t\t\twcc.After", "err == nil {\n\t\t\twcc.After", nfsdTests},
 }

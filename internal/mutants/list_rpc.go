@@ -205,6 +205,8 @@ var rpcMutants = []mutant{
 	{"a Client changes the TLS Config of its caller", "runtime/oncrpc/tcp/tls.go", "\tif cfg.TLS.Config = cfg.TLS.Config.Clone(); cfg.TLS.Config == nil { // Clone of nil is nil", "\tif cfg.TLS.Config == nil { // Clone of nil is nil", tcpTests},
 	{"a Call that cannot be sent is tried again", "runtime/oncrpc/tcp/retry.go", " || errors.Is(err, oncrpc.ErrMessage) ||", " ||", tcpTests},
 	{"Close during a pause wakes no Call", "runtime/oncrpc/tcp/client.go", "\tc.cancel()\n\tc.news()\n\tc.mu.Unlock()\n\tc.wg.Wait()", "\tc.cancel()\n\tc.mu.Unlock()\n\tc.wg.Wait()", tcpTests},
+	{"a refused TLS set-up leaves its stream open", "runtime/oncrpc/tcp/starttls.go", "\tif err != nil {\n\t\t_ = nc.Close()\n\t\tif errors.Is(err, os.ErrDeadlineExceeded) {", "\tif err != nil {\n\t\tif errors.Is(err, os.ErrDeadlineExceeded) {", tcpTests},
+	{"the caller's verification is lost", "runtime/oncrpc/tcp/tls.go", "\t\treturn then(state)", "\t\treturn nil", tcpTests},
 	{"a failure to accept ends the server", "runtime/oncrpc/tcp/server.go", "\t\t\ts.pause(acceptPause)", "\t\t\ts.stop(err)\n\t\t\treturn", tcpTests},
 	{"reverse Calls go to the oldest connection", "internal/backchannel/backchannel.go", "c := b.conns[n-1]; c.Err()", "c := b.conns[0]; c.Err()", []string{"internal/backchannel"}},
 	// Package rpc.

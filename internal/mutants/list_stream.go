@@ -119,6 +119,11 @@ var streamMutants = []mutant{
 	{"the set-up reads bytes again", "rdmaio/providers/internal/stream/handshake.go", "\t\tc.w = copy(c.buf, c.buf[c.r:c.w])\n\t\tc.r = 0\n\t}\n\tfor c.w-c.r < n {\n\t\tk, err := c.conn", "\t\tc.w = copy(c.buf, c.buf[c.r:c.w])\n\t}\n\tfor c.w-c.r < n {\n\t\tk, err := c.conn", streamTests},
 	{"a Receive without memory keeps the old list", "rdmaio/providers/internal/stream/post.go", "\t\t\tr.sgl = nil\n\t\t} else {", "\t\t} else {", streamTests},
 	{"a client that is gone is not logged", "rdmaio/providers/internal/stream/accept.go", "\t\tif errors.Is(err, verbs.ErrPeerDisconnected) { // an attack, if there are many", "\t\tif err == verbs.ErrPeerDisconnected { // an attack, if there are many", streamTests},
+	{"a Write after a slow Read is refused for its access", "rdmaio/providers/internal/stream/check.go", "\t\t\treturn q.refuse(Report{Reason: ReasonSlow, AtHand: true, Number: f.Number, Key: f.Key},", "\t\t\treturn q.refuse(Report{Reason: ReasonAccess, AtHand: true, Number: f.Number, Key: f.Key},", streamTests},
+	{"a session before TLS 1.3 has a binding", "rdmaio/providers/internal/stream/binding.go", "\tif err != nil {\n\t\treturn fail(fmt.Errorf(\"%w: %w\", err, verbs.ErrNotSupported))\n\t}", "\tif err != nil {\n\t\terr = nil\n\t}", streamTests},
+	{"a limit for each source spares this machine", "rdmaio/providers/internal/stream/device.go", "\tlimitLocal := cfg.MaxPerSource > 0", "\tlimitLocal := cfg.MaxPerSource > 1<<20", streamTests},
+	{"the system watches no peer", "rdmaio/providers/internal/stream/conn.go", "deadpeer.Watch(conn, d.cfg.PeerTimeout)", "deadpeer.Watch(conn, 0*d.cfg.PeerTimeout)", streamTests},
+	{"Accept of a closed listener looks at its context first", "rdmaio/providers/internal/stream/listener.go", "\tselect {\n\tcase <-l.done:\n\tdefault:\n\t\tselect {", "\t{\n\t\tselect {", streamTests},
 	// TLS and sums.
 	{"payload of TLS stays pinned", "rdmaio/providers/internal/stream/conn.go", "\t\t\tc.truncated = true\n\t\t\treturn err\n\t\t}\n\t\trelease()\n\tcase c.tcp == nil", "\t\t\tc.truncated = true\n\t\t\treturn err\n\t\t}\n\tcase c.tcp == nil", streamTests},
 	{"payload over TLS is direct", "rdmaio/providers/internal/stream/tls.go", "\tb.staged, b.direct = b.staged+b.direct, 0", "", streamTests},
