@@ -34,7 +34,7 @@ var ibverbsMutants = []mutant{
 	{"memory has the bytes of its last user", ibverbsFolder + "domain.go", "			clear(s.mem[off : off+size])\n", "", ibverbsTests},
 	{"a completion before the queue is armed is lost", ibverbsFolder + "progress.go", "	q.poll()\n}\n\n// completionEvent", "}\n\n// completionEvent", ibverbsTests},
 	{"a disconnection during Dial is lost", ibverbsFolder + "dial.go", "	if lost {\n		q.begin", "	if lost && false {\n		q.begin", ibverbsTests},
-	{"requests that wait at a closed listener are forgotten", ibverbsFolder + "listen.go", "			r.refuse()\n			continue", "			continue", ibverbsTests},
+	{"requests that wait at a closed listener are forgotten", ibverbsFolder + "listen.go", "			r.refuse()\n			continue", "			_ = r\n			continue", ibverbsTests},
 	{"the fake's fence stops nothing", fakelibFolder + "exec.go", "if r.wr.Flags&abi.Fence != 0 && q.reads() > 0 {", "if false {", fakelibTests},
 	{"requests behind a failure succeed in the fake", fakelibFolder + "exec.go", "	q.failed = r.failed()\n", "", fakelibTests},
 	{"the fake binds a window that is bound", fakelibFolder + "remote.go", "	case w.mr != nil: // it must be invalidated first\n", "", fakelibTests},
