@@ -38,22 +38,14 @@ type Driver struct {
 	faults  Faults       // in stats
 	credits atomic.Int64 // see Credits; written by the runner
 
-	// Requests.
-	busy        int          // begun and not ended; the runner's, or guarded by mu without one
-	unanswered  atomic.Int64 // begun and not answered
-	begun       atomic.Bool  // there was one
-	draining    atomic.Bool  // no more are begun
-	drainReason error        // for EventDrain
-	drainPosted bool         // EventDrain was posted, or is about to be
+	requests requests
 
 	// The runner's.
 	engine Engine
 	wcs    *[polled]verbs.WC // while there is a runner
 	events []engine.Event
 	await  bool // Effects.Await: completions of the send queue are awaited
-	timer  *time.Timer
-	timing atomic.Bool   // the timer is running
-	due    time.Duration // the time to which it is set, on the engine's clock
+	alarm  alarm
 }
 
 // New creates the completion queues and the queue pair of a connection, with the given numbers of
@@ -62,6 +54,7 @@ type Driver struct {
 func New(dev verbs.Device, pd verbs.ProtectionDomain, owner Owner, recvs, sends, bound int) (_ *Driver, err error) {
 	d := &Driver{owner: owner, start: time.Now()}
 	d.idle.L = &d.mu
+	d.alarm.fired = d.fired
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -115,13 +108,11 @@ func (d *Driver) Delivered() uint64 { return d.engine.Delivered() }
 func (d *Driver) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for d.running || d.busy > 0 {
+	for d.running || d.requests.busy > 0 {
 		d.idle.Wait()
 	}
 	d.stopped = true
-	if d.timer != nil {
-		d.timer.Stop()
-	}
+	d.alarm.stop()
 }
 
 // Close closes the queue pair and the completion queues. A Driver that was started must be stopped

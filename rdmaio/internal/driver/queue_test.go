@@ -83,7 +83,7 @@ func TestMemoryBetweenRuns(t *testing.T) {
 				t.Error("no memory is kept for the next events")
 			}
 		}
-		r.d.wake(time.Second)
+		r.d.alarm.wake(time.Second, r.d.start)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		r.d.Stop()

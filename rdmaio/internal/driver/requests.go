@@ -1,35 +1,74 @@
 package driver
 
-import "github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+import (
+	"sync/atomic"
 
-// BeginRequest counts a Request that is about to be delivered. It returns false if the connection
-// drains, and the Request must not be delivered. Only the Owner may call it, from Effects.
-func (d *Driver) BeginRequest() bool {
-	if d.draining.Load() {
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+)
+
+// requests counts the Requests that the Owner has, and ends the connection when it drains and has
+// none.
+//
+//	open ── StartDrain ──> draining ── the last Request has ended ──> posted
+type requests struct {
+	busy       int          // begun and not ended; the runner's, or guarded by mu without one
+	unanswered atomic.Int64 // begun and not answered
+	begun      atomic.Bool  // there was one
+	draining   atomic.Bool  // no more are begun
+	reason     error        // for EventDrain
+	posted     bool         // EventDrain was posted, or is about to be
+}
+
+// begin counts a Request, unless the connection drains.
+func (q *requests) begin() bool {
+	if q.draining.Load() {
 		return false
 	}
-	d.busy++
-	d.unanswered.Add(1)
-	if !d.begun.Load() {
-		d.begun.Store(true)
+	q.busy++
+	q.unanswered.Add(1)
+	if !q.begun.Load() {
+		q.begun.Store(true)
 	}
 	return true
 }
 
+// drain begins to drain. It reports whether there is no Request, which only the caller knows for
+// sure: running says that there is a runner, which may be about to begin or end one.
+func (q *requests) drain(why error, running bool) (idle bool) {
+	q.reason = why
+	q.draining.Store(true)
+	idle = !running && q.busy == 0
+	q.posted = q.posted || idle
+	return idle
+}
+
+// drained reports whether the runner must call PostDrain, at most once. Driver.mu must be held.
+func (q *requests) drained() bool {
+	if q.draining.Load() && q.busy == 0 && !q.posted {
+		q.posted = true
+		return true
+	}
+	return false
+}
+
+// BeginRequest counts a Request that is about to be delivered. It returns false if the connection
+// drains, and the Request must not be delivered. Only the Owner may call it, from Effects.
+func (d *Driver) BeginRequest() bool { return d.requests.begin() }
+
 // EndRequest ends a Request that BeginRequest counted. Only the Owner may call it, from Effects.
-func (d *Driver) EndRequest() { d.busy-- }
+func (d *Driver) EndRequest() { d.requests.busy-- }
 
 // Unanswered returns the number of Requests that BeginRequest counted and that have no answer.
-func (d *Driver) Unanswered() int { return int(d.unanswered.Load()) }
+func (d *Driver) Unanswered() int { return int(d.requests.unanswered.Load()) }
 
 // HadRequest reports whether BeginRequest has ever counted a Request.
-func (d *Driver) HadRequest() bool { return d.begun.Load() }
+func (d *Driver) HadRequest() bool { return d.requests.begun.Load() }
 
 // PostReply posts the answer to a Request that BeginRequest counted. While others are not answered,
 // more answers are likely, and PostTogether waits for them.
 func (d *Driver) PostReply(r *engine.Request) {
 	ev := engine.Event{Kind: engine.EventReply, Request: r}
-	if d.unanswered.Add(-1) == 0 {
+	if d.requests.unanswered.Add(-1) == 0 {
 		d.Post(ev)
 		return
 	}
@@ -42,26 +81,13 @@ func (d *Driver) PostReply(r *engine.Request) {
 func (d *Driver) StartDrain(why error) (idle bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.drainReason = why
-	d.draining.Store(true)
-	idle = !d.running && d.busy == 0
-	d.drainPosted = d.drainPosted || idle
-	return idle
+	return d.requests.drain(why, d.running)
 }
 
 // PostDrain makes the engine end the connection when everything that was posted has completed.
 func (d *Driver) PostDrain() {
 	d.mu.Lock()
-	why := d.drainReason
+	why := d.requests.reason
 	d.mu.Unlock()
 	d.Post(engine.Event{Kind: engine.EventDrain, Err: why})
-}
-
-// drained reports whether the runner must call PostDrain, at most once. d.mu must be held.
-func (d *Driver) drained() bool {
-	if d.draining.Load() && d.busy == 0 && !d.drainPosted {
-		d.drainPosted = true
-		return true
-	}
-	return false
 }

@@ -122,7 +122,7 @@ func (d *Driver) serve(rounds int) (more bool) {
 	d.running = false
 	d.engine.ReadStats(&d.stats)
 	faults := d.faults.update(&d.stats)
-	drained := d.drained()
+	drained := d.requests.drained()
 	d.idle.Broadcast()
 	d.mu.Unlock()
 	if faults != nil {

@@ -274,7 +274,7 @@ func TestStop(t *testing.T) {
 		if !stopped {
 			t.Fatal("Stop waits although there is no runner")
 		}
-		if r.d.timer.Stop() {
+		if r.d.alarm.timer.Stop() {
 			t.Error("the timer runs after Stop")
 		}
 		before := len(r.steps)

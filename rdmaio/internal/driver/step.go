@@ -42,7 +42,7 @@ func (d *Driver) step(events []engine.Event) {
 		d.owner.CreditsChanged()
 	}
 	if f.Deadline > 0 {
-		d.wake(f.Deadline)
+		d.alarm.wake(f.Deadline, d.start)
 	}
 }
 
@@ -53,25 +53,9 @@ func (d *Driver) refused(err error) error {
 	return err
 }
 
-// wake sets the timer, unless it is set to an earlier time. If the deadline has moved to a later
-// time, the engine asks for that when the timer fires. So a busy connection seldom sets the timer.
-func (d *Driver) wake(at time.Duration) {
-	if d.timing.Load() && d.due <= at {
-		return
-	}
-	d.timing.Store(true)
-	d.due = at
-	in := at - time.Since(d.start)
-	if d.timer == nil {
-		d.timer = time.AfterFunc(in, d.fired)
-		return
-	}
-	d.timer.Reset(in)
-}
-
-// fired is called by the timer.
+// fired is called by the alarm.
 func (d *Driver) fired() {
-	d.timing.Store(false)
+	d.alarm.running.Store(false)
 	d.mu.Lock()
 	d.look = true // completed work is not late
 	d.trim = true
