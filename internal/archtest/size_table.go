@@ -9,7 +9,6 @@ func Large() map[string]Size {
 		"cmd/xdrgen/internal/gogen.reader":           {59, 18},
 		"cmd/xdrgen/internal/plan.Type":              {24, 26},
 		"nfs/nfsd.Server":                            {66, 13},
-		"rdmaio/internal/engine.Request":             {6, 29},
 		"rdmaio/internal/sim.end":                    {30, 30},
 		"rdmaio/internal/sim.world":                  {21, 31},
 		"rdmaio/providers/ibverbs.Device":            {44, 27},

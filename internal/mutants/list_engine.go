@@ -43,8 +43,8 @@ var engineMutants = []mutant{
 	{"more may come back than was offered", fillFile, "		case g.Length > o.Length:\n			return fault(header.FaultReturnMore, uint64(g.Length), uint64(o.Length))\n", "", chunkTests},
 	{"holes may come back", fillFile, "		case g.Length > 0 && room > 0:\n			return fault(header.FaultReturnHole, uint64(g.Length), room)\n", "", chunkTests},
 	{"another handle may come back", fillFile, "		case g.Handle != o.Handle:\n			return fault(header.FaultReturnRange, uint64(g.Handle), uint64(o.Handle))\n", "", chunkTests},
-	{"each batch of Reads starts at the first one", assembleFile, "skip, left := r.reads-r.unread, r.batch", "skip, left := 0, r.batch", engineTests},
-	{"RDMA Reads are not limited", assembleFile, "if rs.terms.Reads > 0 {", "if false {", engineTests},
+	{"each batch of Reads starts at the first one", assembleFile, "skip, left := p.reads-p.unread, p.batch", "skip, left := 0, p.batch", engineTests},
+	{"RDMA Reads are not limited", assembleFile, "queue(rs.terms.Reads > 0, ", "queue(false, ", engineTests},
 
 	// Both directions, and the draft's legacy.
 	{"one direction overtakes the other", pumpFile, ".ticket < (*rs.answers.at(0)).ticket", ".ticket > (*rs.answers.at(0)).ticket", engineTests},
@@ -63,7 +63,7 @@ var engineMutants = []mutant{
 	{"a silent message keeps its buffer", sendQueueFile, "		sq.finishChain(sq.chains.pop())\n	}\n", "		sq.chains.pop()\n	}\n", engineTests},
 	{"a send buffer is free too early", sendQueueFile, "	sq.buffers.take()\n	return buf, n, nil", "	return buf, n, nil", engineTests},
 	{"a send buffer that was given back is used on", "rdmaio/internal/engine/sendbuffers.go", "			sq.eff.Return = append(sq.eff.Return, b)\n			continue\n", "			sq.eff.Return = append(sq.eff.Return, b)\n", engineTests},
-	{"the memory of a Call is returned at once", "rdmaio/internal/engine/shared.go", "r.loan, s.loan = s.loan, nil", "r.loan = s.loan", engineTests},
+	{"the memory of a Call is returned at once", "rdmaio/internal/engine/shared.go", "r.source.loan, s.loan = s.loan, nil", "r.source.loan = s.loan", engineTests},
 	{"the memory of a Call is not returned", "rdmaio/internal/engine/request.go", "	r.ReturnLoan()\n", "", engineTests},
 	{"the completion of RDMA Reads is not awaited", engineFile, "(e.sends.awaited > 0 || e.stuck ||", "(e.stuck ||", engineTests},
 	{"room in the send queue is not awaited", engineFile, "(e.sends.awaited > 0 || e.stuck ||", "(e.sends.awaited > 0 ||", engineTests},

@@ -56,7 +56,7 @@ var version2Mutants = []mutant{
 	{"the memory of parts that are passed over is kept", joinFile, "	j.state = joinSkipping\n	j.release()\n", "	j.state, j.buf = joinSkipping, nil\n", version2Tests},
 	{"a continued message that breaks off keeps its memory", joinFile, "	j.release()\n	*j = joiner", "	*j = joiner", version2Tests},
 	{"a continued Reply keeps its memory", receiveFile, "		if a.joined != nil {\n", "		if false {\n", version2Tests},
-	{"a continued Call keeps its memory", "rdmaio/internal/engine/request.go", "		rs.cfg.Reserve(-cap(r.joined))\n", "", version2Tests},
+	{"a continued Call keeps its memory", "rdmaio/internal/engine/request.go", "		rs.cfg.Reserve(-cap(r.source.joined))\n", "", version2Tests},
 	{"the memory of parts grows by each part", joinFile, "max(leastJoined, 1<<bits.Len(uint(need-1)))", "need|bits.Len(0)", version2Tests},
 	{"a Reply stays in memory that its caller has again", requesterFile, "	if rq.joiner.into == c {\n		rq.joiner.leave()\n	}\n", "", version2Tests},
 	{"a continued message may take any time", joinFile, "	if j.cfg.ContinueTimeout > 0 {\n", "	if false {\n", version2Tests},

@@ -49,9 +49,9 @@ func (rs *responder) ready(inside bool) bool {
 
 // repost posts the Receive of a Request again, unless that was done.
 func (rs *responder) repost(r *Request) {
-	if r.recv != none {
-		rs.postRecv(r.recv)
-		r.recv = none
+	if r.source.recv != none {
+		rs.postRecv(r.source.recv)
+		r.source.recv = none
 	}
 }
 
@@ -120,7 +120,7 @@ func (rs *responder) post(r *Request) {
 // message.
 func (r *Request) need() (wrs int, message bool) {
 	if r.state == readQueued {
-		return r.batch, false
+		return r.pulling.batch, false
 	}
 	return len(r.transfers) + 1, true
 }

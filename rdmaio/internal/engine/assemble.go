@@ -21,7 +21,7 @@ func (rs *responder) assemble(r *Request, err error) {
 		rs.refuse(r, rs.version.Error(header.Error{Code: header.ErrSystem}))
 		return
 	}
-	r.reads = 0
+	r.pulling.reads = 0
 	for i := range r.plan.Pieces {
 		p := &r.plan.Pieces[i]
 		at, end := r.part(p)
@@ -33,17 +33,17 @@ func (rs *responder) assemble(r *Request, err error) {
 		case p.Source == chunk.FromPad:
 			clear(r.Assembly.Bytes[at:end]) // R314
 		default:
-			r.reads++
+			r.pulling.reads++
 		}
 	}
 	if r.reply != nil && r.assemblyEnd() == r.AssemblySize { // it will not be answered
 		rs.repost(r)
 	}
-	if r.reads == 0 { // chunks of no bytes (T40)
+	if r.pulling.reads == 0 { // chunks of no bytes (T40)
 		rs.filled(r)
 		return
 	}
-	r.unread = r.reads
+	r.pulling.unread = r.pulling.reads
 	rs.deferReads(r)
 	rs.admit()
 }
@@ -78,14 +78,11 @@ func (rs *responder) admit() {
 			rs.unreadable(rs.pulls.pop(), f)
 			continue
 		}
-		r.batch = r.unread
-		if rs.terms.Reads > 0 {
-			r.batch = min(r.batch, rs.terms.Reads-rs.reading)
-		}
-		if r.batch <= 0 {
+		n := r.pulling.queue(rs.terms.Reads > 0, rs.terms.Reads-rs.reading)
+		if n <= 0 {
 			return
 		}
-		rs.reading += r.batch
+		rs.reading += n
 		rs.wait(rs.pulls.pop(), readQueued)
 	}
 }
@@ -99,13 +96,14 @@ func (rs *responder) deferReads(r *Request) {
 // pull posts a batch of RDMA Reads.
 func (rs *responder) pull(r *Request) {
 	rs.to(r, reading)
-	id := rs.sends.begin(r.batch, nil, r)
-	skip, left := r.reads-r.unread, r.batch
+	p := &r.pulling
+	id := rs.sends.begin(p.batch, nil, r)
+	skip, left := p.reads-p.unread, p.batch
 	for i := range r.plan.Pieces {
-		p := &r.plan.Pieces[i]
-		at, end := r.part(p)
+		piece := &r.plan.Pieces[i]
+		at, end := r.part(piece)
 		switch {
-		case p.Source != chunk.FromPeer || at >= end:
+		case piece.Source != chunk.FromPeer || at >= end:
 			continue
 		case skip > 0:
 			skip--
@@ -113,27 +111,27 @@ func (rs *responder) pull(r *Request) {
 		case left == 0:
 			continue
 		}
-		wr := verbs.SendWR{WRID: id, Opcode: verbs.RDMARead, RKey: p.Remote.Handle, RemoteAddr: p.Remote.Offset + uint64(at-p.At)}
+		wr := verbs.SendWR{WRID: id, Opcode: verbs.RDMARead, RKey: piece.Remote.Handle, RemoteAddr: piece.Remote.Offset + uint64(at-piece.At)}
 		if left--; left == 0 {
 			wr.Flags = verbs.SendSignaled
 		}
 		rs.sends.add(wr, verbs.SGE{MR: r.Assembly.MR, Offset: r.Assembly.Offset + at, Length: end - at})
-		r.batchSize += end - at
+		p.size += end - at
 	}
-	r.unread -= r.batch
+	p.unread -= p.batch
 }
 
 // read handles the completion of a batch of RDMA Reads.
 func (rs *responder) read(r *Request) {
-	rs.stats.BytesRead += uint64(r.batchSize)
-	rs.delivered += uint64(r.batchSize)
-	r.batchSize = 0
-	rs.reading -= r.batch
-	if r.unread > 0 {
+	size := r.pulling.read()
+	rs.stats.BytesRead += uint64(size)
+	rs.delivered += uint64(size)
+	rs.reading -= r.pulling.batch
+	if r.pulling.unread > 0 {
 		rs.deferReads(r)
 	}
 	rs.admit()
-	if r.unread == 0 {
+	if r.pulling.unread == 0 {
 		rs.filled(r)
 	}
 }

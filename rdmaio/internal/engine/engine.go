@@ -50,7 +50,7 @@ func New(cfg Config) *Engine {
 	}
 	e.responder = responder{
 		shared: s, sends: &e.sends, requester: &e.requester, flow: theirs,
-		next: &Request{recv: none},
+		next: newRequest(),
 	}
 	s.onEnd = e.abandon
 	s.self = protocol.End{Forward: forward, Legacy: cfg.Legacy, LongReplies: cfg.Legacy && cfg.Role == Requester && !cfg.ReverseChunks, Calls: &e.requester.table}

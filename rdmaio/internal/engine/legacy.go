@@ -40,7 +40,7 @@ func (e *Engine) padded(r *Request, start int) *header.Fault {
 func (rs *responder) readReply(r *Request, i int, p *pending, key uint32) {
 	rs.next = rs.idle.take()
 	rs.to(r, received)
-	r.XID, r.recv, r.reply = r.hdr.XID, i, p
+	r.XID, r.source.recv, r.reply = r.hdr.XID, i, p
 	rs.takeLoan(r)
 	rs.requester.toCall(p, callReading)
 	rs.requester.flow.Replies++

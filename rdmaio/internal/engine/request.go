@@ -85,19 +85,12 @@ type Request struct {
 	state  requestState // changed by responder.to only
 	hdr    header.Message
 	plan   chunk.Plan
-	joined []byte     // memory of a message that came in parts, until it is released
-	copy   []byte     // of a message whose Receive was needed
-	loan   verbs.Loan // has the message; nil: it is in Config.Recv
-	recv   int        // index of its Receive, until that is posted again; then none
-	ticket uint64     // its place in the queue for send queue entries
-	key    uint32     // of its lists, to be invalidated by the Reply; 0: none
-	reply  *pending   // the Call that it is the Reply to, until it is read; nil: it is a Call
+	source source   // of the message
+	ticket uint64   // its place in the queue for send queue entries
+	key    uint32   // of its lists, to be invalidated by the Reply; 0: none
+	reply  *pending // the Call that it is the Reply to, until it is read; nil: it is a Call
 
-	// From assembling to reading.
-	reads     int // RDMA Reads that fill Assembly
-	unread    int // of those, how many are not posted
-	batch     int // how many are in readQueued or reading
-	batchSize int // their bytes
+	pulling pulling // from assembling to reading
 
 	// From queued.
 	transfers []transfer
@@ -189,12 +182,12 @@ func (s requestState) follows(from requestState) bool {
 // InReceive reports whether Message is a part of a Receive buffer. The engine posts that buffer
 // again with the answer. InReceive may be called from Effects.Deliver to EventReply.
 func (r *Request) InReceive() bool {
-	return r.recv != none && r.loan == nil && r.Assembly.Bytes == nil
+	return r.source.recv != none && r.source.loan == nil && r.Assembly.Bytes == nil
 }
 
 // ReturnLoan returns the memory that the provider lent for r. After Effects.Release the driver
 // calls it when it does not use Message any more. The next Step does it in any case.
-func (r *Request) ReturnLoan() { returnLoan(&r.loan) }
+func (r *Request) ReturnLoan() { returnLoan(&r.source.loan) }
 
 // refusable reports whether a message in this state can be found unusable: none of its RDMA Reads
 // is queued or in progress. reading ends with its batch.
@@ -215,8 +208,8 @@ func (rs *responder) to(r *Request, s requestState) {
 func (rs *responder) release(r *Request) {
 	rs.to(r, released)
 	rs.eff.Release = append(rs.eff.Release, r)
-	if r.joined != nil {
-		rs.cfg.Reserve(-cap(r.joined))
+	if r.source.joined != nil {
+		rs.cfg.Reserve(-cap(r.source.joined))
 	}
 }
 
@@ -246,6 +239,9 @@ type transfer struct {
 	remote header.Segment
 }
 
+// newRequest returns an idle Request.
+func newRequest() *Request { return &Request{source: source{recv: none}} }
+
 // reset makes r idle. Its slices keep their memory. It sets field by field, because a Request is
 // large and most of it is empty. hdr and plan are set for each message.
 func (r *Request) reset() {
@@ -256,8 +252,9 @@ func (r *Request) reset() {
 	r.XID, r.Lists, r.Message, r.Placed, r.Padding = 0, header.Lists{}, nil, nil, Padding{}
 	r.AssemblySize, r.AssemblyLead, r.AssemblyFilled, r.Assembly = 0, 0, 0, Buffer{}
 	r.Owner, r.Err, r.Refused = nil, nil, nil
-	r.state, r.joined, r.copy, r.recv, r.ticket, r.key, r.reply = idle, nil, r.copy[:0], none, 0, 0, nil
-	r.reads, r.unread, r.batch, r.batchSize, r.deadline = 0, 0, 0, 0, 0
+	r.source.reset()
+	r.state, r.ticket, r.key, r.reply, r.deadline = idle, 0, 0, nil, 0
+	r.pulling = pulling{}
 }
 
 // reset empties the answer. Its slices keep their memory.
@@ -281,14 +278,14 @@ func (s *idleRequests) take() *Request {
 		*s = (*s)[:k-1]
 		return r
 	}
-	return &Request{recv: none}
+	return newRequest()
 }
 
 // recycle adds Requests that the Step before has released.
 func (s *idleRequests) recycle(list []*Request, memory Memory) {
 	for _, r := range list {
-		if r.joined != nil {
-			memory.Give(r.joined)
+		if r.source.joined != nil {
+			memory.Give(r.source.joined)
 		}
 		r.reset()
 		*s = append(*s, r)

@@ -32,18 +32,18 @@ func TestRequestReset(t *testing.T) {
 		},
 		Owner: 1, Err: some, Refused: some,
 		state: released, hdr: header.Message{Payload: bytes}, plan: chunk.Plan{Size: 1},
-		joined: bytes, copy: bytes, loan: new(lent), recv: 1, ticket: 1, key: 1, reply: new(pending),
-		reads: 1, unread: 1, batch: 1, batchSize: 1, transfers: []transfer{{sge: sge}}, deadline: time.Second,
+		source: source{joined: bytes, copy: bytes, loan: new(lent), recv: 1}, ticket: 1, key: 1, reply: new(pending),
+		pulling: pulling{reads: 1, unread: 1, batch: 1, size: 1}, transfers: []transfer{{sge: sge}}, deadline: time.Second,
 	}
 	payload, data, transfers := r.Answer.Payload, r.Answer.Data, r.transfers
-	for _, v := range []reflect.Value{reflect.ValueOf(r), reflect.ValueOf(r.Answer)} {
+	for _, v := range []reflect.Value{reflect.ValueOf(r), reflect.ValueOf(r.Answer), reflect.ValueOf(r.source), reflect.ValueOf(r.pulling)} {
 		for i := range v.NumField() {
 			if v.Field(i).IsZero() {
 				t.Errorf("the test does not set %s.%s", v.Type().Name(), v.Type().Field(i).Name)
 			}
 		}
 	}
-	loan := r.loan.(*lent)
+	loan := r.source.loan.(*lent)
 	r.reset()
 	if loan.returned != 1 {
 		t.Errorf("the loan was returned %d times", loan.returned)
@@ -56,11 +56,11 @@ func TestRequestReset(t *testing.T) {
 	if data[0] != (verbs.SGE{}) || transfers[0].sge != (verbs.SGE{}) {
 		t.Errorf("%v and %v are still referred to", data[0], transfers[0])
 	}
-	for _, v := range []reflect.Value{reflect.ValueOf(r), reflect.ValueOf(r.Answer)} {
+	for _, v := range []reflect.Value{reflect.ValueOf(r), reflect.ValueOf(r.Answer), reflect.ValueOf(r.source), reflect.ValueOf(r.pulling)} {
 		for i := range v.NumField() {
 			f, name := v.Field(i), v.Type().Field(i).Name
 			switch {
-			case name == "hdr", name == "plan", name == "Answer":
+			case name == "hdr", name == "plan", name == "Answer", name == "source":
 			case name == "recv" && f.Int() == none:
 			case f.Kind() == reflect.Slice && f.Len() == 0:
 			case !f.IsZero():

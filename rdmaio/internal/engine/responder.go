@@ -47,18 +47,17 @@ func (rs *responder) request(r *Request, i int, own []byte, f *header.Fault) {
 	}
 	rs.next = rs.idle.take()
 	rs.to(r, received)
-	r.XID, r.recv = r.hdr.XID, i
-	r.joined = own
+	r.XID = r.hdr.XID
+	r.source.recv, r.source.joined = i, own
 	if own == nil {
 		rs.takeLoan(r)
 	}
 	if own != nil || !rs.account.Keeps() {
-		if own == nil && r.loan == nil {
-			r.copy = append(r.copy[:0], r.hdr.Payload...)
-			r.hdr.Payload = r.copy
+		if own == nil && r.source.loan == nil {
+			r.hdr.Payload = r.source.keep(r.hdr.Payload)
 		}
 		rs.postRecv(i)
-		r.recv = none
+		r.source.recv = none
 	}
 	rs.flow.Calls++
 	if f == nil {

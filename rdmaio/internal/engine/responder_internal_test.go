@@ -43,7 +43,7 @@ func TestRefusalFlood(t *testing.T) {
 		ended := none
 		for i, at := range c.at {
 			rs.now = at
-			r := &Request{XID: uint32(i), recv: none, state: received}
+			r := &Request{XID: uint32(i), source: source{recv: none}, state: received}
 			rs.refuse(r, header.Error{Code: header.ErrChunk})
 			if !rs.open && ended == none {
 				ended = i
@@ -77,7 +77,7 @@ func TestCompletedChain(t *testing.T) {
 	} {
 		rs := newResponder(0)
 		rs.account.Sent(protocol.ClassCall, 0)
-		r := &Request{state: from, recv: none}
+		r := &Request{state: from, source: source{recv: none}}
 		rs.completed(r)
 		freed := 1 - rs.account.Counts().Calls
 		if r.state != want.to || freed != want.freed || !rs.open {
@@ -93,7 +93,7 @@ func TestAbandonRequests(t *testing.T) {
 	var xid uint32
 	in := func(s requestState) *Request {
 		xid++
-		return &Request{XID: xid, state: s, recv: none}
+		return &Request{XID: xid, state: s, source: source{recv: none}}
 	}
 	why := errors.New("the end")
 	rs.eff.Assemble = []*Request{in(assembling)}
@@ -103,7 +103,7 @@ func TestAbandonRequests(t *testing.T) {
 	rs.answers.push(in(readQueued))
 	rs.answers.push(in(doneQueued))
 	rs.pulls.push(in(readDeferred))
-	both := &Request{state: sentReads, recv: none}
+	both := &Request{state: sentReads, source: source{recv: none}}
 	for _, r := range []*Request{in(reading), both, in(sent), in(doneSent)} {
 		rs.sends.begin(1, nil, r)
 	}

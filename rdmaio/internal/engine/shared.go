@@ -59,7 +59,7 @@ func (s *shared) postUncounted(i int) {
 }
 
 // takeLoan makes the memory that the message was received in that of r.
-func (s *shared) takeLoan(r *Request) { r.loan, s.loan = s.loan, nil }
+func (s *shared) takeLoan(r *Request) { r.source.loan, s.loan = s.loan, nil }
 
 // returnLoan returns a loan, if there is one.
 func returnLoan(l *verbs.Loan) {
