@@ -31,7 +31,7 @@ func (a *alarm) wake(at time.Duration, start time.Time) {
 	a.timer.Reset(in)
 }
 
-// stop stops the timer. Driver.mu must be held, and there must be no runner.
+// stop stops the timer. The caller holds Driver.mu, and the runner has left.
 func (a *alarm) stop() {
 	if a.timer != nil {
 		a.timer.Stop()

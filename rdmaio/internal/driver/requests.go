@@ -6,10 +6,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
 
-// requests counts the Requests that the Owner has, and ends the connection when it drains and has
-// none.
+// requests counts the Requests of the Owner. It says when a connection that drains can be closed.
 //
-//	open ── StartDrain ──> draining ── the last Request has ended ──> posted
+//	open ── StartDrain ──> draining ── after the last Request ──> posted
 type requests struct {
 	busy       int          // begun and not ended; the runner's, or guarded by mu without one
 	unanswered atomic.Int64 // begun and not answered

@@ -38,7 +38,7 @@ func (p *pulling) queue(limited bool, room int) int {
 	return p.batch
 }
 
-// read ends a batch. It returns its bytes.
+// read completes a batch. It returns the length.
 func (p *pulling) read() (size int) {
 	size, p.size = p.size, 0
 	return size
