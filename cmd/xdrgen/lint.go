@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
 // lintCmd is the command "lint".
@@ -37,14 +37,14 @@ func (c *lintCmd) run(env environment) int {
 	}
 	found := onlyErrors(r.Diags)
 	if c.Sizes && r.Unit != nil {
-		if err := printSizes(env.stdout, sizes(r.Unit, gogen.NewCosts(r.Unit)), c.Format); err != nil {
+		if err := printSizes(env.stdout, sizes(r.Unit, plan.NewCosts(r.Unit)), c.Format); err != nil {
 			return failed(env, err)
 		}
 		return exitClean
 	}
 	if r.Unit != nil {
 		o := lint.Options{Advice: c.Level == "advice", Disable: disable}
-		if costs := gogen.NewCosts(r.Unit); costs != nil {
+		if costs := plan.NewCosts(r.Unit); costs != nil {
 			o.Costs = costs
 		}
 		found = lint.Check(r.Unit, r.Bind, r.Files, o)

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
 // sizeLine is one line of lint -sizes -format json.
@@ -23,7 +23,7 @@ type sizeLine struct {
 
 // sizes returns the sizes of each type of a unit. They equal the constants of the
 // generated code.
-func sizes(u *ir.Unit, costs *gogen.Costs) []sizeLine {
+func sizes(u *ir.Unit, costs *plan.Costs) []sizeLine {
 	var out []sizeLine
 	for _, d := range u.Decls {
 		if d.Kind == ir.Const || d.Kind == ir.Program {

@@ -5,9 +5,6 @@ package archtest
 // for a type within the limits.
 func Large() map[string]Size {
 	return map[string]Size{
-		"cmd/xdrgen/internal/gogen.gen":              {87, 21},
-		"cmd/xdrgen/internal/gogen.reader":           {59, 18},
-		"cmd/xdrgen/internal/plan.Type":              {24, 26},
 		"nfs/nfsd.Server":                            {66, 13},
 		"rdmaio/internal/sim.end":                    {30, 30},
 		"rdmaio/internal/sim.world":                  {21, 31},

@@ -47,7 +47,10 @@ const (
 	purego     = "github.com/ebitengine/purego"
 )
 
-const ibverbs = "rdmaio/providers/ibverbs"
+const (
+	ibverbs = "rdmaio/providers/ibverbs"
+	gogen   = "cmd/xdrgen/internal/gogen/"
+)
 
 // Table returns the rows. The first row that matches a package applies.
 func Table() []Row {
@@ -65,7 +68,15 @@ func Table() []Row {
 		{Package: "cmd/internal/syntax", Imports: diags, Outside: []string{participle}, Sequential: true},
 		{Package: "cmd/internal/sema", Imports: append([]string{"cmd/internal/syntax", "cmd/internal/bind", "cmd/internal/ir"}, diags...), Sequential: true},
 		{Package: "cmd/xdrgen/internal/plan", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
-		{Package: "cmd/xdrgen/internal/gogen/gonames", Imports: append([]string{"cmd/xdrgen/internal/plan", "cmd/internal/ir"}, diags...), Sequential: true},
+		{Package: gogen + "gonames", Imports: append([]string{"cmd/xdrgen/internal/plan", "cmd/internal/ir"}, diags...), Sequential: true},
+		// The rooms of gogen. Only gogen itself has the state of a run.
+		{Package: gogen + "gofile", Imports: []string{"cmd/internal/ir"}, Outside: []string{jennifer}},
+		{Package: gogen + "gosample", Imports: []string{"cmd/xdrgen/internal/plan", "cmd/internal/ir"}, Sequential: true},
+		{Package: gogen + "goexpr", Imports: []string{gogen + "gonames", "cmd/xdrgen/internal/plan", "cmd/internal/ir"}, Outside: []string{jennifer}, Sequential: true},
+		{Package: gogen + "gocodec", Imports: []string{gogen + "goexpr", "cmd/xdrgen/internal/plan"}, Outside: []string{jennifer}, Sequential: true},
+		{Package: gogen + "goview", Imports: []string{gogen + "goexpr", "cmd/xdrgen/internal/plan"}, Outside: []string{jennifer}, Sequential: true},
+		{Package: gogen + "gohelper", Imports: []string{gogen + "goexpr", gogen + "gonames", "cmd/xdrgen/internal/plan", "cmd/internal/ir"}, Outside: []string{jennifer}, Sequential: true},
+		{Package: gogen + "gostubs", Imports: []string{gogen + "goexpr", gogen + "gofile", gogen + "gonames", "cmd/xdrgen/internal/plan", "cmd/internal/ir"}, Outside: []string{jennifer}, Sequential: true},
 		{Package: "cmd/xdrgen/internal/gogen", Imports: append([]string{"cmd/xdrgen/internal/gogen/...", "cmd/xdrgen/internal/plan", "cmd/internal/ir"}, diags...), Outside: []string{jennifer}},
 		{Package: "cmd/xdrgen/internal/format", Imports: append([]string{"cmd/internal/syntax"}, diags...), Sequential: true},
 		{Package: "cmd/xdrgen/internal/lint", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},

@@ -119,6 +119,14 @@ type Label struct {
 	Const  *Decl   // the constant that it names, or nil
 }
 
+// Word returns the label as the word on the wire that the discriminant has.
+func (l Label) Word() uint32 {
+	if l.Value.Neg {
+		return -uint32(l.Value.Abs)
+	}
+	return uint32(l.Value.Abs)
+}
+
 // List is the shape of a linked list node. All fields but the pointer to the next node are the
 // element. On the wire, a list has a word 1 and the element for each element, and then a word 0
 // (RFC 4506 §4.19). If the head of the list is not optional, the first element has no word

@@ -20,9 +20,9 @@ const defaultRate = 64
 
 // bounds writes the static bounds of type t as constants.
 func (g *gen) bounds(t *plan.Type) {
-	name := g.names.Decl(t.Decl)
+	name := g.pkg.Names.Decl(t.Decl)
 	if t.Size.Fixed() {
-		id := g.names.Fresh(name + "FixedSize")
+		id := g.pkg.Names.Fresh(name + "FixedSize")
 		g.bound[t] = bound{min: id, max: id}
 		g.t.Commentf("// %s is the size of every %s on the wire, in bytes.", id, name)
 		g.t.Const().Id(id).Op("=").Add(integer(ir.Value{Abs: t.Size.Min}))
@@ -30,7 +30,7 @@ func (g *gen) bounds(t *plan.Type) {
 	}
 	var names, values []jen.Code
 	def := func(suffix string, v uint64) string {
-		id := g.names.Fresh(name + suffix)
+		id := g.pkg.Names.Fresh(name + suffix)
 		names, values = append(names, jen.Id(id)), append(values, integer(ir.Value{Abs: v}))
 		return id
 	}

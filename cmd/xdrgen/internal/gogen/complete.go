@@ -4,18 +4,19 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gofile"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
 // incomplete returns an error if the files lack a type of the unit, or a method that every type has
 // with these options. It reads the declarations that were written, and not the decisions by which
 // they were.
-func (g *gen) incomplete(files ...*assembly) error {
-	written := map[string]claim{}
+func (g *gen) incomplete(files ...*gofile.Assembly) error {
+	written := map[string]gofile.Claim{}
 	for _, f := range files {
-		for _, p := range f.pieces {
-			for _, c := range p.claims {
-				written[c.key] = c
+		for _, p := range f.Pieces {
+			for _, c := range p.Claims {
+				written[c.Key] = c
 			}
 		}
 	}
@@ -28,11 +29,11 @@ func (g *gen) incomplete(files ...*assembly) error {
 		if !declared(d) {
 			continue
 		}
-		name := g.names.Decl(d)
+		name := g.pkg.Names.Decl(d)
 		switch c, ok := written[name]; {
 		case !ok:
 			return lacks(d, "type "+name)
-		case c.alias:
+		case c.Alias:
 			continue // of a type with methods, or of a pointer
 		}
 		for _, m := range methods {
@@ -40,8 +41,8 @@ func (g *gen) incomplete(files ...*assembly) error {
 				return lacks(d, "method "+m+" of "+name)
 			}
 		}
-		if _, ok := written[g.names.View(d)]; !ok && g.wantViews && plan.HasView(d) {
-			return lacks(d, "type "+g.names.View(d))
+		if _, ok := written[g.pkg.Names.View(d)]; !ok && g.wantViews && plan.HasView(d) {
+			return lacks(d, "type "+g.pkg.Names.View(d))
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gofile"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
@@ -34,29 +35,29 @@ func TestAPackageThatLacksATypeOrMethodIsRefused(t *testing.T) {
 		t.Fatal(diags)
 	}
 	g.plan = plan.Make(u, b)
-	g.formatter = newFormatter()
+	g.formatter = gofile.NewFormatter()
 	made := g.write(o)
-	g.formatter.stop()
+	g.formatter.Stop()
 	if err := g.incomplete(made...); err != nil {
 		t.Fatal(err)
 	}
 	removed := map[string]bool{}
 	for _, file := range made {
-		for _, p := range file.pieces {
-			all := p.claims
+		for _, p := range file.Pieces {
+			all := p.Claims
 			for i, c := range all {
-				p.claims = slices.Delete(slices.Clone(all), i, i+1)
+				p.Claims = slices.Delete(slices.Clone(all), i, i+1)
 				err := g.incomplete(made...)
 				if err == nil {
 					continue
 				}
-				removed[c.key] = true
-				typ, method, _ := strings.Cut(c.key, ".")
+				removed[c.Key] = true
+				typ, method, _ := strings.Cut(c.Key, ".")
 				if !strings.Contains(err.Error(), typ) || !strings.Contains(err.Error(), method) {
-					t.Errorf("without %s: %v", c.key, err)
+					t.Errorf("without %s: %v", c.Key, err)
 				}
 			}
-			p.claims = all
+			p.Claims = all
 		}
 	}
 	for _, typ := range []string{"S", "T", "Number", "E", "U", "L", "Tree"} {

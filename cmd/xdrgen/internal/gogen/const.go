@@ -4,6 +4,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
 )
 
 // consts writes the unit's constants: untyped, as they are in XDR
@@ -18,7 +19,7 @@ func (g *gen) consts() {
 		if d.Tail != "" {
 			note += ": " + d.Tail
 		}
-		defs = append(defs, jen.Id(g.names.Decl(d)).Op("=").Add(integer(d.Value)).Comment(tail(note)))
+		defs = append(defs, jen.Id(g.pkg.Names.Decl(d)).Op("=").Add(integer(d.Value)).Comment(goexpr.Tail(note)))
 	}
 	if len(defs) > 0 {
 		g.t.Comment("// The constants, under their XDR names.")

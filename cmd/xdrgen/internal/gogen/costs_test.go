@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
 // lastConstant is a line with the bounds of a type. The amplification is the last one.
@@ -43,10 +44,10 @@ func TestCosts(t *testing.T) {
 			}
 			got = append(got, n)
 		}
-		costs := NewCosts(r.Unit)
+		costs, types := plan.NewCosts(r.Unit), plan.Make(r.Unit, nil)
 		for _, d := range r.Unit.Decls {
 			n := costs.Amplification(d)
-			if n == 0 || d.List != nil && len(d.List.Elem) == 1 || costs.plan.Of(d).Alias {
+			if n == 0 || d.List != nil && len(d.List.Elem) == 1 || types.Of(d).Alias {
 				continue // it has no Go type of its own
 			}
 			want = append(want, n)
@@ -59,7 +60,7 @@ func TestCosts(t *testing.T) {
 	if compared < 20 {
 		t.Errorf("%d types compared", compared)
 	}
-	if c := NewCosts(&ir.Unit{Decls: []*ir.Decl{{Kind: ir.Typedef, Type: &ir.Type{Kind: ir.FixedOpaque, Len: 1 << 31, Size: ir.Size{Min: 1 << 31}}}}}); c != nil {
+	if c := plan.NewCosts(&ir.Unit{Decls: []*ir.Decl{{Kind: ir.Typedef, Type: &ir.Type{Kind: ir.FixedOpaque, Len: 1 << 31, Size: ir.Size{Min: 1 << 31}}}}}); c != nil {
 		t.Error("costs of what no Go value can hold")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
@@ -30,15 +31,12 @@ func (g *gen) doc(goName, what string, comment []string) jen.Code {
 	if len(comment) > 0 {
 		lines = append(append(lines, ""), comment...)
 	}
-	return jen.Comment(commented(lines))
+	return jen.Comment(goexpr.Comment(lines))
 }
-
-// tail makes a comment for the end of a line.
-func tail(s string) string { return "// " + strings.Join(strings.Fields(s), " ") }
 
 func (g *gen) structDecl(t *plan.Type) {
 	d := t.Decl
-	name := g.names.Decl(d)
+	name := g.pkg.Names.Decl(d)
 	if t.Node && !t.View {
 		return // lists of it are slices of the one field's type
 	}
@@ -49,17 +47,17 @@ func (g *gen) structDecl(t *plan.Type) {
 	g.t.Add(g.doc(name, what, d.Doc))
 	var fields []jen.Code
 	for _, f := range t.Fields {
-		fields = append(fields, g.fieldDecl(f, g.goType(f.Step), tag(f), ""))
+		fields = append(fields, g.fieldDecl(f, g.pkg.GoType(f.Step), tag(f), ""))
 	}
 	g.t.Type().Id(name).Struct(fields...)
 	g.methods(t)
 }
 
 func (g *gen) fieldDecl(f *plan.Field, t, tag jen.Code, note string) jen.Code {
-	s := jen.Id(g.names.Field(f.Field)).Add(t, tag)
-	note = strings.Join(slices.Concat(nonEmpty(note), nonEmpty(f.Tail), nonEmpty(narrowNote(f.Type))), "; ")
+	s := jen.Id(g.pkg.Names.Field(f.Field)).Add(t, tag)
+	note = strings.Join(slices.Concat(goexpr.NonEmpty(note), goexpr.NonEmpty(f.Tail), goexpr.NonEmpty(narrowNote(f.Type))), "; ")
 	if note != "" {
-		s.Comment(tail(note))
+		s.Comment(goexpr.Tail(note))
 	}
 	return documented(f.Doc, s)
 }
@@ -81,12 +79,7 @@ func documented(doc []string, code *jen.Statement) jen.Code {
 	if len(doc) == 0 {
 		return code
 	}
-	return jen.Comment(commented(doc)).Line().Add(code)
-}
-
-// commented is lines as a comment.
-func commented(lines []string) string {
-	return "// " + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n// ")
+	return jen.Comment(goexpr.Comment(doc)).Line().Add(code)
 }
 
 func (g *gen) typedef(t *plan.Type) {
@@ -94,9 +87,9 @@ func (g *gen) typedef(t *plan.Type) {
 		return
 	}
 	d := t.Decl
-	name := g.names.Decl(d)
-	g.t.Add(g.doc(name, "typedef "+d.Name, slices.Concat(d.Doc, nonEmpty(d.Tail), nonEmpty(narrowNote(d.Type)))))
-	under := g.goType(t.Body)
+	name := g.pkg.Names.Decl(d)
+	g.t.Add(g.doc(name, "typedef "+d.Name, slices.Concat(d.Doc, goexpr.NonEmpty(d.Tail), goexpr.NonEmpty(narrowNote(d.Type)))))
+	under := g.pkg.GoType(t.Body)
 	if t.Alias {
 		g.t.Type().Id(name).Op("=").Add(under)
 		return
@@ -107,11 +100,4 @@ func (g *gen) typedef(t *plan.Type) {
 	}
 	g.t.Type().Id(name).Add(under)
 	g.methods(t)
-}
-
-func nonEmpty(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return []string{s}
 }

@@ -9,24 +9,25 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
 // enum writes an enum: an int32 (RFC 4506 §4.3), whose decoder accepts enumerators only.
 func (g *gen) enum(t *plan.Type) {
 	d := t.Decl
-	name := g.names.Decl(d)
+	name := g.pkg.Names.Decl(d)
 	g.t.Add(g.doc(name, "enum "+d.Name, d.Doc))
 	g.t.Type().Id(name).Int32()
 
 	var consts []jen.Code
 	for _, m := range d.Members {
-		s := jen.Id(g.names.Member(m)).Id(name).Op("=").Lit(int(m.Value))
+		s := jen.Id(g.pkg.Names.Member(m)).Id(name).Op("=").Lit(int(m.Value))
 		note := m.Name
 		if m.Tail != "" {
 			note += ": " + m.Tail
 		}
-		consts = append(consts, documented(m.Doc, s.Comment(tail(note))))
+		consts = append(consts, documented(m.Doc, s.Comment(goexpr.Tail(note))))
 	}
 	g.t.Commentf("// The enumerators of %s.", name)
 	g.t.Const().Defs(consts...)
@@ -38,7 +39,7 @@ func (g *gen) enum(t *plan.Type) {
 		g.enumTable(d, name)
 	}
 	g.f.Comment("// Valid reports whether v is an enumerator.")
-	g.f.Func().Params(jen.Id("v").Id(name)).Id("Valid").Params().Bool().Add(short(g.valid(d)))
+	g.f.Func().Params(jen.Id("v").Id(name)).Id("Valid").Params().Bool().Add(goexpr.Short(g.valid(d)))
 
 	g.methods(t)
 }
@@ -52,16 +53,16 @@ func (g *gen) enumNames(d *ir.Decl, name string) {
 	g.f.Func().Params(jen.Id("v").Id(name)).Id("String").Params().String().Block(
 		jen.Return(table().Dot("String").Call(jen.Int32().Call(jen.Id("v")))))
 
-	parse := g.names.Fresh("Parse" + name)
+	parse := g.pkg.Names.Fresh("Parse" + name)
 	g.f.Commentf("// %s returns the %s with an XDR name, such as %s.", parse, name, first)
 	g.f.Func().Id(parse).Params(jen.Id("name").String()).Params(jen.Id(name), jen.Error()).Block(
 		jen.List(jen.Id("v"), jen.Err()).Op(":=").Add(table()).Dot("Parse").Call(jen.Id("name")),
 		jen.Return(jen.Id(name).Call(jen.Id("v")), jen.Err()))
 
-	all := g.names.Fresh("All" + name)
+	all := g.pkg.Names.Fresh("All" + name)
 	g.f.Commentf("// %s returns the enumerators of %s in the order of their numbers.", all, name)
 	g.f.Func().Id(all).Params().Index().Id(name).Block(
-		jen.Return(jen.Qual(codecPath, "Values").Types(jen.Id(name)).Call(jen.Op("&").Add(table()))))
+		jen.Return(jen.Qual(goexpr.Codec, "Values").Types(jen.Id(name)).Call(jen.Op("&").Add(table()))))
 
 	g.enums = append(g.enums, enumFuncs{parse, all})
 }
@@ -69,9 +70,9 @@ func (g *gen) enumNames(d *ir.Decl, name string) {
 // enumTable writes the table of an enum.
 func (g *gen) enumTable(d *ir.Decl, name string) {
 	g.f.Comment("// XDREnum returns the table of names of v's type. Only package xdrjson calls it.")
-	g.f.Func().Params(jen.Id("v").Id(name)).Id("XDREnum").Params().Op("*").Qual(codecPath, "Enum").Block(
+	g.f.Func().Params(jen.Id("v").Id(name)).Id("XDREnum").Params().Op("*").Qual(goexpr.Codec, "Enum").Block(
 		jen.Return(jen.Op("&").Id("enum" + name)))
-	g.f.Var().Id("enum"+name).Op("=").Qual(codecPath, "Enum").Values(members(d)...)
+	g.f.Var().Id("enum"+name).Op("=").Qual(goexpr.Codec, "Enum").Values(members(d)...)
 }
 
 // enumFuncs are the functions of an enum.
@@ -138,7 +139,7 @@ func (g *gen) valid(d *ir.Decl) []jen.Code {
 			continue
 		}
 		seen[m.Value] = true
-		if names = append(names, jen.Id(g.names.Member(m))); len(names) == caseNames {
+		if names = append(names, jen.Id(g.pkg.Names.Member(m))); len(names) == caseNames {
 			line()
 		}
 	}

@@ -7,18 +7,25 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gofile"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gohelper"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gostubs"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goview"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// The packages that generated code imports: the one that its users see, and the one that only
-// generated code calls.
-const (
-	xdrPath   = "github.com/rpcrdma/rpcrdma/runtime/xdr"
-	codecPath = xdrPath + "/codec"
-	jsonPath  = xdrPath + "/xdrjson"
-	textPath  = xdrPath + "/text"
-)
+// standardImports are the packages that generated code may import besides other units.
+var standardImports = []struct{ path, name string }{
+	{goexpr.XDR, "xdr"},
+	{goexpr.Codec, "codec"},
+	{"encoding/binary", "binary"},
+	{"io", "io"},
+	{"iter", "iter"},
+	{"math", "math"},
+	{"strconv", "strconv"},
+}
 
 // Options are the choices of one run.
 type Options struct {
@@ -52,21 +59,20 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		return nil, diags, nil
 	}
 	g.plan = plan.Make(u, b)
-	g.nameImports(u.Imports)
 
-	var made []*assembly
+	var made []*gofile.Assembly
 	func() {
-		g.formatter = newFormatter()
-		defer g.formatter.stop()
+		g.formatter = gofile.NewFormatter()
+		defer g.formatter.Stop()
 		made = g.write(o)
 	}()
 	var files []File
 	for _, m := range made {
-		f, err := m.file()
+		content, err := m.Content()
 		if err != nil {
 			return nil, nil, err
 		}
-		files = append(files, f)
+		files = append(files, File{m.Name, content})
 	}
 	if diags := g.clashes(g.codecs, g.views); len(diags) > 0 {
 		return nil, diags, nil
@@ -89,35 +95,47 @@ func Refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
 // begin names the declarations that the unit uses, and finds those that Go cannot express.
 func (g *gen) begin() []diag.Diagnostic {
 	for _, imp := range g.unit.Imports {
-		g.names.Add(imp.Decls, imp.Bind, false)
+		g.pkg.Names.Add(imp.Decls, imp.Bind, false)
 	}
-	diags := append(g.names.Add(g.unit.Decls, g.bind, true), plan.TooLarge(g.unit)...)
+	diags := append(g.pkg.Names.Add(g.unit.Decls, g.bind, true), plan.TooLarge(g.unit)...)
 	return slices.Concat(diags, codeTypes(g.bind), g.importsWithoutViews())
 }
 
 // newGen returns the state of a new run.
 func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
+	pkg := &goexpr.Package{Name: o.Package, Names: gonames.New()}
 	return &gen{
-		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath, with: o.With, wantViews: o.Views,
-		names:   gonames.New(),
+		unit: u, bind: b, with: o.With, wantViews: o.Views,
+		pkg: pkg, imports: importsOf(u, o), helpers: gohelper.New(pkg),
 		bound:   map[*plan.Type]bound{},
-		scanned: map[*plan.Type]*scan{},
-		helpers: map[helperOf]string{},
+		scanned: map[*plan.Type]*goview.Scan{},
 	}
 }
 
+// importsOf names all packages that the files may import.
+func importsOf(u *ir.Unit, o Options) *gofile.Imports {
+	m := gofile.NewImports(o.ImportPath, o.Package)
+	for _, s := range standardImports {
+		m.Standard(s.path, s.name)
+	}
+	for _, imp := range u.Imports {
+		m.Unit(imp.Package, imp.GoName)
+	}
+	return m
+}
+
 // write writes the pieces of all files.
-func (g *gen) write(o Options) []*assembly {
-	file := func(suffix string) *assembly {
-		return &assembly{name: o.Package + suffix, head: g.newHead(g.pkg)}
+func (g *gen) write(o Options) []*gofile.Assembly {
+	file := func(suffix string) *gofile.Assembly {
+		return &gofile.Assembly{Name: o.Package + suffix, Head: gofile.NewHead(g.unit, g.pkg.Name)}
 	}
 	g.codecs, g.views = file("_xdr.go"), file("_view_xdr.go")
 	if !o.HasDoc {
 		for _, line := range g.packageDoc(o.Command) {
-			g.codecs.head.PackageComment(line)
+			g.codecs.Head.PackageComment(line)
 		}
 	}
-	g.t, g.f, g.v = g.newPiece(), g.newPiece(), g.newPiece()
+	g.t, g.f, g.v = g.imports.Piece(), g.imports.Piece(), g.imports.Piece()
 	g.consts()
 	for _, d := range g.unit.Decls {
 		if d.Kind == ir.Program {
@@ -129,46 +147,57 @@ func (g *gen) write(o Options) []*assembly {
 		g.decl(t)
 		if g.wantViews {
 			g.checks(t)
-			g.view(t)
+			if t.View {
+				goview.View(g.pkg, g.v, t)
+			}
 		}
 		g.next()
 	}
-	g.borrow()
+	g.helpers.Borrow(g.f)
 	g.bindings()
 	g.extension()
 	g.next()
-	made := []*assembly{g.codecs}
+	made := []*gofile.Assembly{g.codecs}
 	if g.wantViews {
 		g.scans()
 		made = append(made, g.views)
 	}
-	g.codecs.pieces = slices.Concat(g.types, g.codecs.pieces) // after the last piece of either
+	g.codecs.Pieces = slices.Concat(g.types, g.codecs.Pieces) // after the last piece of either
 	if o.Tests {
 		tests := file("_xdr_test.go")
-		tests.add(g.formatter, g.tests())
+		tests.Add(g.formatter, g.tests())
 		made = append(made, tests)
 	}
-	if o.Stubs && g.hasProgram() {
-		made = append(made, g.stubFile())
+	if o.Stubs && gostubs.HasProgram(g.unit) {
+		made = append(made, gostubs.Write(g.pkg, o.ImportPath, g.unit, g.bind, g.formatter))
 	}
 	return made
 }
 
+// scans writes a scan for each message of the unit that holds lists or arrays.
+func (g *gen) scans() {
+	for _, t := range g.plan.Messages() {
+		if stops := t.Stops(); stops.Top != nil {
+			g.scanned[t] = goview.WriteScan(g.pkg, g.v, t, stops)
+			g.next()
+		}
+	}
+}
+
 // next ends a piece of each file, and begins another.
 func (g *gen) next() {
-	g.types = append(g.types, g.formatter.make(g.t))
-	g.codecs.add(g.formatter, g.f)
-	g.views.add(g.formatter, g.v)
-	g.t, g.f, g.v = g.newPiece(), g.newPiece(), g.newPiece()
+	g.types = append(g.types, g.formatter.Make(g.t))
+	g.codecs.Add(g.formatter, g.f)
+	g.views.Add(g.formatter, g.v)
+	g.t, g.f, g.v = g.imports.Piece(), g.imports.Piece(), g.imports.Piece()
 }
 
 // gen is the state of one run.
 type gen struct {
-	unit  *ir.Unit
-	bind  *ir.Bind
-	pkg   string
-	with  ir.Methods
-	names *gonames.Names
+	unit *ir.Unit
+	bind *ir.Bind
+	pkg  *goexpr.Package
+	with ir.Methods
 
 	wantViews bool // check-only readers, views and scans
 
@@ -176,17 +205,15 @@ type gen struct {
 	f *jen.File // codecs, the piece being written
 	v *jen.File // views, the piece being written
 
-	types         []*piece // of the codecs' file: types come before codecs, for the reader
-	codecs, views *assembly
-	formatter     *formatter
-	importPath    string // of the package itself, where known
-	imports       []importName
+	types         []*gofile.Piece // of the codecs' file: types come before codecs, for the reader
+	codecs, views *gofile.Assembly
+	formatter     *gofile.Formatter
+	imports       *gofile.Imports
 
 	plan    *plan.Plan
 	enums   []enumFuncs // of the enums so far
 	bound   map[*plan.Type]bound
-	scanned map[*plan.Type]*scan
+	scanned map[*plan.Type]*goview.Scan
 
-	helpers  map[helperOf]string // the names of the helpers that are called
-	borrowed []helperOf          // of imported types, not yet written
+	helpers *gohelper.Helpers
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gosample"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
 )
 
@@ -91,8 +92,8 @@ func interpretCases(r *rand.Rand, u *ir.Unit) (all []interpretCase) {
 		}
 		typ := &ir.Type{Kind: ir.Ref, Ref: d, Size: d.Size}
 		for i := range 48 {
-			w := &wirer{r: r, deep: i % 5}
-			in := mutate(r, w.decl(nil, d), i)
+			w := &gosample.Sampler{Rand: r, Deep: i % 5}
+			in := mutate(r, w.Append(nil, d), i)
 			c := interpretCase{Type: n.Decl(d), In: fmt.Sprintf("%x", in)}
 			root, err := dynamic.Decode(in, typ, dynamic.Limits{})
 			var e *dynamic.Error

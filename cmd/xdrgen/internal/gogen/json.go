@@ -3,6 +3,7 @@ package gogen
 import (
 	"github.com/dave/jennifer/jen"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
@@ -10,7 +11,7 @@ import (
 // does not call methods of the pointer for a value in a map or an interface. As for String, values
 // of much memory are not copied.
 func (g *gen) json(t *plan.Type) {
-	name := g.names.Decl(t.Decl)
+	name := g.pkg.Names.Decl(t.Decl)
 	tag := jen.Lit(describe(t.Decl.Name, t.Whole()))
 	recv, v := jen.Id("v").Id(name), jen.Op("&").Id("v")
 	if t.Whole().Memory() > maxCopied {
@@ -18,8 +19,8 @@ func (g *gen) json(t *plan.Type) {
 	}
 	g.f.Comment("// MarshalJSON returns the JSON form of v, which xdrgen help json describes.")
 	g.f.Func().Params(recv).Id("MarshalJSON").Params().Params(jen.Index().Byte(), jen.Error()).
-		Add(oneLine(jen.Return(jen.Qual(jsonPath, "Marshal").Call(v, tag))))
+		Add(goexpr.OneLine(jen.Return(jen.Qual(goexpr.JSON, "Marshal").Call(v, tag))))
 	g.f.Comment("// UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.")
 	g.f.Func().Params(jen.Id("v").Op("*").Id(name)).Id("UnmarshalJSON").Params(jen.Id("b").Index().Byte()).Error().
-		Add(oneLine(jen.Return(jen.Qual(jsonPath, "Unmarshal").Call(jen.Id("b"), jen.Id("v"), tag))))
+		Add(goexpr.OneLine(jen.Return(jen.Qual(goexpr.JSON, "Unmarshal").Call(jen.Id("b"), jen.Id("v"), tag))))
 }

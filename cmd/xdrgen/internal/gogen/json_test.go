@@ -15,6 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gosample"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
 	"github.com/rpcrdma/rpcrdma/internal/jsontext"
 )
@@ -146,8 +147,9 @@ func jsonCases(r *rand.Rand, u *ir.Unit, n *gonames.Names) (all []jsonCase) {
 		}
 		typ := &ir.Type{Kind: ir.Ref, Ref: d, Size: d.Size}
 		for i := range 8 {
-			w := &wirer{r: r, deep: i % 5, c: i%2 == 1} // with text that is UTF-8, and other
-			root, err := dynamic.DecodeAll(w.decl(nil, d), typ, dynamic.Limits{})
+			// With text that is UTF-8, and other.
+			w := &gosample.Sampler{Rand: r, Deep: i % 5, C: i%2 == 1}
+			root, err := dynamic.DecodeAll(w.Append(nil, d), typ, dynamic.Limits{})
 			if err != nil {
 				continue // too large for the default limits
 			}

@@ -7,17 +7,10 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gofile"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
-
-// site is the Go constant of a placement site, which the unit that declares the type declares.
-func (g *gen) site(s *plan.Site) expr {
-	name := "Site" + g.names.Decl(s.Owner) + g.names.Field(s.Field)
-	if imp := s.Owner.Import; imp != nil {
-		return func() *jen.Statement { return jen.Qual(imp.Package, name) }
-	}
-	return id(name)
-}
 
 // bindings writes the placement sites of this unit and the procedures at which
 // they are eligible.
@@ -32,10 +25,10 @@ func (g *gen) bindings() {
 		if known == nil {
 			continue
 		}
-		site := g.site(known)
+		site := g.pkg.Site(known)
 		if !seen[x.Field] {
 			seen[x.Field] = true
-			consts = append(consts, site().Qual(xdrPath, "Site").Op("=").Lit(g.pkg+"."+x.Owner.Name+"."+x.Field.Name))
+			consts = append(consts, site().Qual(goexpr.XDR, "Site").Op("=").Lit(g.pkg.Name+"."+x.Owner.Name+"."+x.Field.Name))
 		}
 		rows = append(rows, jen.Values(jen.Dict{
 			jen.Id("Program"):   jen.Lit(int(x.Prog)),
@@ -49,16 +42,8 @@ func (g *gen) bindings() {
 	g.f.Comment("// The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).")
 	g.f.Const().Defs(consts...)
 	g.f.Comment("// DDPBindings returns the procedure and direction in which each site is eligible.")
-	g.f.Func().Id("DDPBindings").Params().Index().Qual(xdrPath, "Binding").Block(
-		jen.Return(jen.Index().Qual(xdrPath, "Binding").Values(multi(rows)...)))
-}
-
-func multi(rows []jen.Code) []jen.Code {
-	out := make([]jen.Code, 0, len(rows)+1)
-	for _, r := range rows {
-		out = append(out, jen.Line().Add(r))
-	}
-	return append(out, jen.Line())
+	g.f.Func().Id("DDPBindings").Params().Index().Qual(goexpr.XDR, "Binding").Block(
+		jen.Return(jen.Index().Qual(goexpr.XDR, "Binding").Values(goexpr.Rows(rows)...)))
 }
 
 // extension writes the descriptor that ties code points to types.
@@ -72,14 +57,14 @@ func (g *gen) extension() {
 	var rows []jen.Code
 	for _, c := range g.bind.Codes {
 		row := jen.Dict{
-			jen.Id("Space"): jen.Qual(xdrPath, spaces[c.Space]),
+			jen.Id("Space"): jen.Qual(goexpr.XDR, spaces[c.Space]),
 			jen.Id("Value"): jen.Lit(int(c.Value)),
 			jen.Id("Name"):  jen.Lit(c.Const),
 		}
 		if c.Decl != nil {
 			row[jen.Id("Type")] = jen.Lit(c.Type)
-			row[jen.Id("New")] = jen.Func().Params().Qual(xdrPath, "Value").Block(
-				jen.Return(jen.New(g.qualified(c.Decl))))
+			row[jen.Id("New")] = jen.Func().Params().Qual(goexpr.XDR, "Value").Block(
+				jen.Return(jen.New(g.pkg.Qualified(c.Decl))))
 		}
 		if c.Mask != 0 {
 			row[jen.Id("Flags")] = jen.Lit(int(c.Mask))
@@ -87,20 +72,12 @@ func (g *gen) extension() {
 		rows = append(rows, jen.Values(row))
 	}
 	g.f.Comment("// Extension describes this package's code points to the transport.")
-	g.f.Func().Id("Extension").Params().Qual(xdrPath, "Extension").Block(
-		jen.Return(jen.Qual(xdrPath, "Extension").Values(jen.Dict{
-			jen.Id("Name"):   jen.Lit(g.pkg),
-			jen.Id("Source"): jen.Lit(g.sourceNames()),
-			jen.Id("Codes"):  jen.Index().Qual(xdrPath, "CodePoint").Values(multi(rows)...),
+	g.f.Func().Id("Extension").Params().Qual(goexpr.XDR, "Extension").Block(
+		jen.Return(jen.Qual(goexpr.XDR, "Extension").Values(jen.Dict{
+			jen.Id("Name"):   jen.Lit(g.pkg.Name),
+			jen.Id("Source"): jen.Lit(gofile.SourceNames(g.unit)),
+			jen.Id("Codes"):  jen.Index().Qual(goexpr.XDR, "CodePoint").Values(goexpr.Rows(rows)...),
 		})))
-}
-
-func (g *gen) sourceNames() string {
-	var names []string
-	for _, f := range g.unit.Files {
-		names = append(names, f.Name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // codeTypes finds code points whose type has no Go type with the methods of a
@@ -113,19 +90,11 @@ func codeTypes(b *ir.Bind) []diag.Diagnostic {
 			continue
 		}
 		node := d.List != nil && len(d.List.Elem) == 1
-		bare := d.Kind == ir.Typedef && (plan.Transparent(d) || resolved(d.Type).Kind == ir.Optional)
+		bare := d.Kind == ir.Typedef && (plan.Transparent(d) || plan.Resolved(d.Type).Kind == ir.Optional)
 		if node || bare {
 			out = append(out, diag.New(diag.BindCode, c.Pos, "%s has no Go type of its own that could stand for code point %s", c.Type, c.Const).
 				Helpf("declare a typedef or struct for what the code point carries, and name that"))
 		}
 	}
 	return out
-}
-
-// resolved follows transparent typedefs.
-func resolved(t *ir.Type) *ir.Type {
-	for t.Kind == ir.Ref && plan.Transparent(t.Ref) {
-		t = t.Ref.Type
-	}
-	return t
 }

@@ -3,45 +3,47 @@ package gogen
 import (
 	"github.com/dave/jennifer/jen"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gocodec"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
 // methods writes the methods that every generated type has (D2).
 func (g *gen) methods(t *plan.Type) {
-	name := g.names.Decl(t.Decl)
+	name := g.pkg.Names.Decl(t.Decl)
 	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
 
 	g.bounds(t)
 	g.f.Comment("// XDRSize returns the size of v on the wire, in bytes.")
-	recv().Id("XDRSize").Params().Int().Add(short(g.sizeBody(t, false)))
+	recv().Id("XDRSize").Params().Int().Add(goexpr.Short(gocodec.Size(g.pkg, t, false)))
 	if most := g.bound[t].max; most != "" {
-		g.f.Func().Params(jen.Op("*").Id(name)).Id("XDRMaxSize").Params().Int().Add(oneLine(jen.Return(jen.Id(most))))
+		g.f.Func().Params(jen.Op("*").Id(name)).Id("XDRMaxSize").Params().Int().Add(goexpr.OneLine(jen.Return(jen.Id(most))))
 	}
 	if t.Reducible {
 		g.f.Comment("// ReducedXDRSize returns the size of v in the output of e, without the items that e")
 		g.f.Comment("// leaves out of line.")
-		recv().Id("ReducedXDRSize").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Int().Block(g.sizeBody(t, true)...)
+		recv().Id("ReducedXDRSize").Params(jen.Id("e").Op("*").Qual(goexpr.XDR, "Encoder")).Int().Block(gocodec.Size(g.pkg, t, true)...)
 	}
 
 	g.wrappers(t)
 
 	g.f.Comment("// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.")
-	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Add(g.putBody(t))
+	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(goexpr.XDR, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
+		Add(gocodec.Put(g.pkg, t))
 	g.f.Line()
-	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Add(g.getBody(t))
+	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(goexpr.XDR, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
+		Add(gocodec.Get(g.pkg, t))
 
 	g.f.Comment("// ResetXDR empties v and keeps the capacity of its slices.")
-	recv().Id("ResetXDR").Params().Add(short(g.resetBody(t)))
+	recv().Id("ResetXDR").Params().Add(goexpr.Short(gocodec.Reset(g.pkg, t)))
 	if g.with.Clone {
-		g.clone(t)
+		g.helpers.Clone(g.f, t)
 	}
 	if g.with.Equal {
-		g.equal(t)
+		g.helpers.Equal(g.f, t)
 	}
 	if g.with.Stream {
-		g.stream(t)
+		g.helpers.Stream(g.f, t, g.bound[t].min)
 	}
 	if g.with.JSON {
 		g.json(t)
@@ -51,93 +53,21 @@ func (g *gen) methods(t *plan.Type) {
 	}
 }
 
-// short is the body of a function, in one line if it is one statement.
-func short(code []jen.Code) *jen.Statement {
-	if len(code) == 1 {
-		return oneLine(code...)
+// checks writes the methods of type t that check bytes without decoding them.
+func (g *gen) checks(t *plan.Type) {
+	if _, ok := g.bound[t]; !ok {
+		return // it has no methods
 	}
-	return jen.Block(code...)
-}
-
-// self is the value of the method's receiver v. A struct or union is used by its pointer.
-func (g *gen) self(t *plan.Type) value {
-	v := value{x: id("v"), root: g.pkg + "." + g.names.Decl(t.Decl)}
-	if t.Op == plan.Enum || t.Op == plan.Typedef {
-		return v.deref()
-	}
-	return v
-}
-
-func (g *gen) sizeBody(t *plan.Type, reduced bool) []jen.Code {
-	z := &sizer{g: g, fn: &function{}, sum: "n", reduced: reduced}
-	if t.Op == plan.Union {
-		z.union(t, g.self(t))
-	} else {
-		z.size(t.Whole(), g.self(t))
-	}
-	if len(z.code) == 0 {
-		return []jen.Code{jen.Return(z.first())}
-	}
-	body := []jen.Code{jen.Id("n").Op(":=").Add(z.first())}
-	body = append(body, z.code...)
-	return append(body, jen.Return(jen.Id("n")))
-}
-
-func (g *gen) putBody(t *plan.Type) *jen.Statement {
-	p := &putter{g: g, fn: &function{}, once: t.Reducible || t.Compact, compact: t.Compact, tail: t.Op == plan.Union}
-	p.start("b", "off").parts.top = true
-	p.put(t.Whole(), g.self(t))
-	ended := p.finish(p.compact) || p.ended
-	return body(p.fn, p.code, jen.Error(), ended)
-}
-
-func (g *gen) getBody(t *plan.Type) *jen.Statement {
-	r := newReader(g, t, "d")
-	r.get(t.Whole(), g.self(t))
-	return r.body(t, jen.Error())
-}
-
-func (g *gen) resetBody(t *plan.Type) []jen.Code {
-	z := &resetter{g: g, fn: &function{}}
-	if t.Zero {
-		return []jen.Code{jen.Op("*").Id("v").Op("=").Id(g.names.Decl(t.Decl)).Values()}
-	}
-	switch v := g.self(t); t.Op {
-	case plan.Struct:
-		for _, f := range t.Fields {
-			z.reset(f.Step, g.field(v, f).x)
-		}
-	case plan.Union:
-		z.union(t, v)
-	default:
-		z.reset(t.Whole(), v.x)
-	}
-	return z.code
-}
-
-// body is the body of a reader of type t. A type that contains itself counts the levels.
-func (r *reader) body(t *plan.Type, err *jen.Statement) *jen.Statement {
-	ended := r.finish(r.compact) || r.ended
-	if !t.Recursive {
-		return body(r.fn, r.code, err, ended)
-	}
-	enter := jen.If(jen.Err().Op(":=").Qual(codecPath, "Enter").Call(r.rules(), jen.Id("off")), jen.Err().Op("!=").Nil()).Block(
-		jen.Return(jen.Lit(0), jen.Err()))
-	leave := jen.Qual(codecPath, "Leave").Call(r.rules())
-	return body(r.fn, append(append([]jen.Code{enter}, r.code...), leave), err, false)
-}
-
-// body frames the statements of a function: its results, the variable fault if it is used, and the
-// return, unless the statements end the function.
-func body(fn *function, code []jen.Code, err *jen.Statement, ended bool) *jen.Statement {
-	if fn.usesFault {
-		code = append([]jen.Code{jen.Var().Id("fault").Add(errPtr())}, code...)
-	}
-	if !ended {
-		code = append(code, jen.Return(jen.Id("off"), jen.Nil()))
-	}
-	if fn.usesErr {
-		return jen.Params(jen.Id("_").Int(), jen.Err().Add(err)).Block(code...)
-	}
-	return jen.Params(jen.Int(), err).Block(code...)
+	recv := func() *jen.Statement { return g.v.Func().Params(jen.Id("v").Op("*").Id(g.pkg.Names.Decl(t.Decl))) }
+	g.v.Comment("// CheckXDR returns the size of the value at the front of b, or the error of decoding it")
+	g.v.Comment("// by the default rules. It does not use v, which may be nil.")
+	recv().Id("CheckXDR").Params(jen.Id("b").Index().Byte()).Params(jen.Id("n").Int(), jen.Err().Error()).Block(
+		// In this form the compiler can inline it.
+		jen.List(jen.Id("n"), jen.Id("e")).Op(":=").Id("v").Dot("SkipXDR").Call(jen.New(jen.Qual(goexpr.XDR, "Checker")), jen.Id("b"), jen.Lit(0)),
+		jen.If(jen.Id("e").Op("!=").Nil()).Block(jen.Err().Op("=").Id("e")),
+		jen.Return(),
+	)
+	g.v.Comment("// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.")
+	recv().Id("SkipXDR").Params(jen.Id("c").Op("*").Qual(goexpr.XDR, "Checker"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
+		Add(gocodec.Check(g.pkg, t))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
 )
 
 func uitoa(n uint64) string { return strconv.FormatUint(n, 10) }
@@ -13,12 +14,12 @@ func uitoa(n uint64) string { return strconv.FormatUint(n, 10) }
 // program writes the numbers of an RPC program (RFC 5531 §12), of its versions, and of its
 // procedures.
 func (g *gen) program(d *ir.Decl) {
-	defs := []jen.Code{jen.Id(g.names.Decl(d)).Op("=").Lit(int(d.Program.Number)).Comment(tail("program " + d.Name))}
+	defs := []jen.Code{jen.Id(g.pkg.Names.Decl(d)).Op("=").Lit(int(d.Program.Number)).Comment(goexpr.Tail("program " + d.Name))}
 	for _, v := range d.Program.Versions {
-		defs = append(defs, jen.Id(g.names.Version(v)).Op("=").Lit(int(v.Number)).Comment(tail("version "+v.Name)))
+		defs = append(defs, jen.Id(g.pkg.Names.Version(v)).Op("=").Lit(int(v.Number)).Comment(goexpr.Tail("version "+v.Name)))
 		for _, p := range v.Procs {
 			note := "procedure " + p.Name + ": " + signature(p)
-			defs = append(defs, jen.Id(g.names.Proc(p)).Op("=").Lit(int(p.Number)).Comment(tail(note)))
+			defs = append(defs, jen.Id(g.pkg.Names.Proc(p)).Op("=").Lit(int(p.Number)).Comment(goexpr.Tail(note)))
 		}
 	}
 	g.t.Commentf("// Program %s and its procedures (RFC 5531 §12).", d.Name)

@@ -15,6 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gosample"
 )
 
 // reduceCase is an encoding of one argument or result, with the items in it, as
@@ -60,8 +61,8 @@ func TestReduceRandom(t *testing.T) {
 			}
 			fmt.Fprintf(&table, "\t\t{func() value { return new(%s.%s) }, %s.DDPBindings()},\n", pkg, goName(u, p.typ), pkg)
 			for i := range values {
-				w := &wirer{r: r, deep: 2 + i%5}
-				wire := w.decl(nil, typ.Ref)
+				w := &gosample.Sampler{Rand: r, Deep: 2 + i%5}
+				wire := w.Append(nil, typ.Ref)
 				root, err := dynamic.DecodeAll(wire, typ, dynamic.Limits{})
 				if err != nil {
 					t.Fatalf("%s: %x: %v", s.x, wire, err)

@@ -3,6 +3,7 @@ package gogen
 import (
 	"github.com/dave/jennifer/jen"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
@@ -12,12 +13,12 @@ const maxCopied = 16 << 10
 
 // stringMethod writes the method String of a type. Enums have their own; numbers need none.
 func (g *gen) stringMethod(t *plan.Type) {
-	name := g.names.Decl(t.Decl)
+	name := g.pkg.Names.Decl(t.Decl)
 	recv, v := jen.Id("v").Id(name), jen.Op("&").Id("v")
 	if t.Whole().Memory() > maxCopied {
 		recv, v = jen.Id("v").Op("*").Id(name), jen.Id("v")
 	}
-	call := jen.Qual(textPath, "String").Call(v, jen.Lit(describe(t.Decl.Name, t.Whole())))
+	call := jen.Qual(goexpr.Text, "String").Call(v, jen.Lit(describe(t.Decl.Name, t.Whole())))
 	what := "v as text, for logs"
 	switch s := t.Whole().Under(); {
 	case t.Op == plan.Enum, s.Op == plan.Word, s.Op == plan.Hyper, s.Op == plan.Bool:
@@ -26,5 +27,5 @@ func (g *gen) stringMethod(t *plan.Type) {
 		what, call = "the bytes as a string", jen.String().Call(jen.Id("v"))
 	}
 	g.f.Comment("// String returns " + what + ".")
-	g.f.Func().Params(recv).Id("String").Params().String().Add(oneLine(jen.Return(call)))
+	g.f.Func().Params(recv).Id("String").Params().String().Add(goexpr.OneLine(jen.Return(call)))
 }

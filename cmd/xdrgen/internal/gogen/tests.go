@@ -7,10 +7,12 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gosample"
 )
 
 // testPath is the package that generated tests run.
-const testPath = xdrPath + "/codectest"
+const testPath = goexpr.XDR + "/codectest"
 
 // wiresPerType is the number of valid encodings of each type in a generated test.
 const wiresPerType = 7
@@ -23,19 +25,19 @@ const manyWires = 8 << 20
 // tests writes the package's generated tests. Their encodings are made from the ir, and depend on
 // the unit only.
 func (g *gen) tests() *jen.File {
-	file := g.newPiece()
+	file := g.imports.Piece()
 	r := rand.New(rand.NewPCG(1, 2))
 	var rows []jen.Code
 	held := 0
 	for _, t := range g.plan.Types {
 		d := t.Decl
 		b, ok := g.bound[t]
-		if !ok || t.Size.Min > largeWire || held > manyWires {
+		if !ok || t.Size.Min > gosample.Large || held > manyWires {
 			continue // or too large to be tried
 		}
 		wires, n := sampleWires(r, d)
 		held += n
-		name := g.names.Decl(d)
+		name := g.pkg.Names.Decl(d)
 		most := jen.Lit(-1)
 		if b.max != "" {
 			most = jen.Id(b.max)
@@ -45,7 +47,7 @@ func (g *gen) tests() *jen.File {
 			jen.Id("New"):   jen.Func().Params().Qual(testPath, "Value").Block(jen.Return(jen.New(jen.Id(name)))),
 			jen.Id("Min"):   jen.Id(b.min),
 			jen.Id("Max"):   most,
-			jen.Id("Wires"): jen.Index().String().Values(multi(wires)...),
+			jen.Id("Wires"): jen.Index().String().Values(goexpr.Rows(wires)...),
 		}
 		if b.amp != "" {
 			row[jen.Id("Amplification")] = jen.Id(b.amp)
@@ -54,23 +56,23 @@ func (g *gen) tests() *jen.File {
 			row[jen.Id("Check")] = jen.Parens(jen.Op("*").Id(name)).Call(jen.Nil())
 		}
 		if g.wantViews && t.View {
-			row[jen.Id("View")] = jen.Func().Params(jen.Id("b").Index().Byte()).Any().Block(jen.Return(jen.Id(g.names.View(d)).Call(jen.Id("b"))))
+			row[jen.Id("View")] = jen.Func().Params(jen.Id("b").Index().Byte()).Any().Block(jen.Return(jen.Id(g.pkg.Names.View(d)).Call(jen.Id("b"))))
 		}
 		if w := g.scanned[t]; w != nil {
 			var lists []jen.Code
-			for _, l := range w.lists {
-				lists = append(lists, jen.Values(jen.Id("Path").Op(":").Lit(w.path(l, ".")), jen.Id("Method").Op(":").Lit(w.methods[l])))
+			for _, l := range w.Lists() {
+				lists = append(lists, jen.Values(jen.Id("Path").Op(":").Lit(l.Path), jen.Id("Method").Op(":").Lit(l.Method)))
 			}
 			row[jen.Id("Scan")] = jen.Func().Params(jen.Id("b").Index().Byte()).Qual(testPath, "Scan").Block(
-				jen.Id("s").Op(":=").Id(w.maker).Call(jen.Id("b")), jen.Return(jen.Op("&").Id("s")))
-			row[jen.Id("Lists")] = jen.Index().Qual(testPath, "List").Values(multi(lists)...)
+				jen.Id("s").Op(":=").Id(w.Maker).Call(jen.Id("b")), jen.Return(jen.Op("&").Id("s")))
+			row[jen.Id("Lists")] = jen.Index().Qual(testPath, "List").Values(goexpr.Rows(lists)...)
 		}
 		g.optionalRows(row, name)
 		rows = append(rows, jen.Values(row))
 	}
 	file.Comment("// xdrTypes lists the generated types, with valid encodings of random values.")
 	file.Func().Id("xdrTypes").Params().Index().Qual(testPath, "Type").Block(
-		jen.Return(jen.Index().Qual(testPath, "Type").Values(multi(rows)...)))
+		jen.Return(jen.Index().Qual(testPath, "Type").Values(goexpr.Rows(rows)...)))
 	file.Func().Id("TestXDR").Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(
 		jen.Qual(testPath, "Run").Call(jen.Id("t"), jen.Id("xdrTypes").Call()))
 	file.Func().Id("FuzzXDR").Params(jen.Id("f").Op("*").Qual("testing", "F")).Block(
@@ -108,8 +110,8 @@ func (g *gen) optionalRows(row jen.Dict, name string) {
 func sampleWires(r *rand.Rand, d *ir.Decl) (out []jen.Code, n int) {
 	seen := map[string]bool{}
 	for i := range wiresPerType {
-		w := &wirer{r: r, deep: i % 6}
-		s := fmt.Sprintf("%x", w.decl(nil, d))
+		w := &gosample.Sampler{Rand: r, Deep: i % 6}
+		s := fmt.Sprintf("%x", w.Append(nil, d))
 		if !seen[s] {
 			seen[s] = true
 			n += len(s) / 2

@@ -15,6 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gonames"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gosample"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
@@ -245,8 +246,8 @@ func (u *cUnit) questions(r *rand.Rand) []question {
 	var out []question
 	for i, d := range u.decls {
 		for deep := range 4 {
-			w := &wirer{r: r, deep: deep, c: true}
-			wire := w.decl(nil, d)
+			w := &gosample.Sampler{Rand: r, Deep: deep, C: true}
+			wire := w.Append(nil, d)
 			out = append(out, question{decl: i, wire: wire})
 			for range min(12, len(wire)/4) {
 				bad := bytes.Clone(wire)

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 )
 
@@ -147,29 +145,5 @@ func TestListsInTheirElements(t *testing.T) {
 		"struct h { s first; s *more; s all<3>; }; struct s { string v<>; s kids<9>; s *next; };",
 	} {
 		generateText(t, text)
-	}
-}
-
-func TestImportDecl(t *testing.T) {
-	tests := []struct {
-		name  string
-		specs map[string]string
-		want  string
-	}{
-		{"none", nil, ""},
-		{"one", map[string]string{`"math"`: `"math"`}, "\nimport \"math\"\n"},
-		{"standard", map[string]string{`"math"`: `"math"`, `"iter"`: `"iter"`}, "\nimport (\n\t\"iter\"\n\t\"math\"\n)\n"},
-		{
-			"both",
-			map[string]string{`"math"`: `"math"`, `"a.org/b"`: `b1 "a.org/b"`, `"a.org/a"`: `"a.org/a"`},
-			"\nimport (\n\t\"math\"\n\n\t\"a.org/a\"\n\tb1 \"a.org/b\"\n)\n",
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, importDecl(tt.specs)); diff != "" {
-				t.Error(diff)
-			}
-		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 )
 
@@ -38,7 +38,7 @@ func check(t *testing.T, text string, o Options) []diag.Diagnostic {
 	if r.Unit == nil {
 		t.Fatalf("%s: %s", text, r.Diags[0].Message)
 	}
-	o.Costs = gogen.NewCosts(r.Unit)
+	o.Costs = plan.NewCosts(r.Unit)
 	return Check(r.Unit, r.Bind, r.Files, o)
 }
 

@@ -66,7 +66,7 @@ func (t *Type) inline() bool {
 		return false
 	case t.Compact:
 		return t.Op != Union && t.weight() <= smallLimit
-	case t.uses == 1 && t.Decl.Import == nil:
+	case t.uses.count == 1 && t.Decl.Import == nil:
 		return t.weight() <= onceLimit
 	case t.Op == Union:
 		return false

@@ -22,6 +22,7 @@
 //	make.go     steps from types; decide.go the flags of steps
 //	typedef.go  typedefs and the types under them
 //	weight.go   the amount of code that types need; check.go the same for check-only readers
+//	costs.go    what values cost, for lint and sizes
 //	memory.go   the memory of Go values; repeated.go types that a message holds many times
 //	amplify.go  the memory that a message can make a decoder use
 //	reduce.go   items that may be left out of line

@@ -120,7 +120,7 @@ func (p *Plan) Messages() []*Type {
 	}
 	var out []*Type
 	for _, t := range p.Types {
-		if !whole[t.Decl] && (t.uses > 0 || t.Node) {
+		if !whole[t.Decl] && (t.uses.count > 0 || t.Node) {
 			continue
 		}
 		if t.View || t.Op == Typedef && !t.Transparent && !t.Alias {

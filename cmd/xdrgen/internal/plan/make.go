@@ -211,7 +211,7 @@ func (m *maker) sited(t *ir.Type, site *Site) *Step {
 func (m *maker) uses(s *Step, d *ir.Decl) {
 	s.Of = m.typ(d)
 	if m.in != nil {
-		s.Of.users = append(s.Of.users, m.in)
+		s.Of.uses.by = append(s.Of.uses.by, m.in)
 	}
 }
 
@@ -229,9 +229,9 @@ func (m *maker) newStep(size ir.Size) *Step {
 // countUses counts in how many places of the unit each type is used.
 func (m *maker) countUses() {
 	for _, t := range m.all {
-		for _, user := range t.users {
+		for _, user := range t.uses.by {
 			if user.Decl.Import == nil {
-				t.uses++
+				t.uses.count++
 			}
 		}
 	}

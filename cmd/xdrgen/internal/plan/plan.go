@@ -106,10 +106,15 @@ type Type struct {
 	// discriminant can be part of.
 	RunArm bool
 
-	elem  *Step   // Struct: the elements of lists of this node
-	uses  int     // places that use it, in the unit
-	users []*Type // types that hold it
+	elem  *Step // Struct: the elements of lists of this node
+	uses  uses
 	facts facts
+}
+
+// uses are the places that use a type.
+type uses struct {
+	count int     // in the unit
+	by    []*Type // the types that hold it, of the imports too
 }
 
 // Field is a field of a struct, an arm or a discriminant of a union.

@@ -32,7 +32,7 @@ func (m *maker) markReducible() {
 	for len(todo) > 0 {
 		t := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, user := range t.users {
+		for _, user := range t.uses.by {
 			mark(user)
 		}
 	}

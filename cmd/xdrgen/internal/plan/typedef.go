@@ -78,3 +78,11 @@ func (s *Step) holdsRecursive() bool {
 		return 0
 	}) > 0
 }
+
+// Resolved returns t without the transparent typedefs around it.
+func Resolved(t *ir.Type) *ir.Type {
+	for t.Kind == ir.Ref && Transparent(t.Ref) {
+		t = t.Ref.Type
+	}
+	return t
+}

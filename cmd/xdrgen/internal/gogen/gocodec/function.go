@@ -1,0 +1,12 @@
+package gocodec
+
+import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
+
+// function is the encoder, decoder or check-only reader that is being written.
+type function struct {
+	goexpr.Function
+	usesErr bool // it needs a variable err
+
+	usesFault bool // it needs a variable fault
+	hasFault  bool // the first use of fault declares it
+}

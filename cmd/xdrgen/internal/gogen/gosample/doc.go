@@ -1,0 +1,3 @@
+// Package gosample makes valid encodings of random values, for generated tests and for tests of the
+// compiler.
+package gosample
