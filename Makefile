@@ -19,7 +19,7 @@ race   := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 asan    = $(if $(race),$(shell echo 'int main(void) { return 0; }' | $(or $(CC),cc) -fsanitize=address -x c -o /dev/null - 2>/dev/null && echo yes))
 
 # The folder of unit $$1's package: from the package line of its sidecar, from
-# spec/MANIFEST, or gen/<unit>.
+# spec/MANIFEST, or gen/<unit>; none if no package of it is committed.
 target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module)/||p'); test -n "$$dir" && echo $$dir || \
 	awk -v unit="$$1" '$$1 == "unit" { u = $$2 } $$1 == "target" && u == unit { t = $$2 } \
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
@@ -42,6 +42,7 @@ help: ## list the targets
 generate: check ## make spec/x from the documents, gen/ from spec/x, and the conformance tables; a second run changes nothing
 	@set -e; for dir in spec/x/*/; do \
 		set -- $$(basename $$dir); out=$$($(target)); \
+		if [ "$$out" = none ]; then continue; fi; \
 		echo "xdrgen gen $$1 -> $$out"; \
 		$(xdrgen) gen -tests -o $$out -package $$(basename $$out | tr A-Z a-z | tr -cd 'a-z0-9') -I spec/x -import-root $(module)/gen $$dir*.x; \
 	done

@@ -17,11 +17,17 @@ import (
 // vectorsOf returns the vectors of a generated package, by name.
 func vectorsOf(t *testing.T, unit string) map[string]string {
 	t.Helper()
+	return vectorsIn(t, filepath.Join("../../gen", unit))
+}
+
+// vectorsIn returns the vectors of the tests in a folder, by name.
+func vectorsIn(t *testing.T, folder string) map[string]string {
+	t.Helper()
 	back, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(filepath.Join("../../gen", unit))
+	t.Chdir(folder)
 	out := map[string]string{}
 	for _, v := range xdrtest.Load(t) {
 		out[v.Name] = hex.EncodeToString(v.Bytes)
@@ -40,7 +46,7 @@ func prefixHex(htype, flags uint32) string {
 // R138, R148, R149, R150, R213, R231
 func TestDumpGolden(t *testing.T) {
 	const v2, xchar, last, carrier = "../../spec/x/rpcrdma2", "../../spec/x/xchar", "../../spec/x/rpcrdma2draft07", "../../spec/x/xcharcarrier"
-	two, ext, seven, carried := vectorsOf(t, "rpcrdma2"), vectorsOf(t, "xchar"), vectorsOf(t, "rpcrdma2draft07"), vectorsOf(t, "xcharcarrier")
+	two, ext, seven, carried := vectorsOf(t, "rpcrdma2"), vectorsOf(t, "xchar"), vectorsIn(t, draft07), vectorsOf(t, "xcharcarrier")
 	for _, c := range []struct{ name, flags, hex, unit string }{
 		{"call", "-message", two["message-call"], v2},
 		{"call-rpc", "-message -rpc", two["message-call"], v2},

@@ -248,9 +248,6 @@ func (c *checker) importProblem(pkg, file, imported string, row *Row, isTest boo
 		return "unsafe", "not a file that row " + strconv.Quote(row.Package) + " lists for it"
 	case within(c.module, imported):
 		target := strings.TrimPrefix(strings.TrimPrefix(imported, c.module), "/")
-		if to := find(c.table, target); to != nil && to.Alone && target != pkg {
-			return "alone", fmt.Sprintf("row %q allows no package to import it: import the package of the profile in use", to.Package)
-		}
 		if rule, problem := c.betweenModules(pkg, target, isTest); rule != "" {
 			return rule, problem
 		}

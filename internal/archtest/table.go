@@ -17,9 +17,6 @@ type Row struct {
 	// Sequential packages, including their tests, start no goroutine, so that the race detector
 	// cannot find anything in them: the test run with it leaves them out.
 	Sequential bool
-
-	// Alone packages are imported by no other package, tests included, whatever its row allows.
-	Alone bool
 }
 
 // Limits on hand-written files, in lines.
@@ -109,8 +106,6 @@ func Table() []Row {
 		{Package: "runtime/oncrpc/udp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "internal/lograte"}},
 		{Package: "runtime/oncrpc/mem", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/tcp"}},
 		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
-		// R332: a draft that no connection speaks. It stays apart from the profile in use.
-		{Package: "gen/rpcrdma2draft07", Imports: []string{"runtime/*", "runtime/xdr/*"}, Alone: true},
 		{Package: "gen/*", Imports: []string{"runtime/*", "runtime/xdr/*", "gen/*"}},
 		{Package: "gen/*/*", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/rpc", "gen/*"}}, // stubs
 

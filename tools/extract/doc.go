@@ -20,7 +20,8 @@
 //	sha256   HEX              of the file as it lies there
 //	mode     marked|sections|none
 //	unit     NAME             spec/x/NAME; lower-case letters and digits, starts with a letter
-//	target   DIR              folder of the generated package of this unit; gen/NAME unless given
+//	target   DIR              folder of the package that this unit yields; gen/NAME unless given;
+//	                          none if make generate makes no package of it
 //	file     NAME.x [SECTION...]
 //
 // Mode marked takes the lines that begin with three slashes. With one file in all, that file gets

@@ -1,8 +1,8 @@
 // Package rpcrdma2draft07 encodes and decodes the transport header of the last draft of
 // RPC-over-RDMA version 2: sections 8.3 and 8.4 of draft-ietf-nfsv4-rpcrdma-version-two-07.
 //
-// No connection of this module speaks it, and no other package imports it: internal/archtest
-// refuses the import. Version 2 of this module is package rpcrdma2, of draft 00. Both drafts write
+// No connection of this module speaks it, and no other package can import it: a test of xdrgen
+// generates this package in a temporary folder. Version 2 of this module is package rpcrdma2, of draft 00. Both drafts write
 // 2 in the version word, and their bytes differ: one message can be valid in both, with two
 // meanings. So the contents of a message never decide which draft it follows, and a connection has
 // one profile (R332). The package's name has the draft's number, which the name of a profile in use
