@@ -71,6 +71,7 @@ var quirkPairs = [][2]string{
 	{"PaddedPrivateData", "WindowsUnbounded"},
 	{"NoEmptyReads", "KernelTCP"},
 	{"RefusedPage", "NoWindows"},
+	{"BrittleReply", "KernelTCP"},
 }
 
 // Each quirk has its pair.

@@ -40,6 +40,7 @@ func (q *queuePair) poll() (total int) {
 	if heard {
 		q.life.heard = time.Now()
 		q.opening.heard()
+		q.held.release()
 	}
 	return total
 }

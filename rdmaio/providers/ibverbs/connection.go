@@ -22,6 +22,7 @@ type connection struct {
 	dev    *Device
 	peer   string // the address of Dial; "" for a connection request
 	port   int    // of the device, for the goroutine in Dial: 0 until the address is resolved
+	before uint64 // bytes of the initiator before Accept, for the goroutine in Accept
 	events chan abi.CMEvent
 
 	ended   chan struct{} // closed when the queue pair ends, or the request is refused

@@ -13,6 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/tcpstate"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -57,18 +58,19 @@ type Device struct {
 type kernel struct {
 	tree rdmadev.Tree
 
-	// lastHeard returns the time since something came from the other end of a TCP connection.
-	lastHeard func(local, remote netip.AddrPort) (time.Duration, error)
+	// tcp returns the state of a TCP connection.
+	tcp func(local, remote netip.AddrPort) (tcpstate.State, error)
 
 	holdsPage bool // guarded by holds
 }
 
-// waits are the longest waits of an end.
+// waits are the longest waits of an end, of those that come late, and of withheld requests.
 type waits struct {
-	flush time.Duration // for the completions of outstanding requests
-	event time.Duration // for the event that says why the peer is gone
-	call  time.Duration // for the joinCall
-	close time.Duration // of Device.Close, for joinCalls that their ends have not waited for
+	flush    time.Duration // for the completions of outstanding requests
+	event    time.Duration // for the event that says why the peer is gone
+	call     time.Duration // for the joinCall
+	withhold time.Duration // of requests, for the initiator's first bytes
+	close    time.Duration // of Device.Close, for joinCalls that their ends have not waited for
 }
 
 // ends are goroutines that end something.

@@ -199,8 +199,12 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 	q.SetState(verbs.StateConnected)
 	q.life.path = way
 	q.life.start(q)
-	if c.peer != "" && q.dev.transport == abi.TransportIWARP {
+	initiator := c.peer != ""
+	if initiator && q.dev.transport == abi.TransportIWARP {
 		q.opening.start()
+	}
+	if !initiator && q.dev.quirks.BrittleReply {
+		q.held.start(c.before)
 	}
 	q.mu.Unlock()
 	lost := c.attach(q)
@@ -208,6 +212,9 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 	q.poll() // messages may have come before the event
 	if lost {
 		q.begin(verbs.ErrPeerDisconnected, causePeer)
+	}
+	if initiator && q.dev.quirks.BrittleReply && !q.end.begun {
+		q.ping(verbs.RDMAWrite) // the peer may withhold its requests
 	}
 	q.mu.UnlockNotify()
 	return &verbs.ConnInfo{

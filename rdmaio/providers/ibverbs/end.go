@@ -67,6 +67,7 @@ func (q *queuePair) begin(why error, c cause) {
 	case !q.end.begun:
 		q.end.begun, q.end.why, q.end.cause = true, why, c
 		q.opening.stop()
+		q.held.drop()
 		q.life.stop()
 		q.prog.stop()
 		q.dev.ends.Add(1)

@@ -1,6 +1,7 @@
 package ibverbs
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/fakelib"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/tcpstate"
 )
 
 // fakeNet is a network of a client and a server, which have one device each.
@@ -16,6 +18,14 @@ type fakeNet struct {
 	client, server *fakelib.Host
 	c, s           *Device
 	w              *watched // around the client, if the test has one
+}
+
+// tcpOf lets a device ask a library in Go for the state of its connections.
+func tcpOf(h *fakelib.Host) func(local, remote netip.AddrPort) (tcpstate.State, error) {
+	return func(local, remote netip.AddrPort) (tcpstate.State, error) {
+		heard, received, err := h.TCP(local, remote)
+		return tcpstate.State{Heard: heard, Received: received}, err
+	}
 }
 
 // openFake opens devices with the given quirks on a new network. The network is checked at the end
@@ -36,7 +46,7 @@ func openFakeOver(t testing.TB, tr abi.Transport, q quirks.Quirks, cfg Config, a
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.lastHeard = h.LastHeard
+		d.tcp = tcpOf(h)
 		return h, d
 	}
 	t.Cleanup(func() {

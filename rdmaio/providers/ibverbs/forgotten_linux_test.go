@@ -99,6 +99,7 @@ var quirkChecks = map[string]quirkCheck{
 		q.c.send(verbs.SendWR{Opcode: verbs.Send, SGL: []verbs.SGE{{MR: q.c.region(8, 0), Length: 8}}})
 		return q.s.wait(1)[0].Err()
 	}},
+	"BrittleReply": {with: quirks.Quirks{KernelTCP: true}, tr: abi.TransportIWARP, run: speakFirst},
 	"NoEmptyReads": {run: func(q *quirkTest) error {
 		q.c.send(verbs.SendWR{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled})
 		return q.c.wait(1)[0].Err()
@@ -322,7 +323,7 @@ func runQuirkCheck(t *testing.T, check quirkCheck, device, known quirks.Quirks) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.lastHeard = h.LastHeard
+		d.tcp = tcpOf(h)
 		return h, d
 	}
 	f.client, f.c = host("fake0", func(h *fakelib.Host) lib.Lib { f.w.Lib = h; return f.w })

@@ -77,10 +77,10 @@ func (l *life) checkPeer() {
 // ask takes over what the kernel has heard of the peer on its TCP connection. The caller holds
 // q.mu.
 func (l *life) ask() {
-	ago, err := l.qp.dev.lastHeard(l.path.local, l.path.remote)
+	s, err := l.qp.dev.tcp(l.path.local, l.path.remote)
 	switch {
 	case err == nil:
-		if at := time.Now().Add(-ago); at.After(l.heard) {
+		if at := time.Now().Add(-s.Heard); at.After(l.heard) {
 			l.heard = at
 		}
 		return
@@ -97,16 +97,16 @@ func (l *life) ping() {
 	q := l.qp
 	switch {
 	case q.dev.transport == abi.TransportIB, q.dev.quirks.KernelTCP:
-		q.ping(verbs.RDMAWrite, abi.OpWrite)
+		q.ping(verbs.RDMAWrite)
 	case q.depth > 0:
-		q.ping(verbs.RDMARead, abi.OpRead)
+		q.ping(verbs.RDMARead)
 	default:
 		l.heard = time.Now()
 	}
 }
 
 // ping posts a request of no bytes, unless one is outstanding. q.mu is held.
-func (q *queuePair) ping(op verbs.Opcode, wire abi.Opcode) {
+func (q *queuePair) ping(op verbs.Opcode) {
 	if q.sq.barred || q.life.pinging() {
 		return
 	}
@@ -114,7 +114,7 @@ func (q *queuePair) ping(op verbs.Opcode, wire abi.Opcode) {
 	e := q.sq.at(seq)
 	*e = request{kind: kindPing, signaled: true, sgl: e.sgl[:0]}
 	e.Opcode = op
-	if err := q.post(seq, abi.SendWR{Opcode: wire}); err != nil {
+	if err := q.post(seq, e.wire(q.dev)); err != nil {
 		q.end.callFailed("post a "+e.describe(), err)
 	}
 }

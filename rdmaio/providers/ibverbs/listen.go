@@ -213,6 +213,13 @@ func (r *connRequest) accept(ctx context.Context, q *queuePair, p *verbs.ConnPar
 		return nil, err
 	}
 	p.InitiatorDepth, p.ResponderResources = d.depths(&r.event, p)
+	if d.quirks.BrittleReply {
+		way, err := c.path()
+		if err != nil {
+			return nil, err
+		}
+		c.before = d.bytesFrom(way)
+	}
 	err := c.join(q, func(id lib.ID) error {
 		param := d.connParam(q, p)
 		return d.lib.Accept(id, &param)

@@ -87,7 +87,7 @@ func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error
 func newDevice(l lib.Lib, ctx lib.Context, tree rdmadev.Tree) *Device {
 	f := abi.Device(abi.Context(uintptr(ctx)).Device)
 	d := &Device{
-		lib: l, ctx: ctx, kernel: kernel{tree: tree, lastHeard: tcpstate.LastHeard}, driver: tree.Driver(f.Name), transport: f.Transport, waits: waits{flushWait, eventWait, callWait, closeWait},
+		lib: l, ctx: ctx, kernel: kernel{tree: tree, tcp: tcpstate.Get}, driver: tree.Driver(f.Name), transport: f.Transport, waits: waits{flushWait, eventWait, callWait, withholdLimit, closeWait},
 		queues: make(map[uintptr]*queuePair), byQP: make(map[lib.QP]*queuePair), ids: make(map[lib.ID]cmObject),
 	}
 	d.attrs.Name = f.Name

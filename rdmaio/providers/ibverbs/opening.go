@@ -3,7 +3,6 @@ package ibverbs
 import (
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -67,7 +66,7 @@ func (q *queuePair) nudge() {
 	if q.opening.wait == 0 {
 		return
 	}
-	q.ping(verbs.RDMAWrite, abi.OpWrite)
+	q.ping(verbs.RDMAWrite)
 	if q.opening.wait *= 2; q.opening.wait > lastNudge {
 		q.opening.stop()
 		return

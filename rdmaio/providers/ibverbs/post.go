@@ -39,6 +39,7 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	n, err := q.postSend(wrs)
 	if n > 0 {
 		q.opening.sent(q)
+		q.held.added()
 	}
 	q.mu.UnlockNotify()
 	return n, err
@@ -57,6 +58,9 @@ func (q *queuePair) postSend(wrs []verbs.SendWR) (int, error) {
 				n := int(posted - first)
 				return n, q.SendError(wrs, n, failed)
 			}
+		}
+		if wrs[i].Opcode == verbs.LocalInvalidate && !q.sq.barred && q.win.bound[wrs[i].InvalidateRKey] == nil && q.markEnd() {
+			first++
 		}
 		if err = q.addSend(wrs, i); err != nil {
 			break
@@ -84,9 +88,6 @@ func (q *queuePair) atLeast() verbs.QPState {
 // addSend checks request i of a post and adds it to the ring and the batch.
 func (q *queuePair) addSend(wrs []verbs.SendWR, i int) error {
 	wr := &wrs[i]
-	if wr.Opcode == verbs.LocalInvalidate && !q.sq.barred && q.win.bound[wr.InvalidateRKey] == nil {
-		q.markEnd()
-	}
 	seq := q.sq.push()
 	e := q.sq.at(seq)
 	*e = request{sgl: e.sgl[:0], signaled: wr.Flags&verbs.SendSignaled != 0}
@@ -112,17 +113,24 @@ func (q *queuePair) addSend(wrs []verbs.SendWR, i int) error {
 	if wr.Opcode == verbs.RDMARead && q.dev.quirks.UnorderedReads {
 		e.signaled = true // else a later completion would count for it
 	}
-	wire := abi.SendWR{Opcode: opcodes[wr.Opcode], Flags: flags(wr.Flags), RemoteAddr: wr.RemoteAddr, RKey: wr.RKey}
-	if wr.Opcode == verbs.SendWithInvalidate || wr.Opcode == verbs.LocalInvalidate {
+	if !q.held.on {
+		q.enqueue(seq, e.wire(q.dev))
+	}
+	return nil
+}
+
+// wire returns a request of the caller, or a ping, as the library has it.
+func (e *request) wire(d *Device) abi.SendWR {
+	wire := abi.SendWR{Opcode: opcodes[e.Opcode], Flags: flags(e.Flags), RemoteAddr: e.Addr, RKey: e.RKey}
+	if e.Opcode == verbs.SendWithInvalidate || e.Opcode == verbs.LocalInvalidate {
 		// Some libraries read the one field, and some the other.
-		wire.Invalidate, wire.RKey = wr.InvalidateRKey, wr.InvalidateRKey
+		wire.Invalidate, wire.RKey = e.Invalidate, e.Invalidate
 		wire.RemoteAddr = 0
 	}
-	if e.unsent(q.dev) {
+	if e.unsent(d) {
 		wire.Opcode, wire.RemoteAddr, wire.RKey = abi.OpWrite, 0, 0
 	}
-	q.enqueue(seq, wire)
-	return nil
+	return wire
 }
 
 // unsent reports whether a request is a Read of no bytes on a device that cannot have one. A Write
@@ -132,15 +140,17 @@ func (e *request) unsent(d *Device) bool {
 }
 
 // markEnd posts a signaled request, a Write of no bytes, if the last one is not signaled: it
-// completes those before it. q.mu is held.
-func (q *queuePair) markEnd() {
+// completes those before it. It reports whether it has. q.mu is held.
+func (q *queuePair) markEnd() bool {
 	if q.sq.len() == 0 || q.sq.at(q.sq.tail-1).signaled {
-		return
+		return false
 	}
 	seq := q.sq.push()
 	e := q.sq.at(seq)
 	*e = request{kind: kindPing, signaled: true, sgl: e.sgl[:0]}
-	_ = q.post(seq, abi.SendWR{Opcode: abi.OpWrite}) // an error of the device begins the end
+	e.Opcode = verbs.RDMAWrite
+	_ = q.post(seq, e.wire(q.dev)) // an error of the device begins the end
+	return q.sq.tail > seq
 }
 
 // prepareInvalidate looks up the window of a LocalInvalidate. A key that is not valid bars the
@@ -260,6 +270,9 @@ func (q *queuePair) postError(err error) error {
 // post posts a request of the provider: the last one of the ring. q.mu is held.
 func (q *queuePair) post(seq uint64, wire abi.SendWR) error {
 	q.sq.internal++
+	if q.held.on {
+		return nil // release posts it
+	}
 	q.enqueue(seq, wire)
 	_, err := q.flushBatch()
 	return err

@@ -42,6 +42,7 @@ type queuePair struct {
 	win     windows
 	prog    progress
 	opening opening
+	held    withheld
 	life    life
 	end     ending
 	calls   reports
@@ -82,7 +83,7 @@ func (pd *domain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 		return nil, err
 	}
 	q.user = user
-	q.rq.qp, q.end.qp, q.life.qp = q, q, q
+	q.rq.qp, q.held.qp, q.end.qp, q.life.qp = q, q, q, q
 	q.win = windows{qp: q, limit: d.bound(q.Cfg), bound: make(map[uint32]*window)}
 	q.sq.limit = 2*q.win.limit + 3 // a bind and a revocation each, a ping and the last request
 	if n := q.Cfg.MaxSendWR + q.sq.limit; n > d.limits.MaxQPWR {

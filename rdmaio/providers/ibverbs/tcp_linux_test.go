@@ -12,6 +12,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/tcpstate"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -22,9 +23,9 @@ type fakeTCP struct {
 	local, remote netip.AddrPort // of the last question
 }
 
-func (k *fakeTCP) lastHeard(local, remote netip.AddrPort) (time.Duration, error) {
+func (k *fakeTCP) state(local, remote netip.AddrPort) (tcpstate.State, error) {
 	k.local, k.remote = local, remote
-	return k.ago, k.err
+	return tcpstate.State{Heard: k.ago}, k.err
 }
 
 // check makes the queue pair of c look for its peer, which was silent for a time, and
@@ -53,7 +54,7 @@ func TestAcknowledgmentsOfKernelTCPAreSignsOfThePeer(t *testing.T) {
 	var log bytes.Buffer
 	f := openFake(t, abi.TransportIWARP, quirks.Quirks{KernelTCP: true}, Config{PeerTimeout: limit, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	k := new(fakeTCP)
-	f.c.lastHeard = k.lastHeard
+	f.c.tcp = k.state
 	c, _ := connectedSides(t, f)
 	k.ago = limit / 3
 	if n := k.check(c, limit); n != 0 || c.ending() {

@@ -67,7 +67,7 @@ func (ws *windows) bind(r *region, s *slab, buf []byte, access verbs.Access, lke
 // held.
 func (ws *windows) startBind(r *region, s *slab, buf []byte, access verbs.Access, lkey uint32) (*window, error) {
 	q := ws.qp
-	if q.State() != verbs.StateConnected || q.end.begun {
+	if q.State() != verbs.StateConnected || q.end.begun || q.held.on {
 		return nil, nil
 	}
 	if q.win.internalFull() || !q.win.available() {

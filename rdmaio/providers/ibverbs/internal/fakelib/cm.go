@@ -44,6 +44,8 @@ type cmID struct {
 	backlog  int
 	waiting  int // requests that were not answered, of a listener
 	unacked  int
+	arrived  uint64        // bytes of the peer on the TCP connection
+	brittle  *cmEvent      // the reply that the client has not taken (Quirks.BrittleReply)
 	param    abi.ConnParam // of connect or accept
 	data     []byte        // private data of param
 }

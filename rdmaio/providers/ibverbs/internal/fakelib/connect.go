@@ -17,6 +17,13 @@ const (
 	rejectedByUser = 28
 )
 
+// Sizes over iWARP in bytes: of a connection request without private data, and of the shortest
+// message.
+const (
+	requestSize = 24
+	messageSize = 20
+)
+
 // Limits of private data over InfiniBand, and what an InfiniBand device pads it to.
 const (
 	maxRequestData = 56
@@ -115,6 +122,7 @@ func (h *librdmacm) Connect(handle lib.ID, p *abi.ConnParam) error {
 	r := d.host.newID(l.ch, abi.GetCMID(l.handle()).Context)
 	r.state, r.dev, r.listener, r.peer = idRequested, d, l, id
 	r.src, r.dst = id.dst, id.src
+	r.arrived = requestSize + uint64(len(id.data))
 	r.show()
 	id.peer = r
 	ev := abi.CMEvent{ID: r.handle(), ListenID: l.handle(), Type: abi.CMConnectRequest}
@@ -262,12 +270,26 @@ func (h *librdmacm) Accept(handle lib.ID, p *abi.ConnParam) error {
 func (id *cmID) reply(ev abi.CMEvent, data []byte) {
 	if id.dev.transport == abi.TransportIWARP {
 		id.establish(&ev)
-		id.add(ev, data)
+		c := id.add(ev, data)
+		if id.dev.quirks.BrittleReply && id.state == idConnected {
+			id.brittle = c
+			c.then = func() { id.brittle = nil }
+		}
 		return
 	}
 	// The client's librdmacm connects the queue pair when its caller takes the event.
 	c := id.add(ev, data)
 	c.then = func() { id.establish(&c.ev) }
+}
+
+// spoil ends a connection whose client finds something behind the reply.
+func (id *cmID) spoil() {
+	id.brittle.ev.Type, id.brittle.ev.Status = abi.CMConnectError, -int32(syscall.EPROTO)
+	id.brittle.then = nil
+	id.brittle = nil
+	id.state = idEnded
+	id.qp.enter(noEvent)
+	id.peer.disconnected(0)
 }
 
 // establish connects the client's side. If it has no queue pair any more, ev becomes an error.

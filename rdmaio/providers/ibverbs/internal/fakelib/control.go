@@ -49,17 +49,22 @@ func (h *librdmacm) HoldEvents(on bool) {
 	}
 }
 
-// LastHeard returns the time since a connection of a device with the quirk KernelTCP has heard of
-// its peer.
-func (h *librdmacm) LastHeard(local, remote netip.AddrPort) (time.Duration, error) {
+// TCP returns the time since a connection of a device with the quirk KernelTCP has heard of its peer,
+// and the bytes that the peer has sent.
+func (h *librdmacm) TCP(local, remote netip.AddrPort) (heard time.Duration, received uint64, err error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	for _, o := range h.net.objects {
-		if id, ok := o.(*cmID); ok && id.host == h && id.src == local && id.dst == remote && id.qp != nil && id.dev.quirks.KernelTCP {
-			return time.Since(id.qp.heard), nil
+		id, ok := o.(*cmID)
+		if !ok || id.host != h || id.src != local || id.dst != remote || !id.dev.quirks.KernelTCP {
+			continue
 		}
+		if id.qp != nil {
+			heard = time.Since(id.qp.heard)
+		}
+		return heard, id.arrived, nil
 	}
-	return 0, syscall.ENOENT
+	return 0, 0, syscall.ENOENT
 }
 
 // HasUnread reports whether a message lies unread at the host (Quirks.UnreadFirst).

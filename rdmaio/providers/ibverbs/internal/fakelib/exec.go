@@ -121,6 +121,16 @@ func (q *qp) start(r *sendReq) bool {
 		q.wait(r, abi.StatusRetryExc, q.dev.net.opts.RetryTime)
 		return false
 	}
+	if id := q.peer.id; id != nil {
+		if !r.counted {
+			r.counted = true
+			id.arrived += messageSize
+		}
+		if id.brittle != nil {
+			id.spoil()
+			return false
+		}
+	}
 	if q.opening == deaf {
 		q.opening = reading
 	}

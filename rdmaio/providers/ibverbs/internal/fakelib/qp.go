@@ -81,6 +81,7 @@ type sendReq struct {
 	sum     uint32 // of the memory of a Send or Write when it was posted
 	mwKey   uint32 // that ibv_mw had when the bind was posted
 	done    bool   // it has a status
+	counted bool   // its bytes have reached the peer
 	status  abi.Status
 	length  uint32
 	from    *mr  // the region of a Read that is being served

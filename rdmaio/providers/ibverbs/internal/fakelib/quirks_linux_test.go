@@ -84,6 +84,25 @@ var quirkTests = map[string]func(t *testing.T, on bool){
 		s.want(1, abi.StatusSuccess)
 		c.want(2, abi.StatusSuccess)
 	},
+	"BrittleReply": func(t *testing.T, on bool) {
+		e := newEnv(t, options{transport: abi.TransportIWARP, quirks: quirks.Quirks{BrittleReply: on}})
+		c, s := e.client, e.server
+		l, addr := e.listen()
+		defer func() { check(t, s.h.DestroyID(l)) }()
+		p := abi.ConnParam{Responder: 4, Initiator: 4, Retry: 7}
+		e.dial(addr, p, "")
+		e.accept(p, "")
+		s.wantCM(abi.CMEstablished)
+		s.mustSend(abi.SendWR{ID: 2, Opcode: abi.OpWrite, Flags: abi.Signaled}, 0, 0)
+		if !on {
+			s.want(2, abi.StatusSuccess)
+			c.wantCM(abi.CMEstablished)
+			return
+		}
+		s.want(2, abi.StatusFlushed)
+		s.wantCM(abi.CMDisconnected)
+		c.wantCM(abi.CMConnectError)
+	},
 	"NoEmptyReads": func(t *testing.T, on bool) {
 		e := connected(t, options{quirks: quirks.Quirks{NoEmptyReads: on}})
 		want := abi.StatusSuccess
@@ -99,10 +118,10 @@ var quirkTests = map[string]func(t *testing.T, on bool){
 		id := abi.GetCMID(uintptr(c.id))
 		local, _ := addrPort(id.Src)
 		remote, _ := addrPort(id.Dst)
-		before, err := c.h.LastHeard(local, remote)
+		before, _, err := c.h.TCP(local, remote)
 		if !on {
 			if err != syscall.ENOENT {
-				t.Errorf("LastHeard: %v, want ENOENT", err)
+				t.Errorf("TCP: %v, want ENOENT", err)
 			}
 			return
 		}
@@ -112,7 +131,9 @@ var quirkTests = map[string]func(t *testing.T, on bool){
 		start := time.Now()
 		c.mustSend(abi.SendWR{ID: 2, Opcode: abi.OpSend, Flags: abi.Signaled}, 0, 8)
 		c.want(2, abi.StatusSuccess)
-		if got := must(c.h.LastHeard(local, remote))(t); got > time.Since(start) {
+		got, _, err := c.h.TCP(local, remote)
+		check(t, err)
+		if got > time.Since(start) {
 			t.Errorf("heard %v ago, and %v ago before a message", got, before)
 		}
 	},

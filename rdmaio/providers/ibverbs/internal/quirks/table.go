@@ -28,7 +28,7 @@ func Entries() []Entry {
 	return []Entry{
 		{"siw", iwarp, run, iwarpQuirks(Quirks{
 			UnorderedReads: true, NoSolicitedEvent: true, LateCause: true, CauseAfterEnd: true, NoRNR: true, UnreadFirst: true,
-			NoEmptyReads: true, KernelTCP: true, RefusedPage: true,
+			BrittleReply: true, NoEmptyReads: true, KernelTCP: true, RefusedPage: true,
 			EmptySGE: true, NoLocalInvalidate: true, UnreportedInvalidate: true, InvalidateInRKey: true,
 			DeregLeavesReads: true, MaxUnflushed: 64, NoWindows: true,
 		})},

@@ -18,25 +18,26 @@ const (
 	inetDiagMsgSize   = 72
 	lastDataRecvAt    = 52 // in tcp_info
 	lastAckRecvAt     = 56
-	tcpInfoSizeNeeded = 60
+	bytesReceivedAt   = 128
+	tcpInfoSizeNeeded = 136
 )
 
-// LastHeard returns the time since the kernel has received data or an acknowledgment on a TCP
-// connection of this network namespace. The error is ENOENT if there is no such connection.
-func LastHeard(local, remote netip.AddrPort) (time.Duration, error) {
+// Get returns what the kernel knows of a TCP connection of this network namespace. The error is
+// ENOENT if there is no such connection.
+func Get(local, remote netip.AddrPort) (State, error) {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, netlinkSockDiag)
 	if err != nil {
-		return 0, os.NewSyscallError("socket", err)
+		return State{}, os.NewSyscallError("socket", err)
 	}
 	defer syscall.Close(fd)
 	if err := syscall.Sendto(fd, request(local, remote), 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
-		return 0, os.NewSyscallError("sendto", err)
+		return State{}, os.NewSyscallError("sendto", err)
 	}
 	// The kernel has answered when sendto returns.
 	answer := make([]byte, 4096)
 	n, _, err := syscall.Recvfrom(fd, answer, syscall.MSG_DONTWAIT)
 	if err != nil {
-		return 0, os.NewSyscallError("recvfrom", err)
+		return State{}, os.NewSyscallError("recvfrom", err)
 	}
 	return parse(answer[:n])
 }
@@ -62,26 +63,26 @@ func request(local, remote netip.AddrPort) []byte {
 	return b
 }
 
-// parse returns the time in an answer.
-func parse(b []byte) (time.Duration, error) {
+// parse returns the state in an answer.
+func parse(b []byte) (State, error) {
 	messages, err := syscall.ParseNetlinkMessage(b)
 	if err != nil {
-		return 0, err
+		return State{}, err
 	}
 	for _, m := range messages {
 		switch {
 		case m.Header.Type == syscall.NLMSG_ERROR && len(m.Data) >= 4:
 			if errno := -int32(binary.NativeEndian.Uint32(m.Data)); errno > 0 {
-				return 0, syscall.Errno(errno)
+				return State{}, syscall.Errno(errno)
 			}
 		case m.Header.Type == sockDiagByFamily && len(m.Data) >= inetDiagMsgSize:
 			if info := attribute(m.Data[inetDiagMsgSize:], inetDiagInfo); len(info) >= tcpInfoSizeNeeded {
 				ms := min(binary.NativeEndian.Uint32(info[lastDataRecvAt:]), binary.NativeEndian.Uint32(info[lastAckRecvAt:]))
-				return time.Duration(ms) * time.Millisecond, nil
+				return State{time.Duration(ms) * time.Millisecond, binary.NativeEndian.Uint64(info[bytesReceivedAt:])}, nil
 			}
 		}
 	}
-	return 0, fmt.Errorf("tcpstate: the kernel's answer of %d bytes has no tcp_info", len(b))
+	return State{}, fmt.Errorf("tcpstate: the kernel's answer of %d bytes has no tcp_info", len(b))
 }
 
 // attribute returns the value of an attribute, or nil.

@@ -34,16 +34,36 @@ func addr(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
-func heard(t *testing.T, c net.Conn) time.Duration {
+func state(t *testing.T, c net.Conn) State {
 	t.Helper()
-	d, err := LastHeard(addr(c.LocalAddr()), addr(c.RemoteAddr()))
+	s, err := Get(addr(c.LocalAddr()), addr(c.RemoteAddr()))
 	if errors.Is(err, syscall.EPROTONOSUPPORT) || errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.EPERM) {
 		t.Skip("this kernel has no module tcp_diag: ", err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return s
+}
+
+func heard(t *testing.T, c net.Conn) time.Duration {
+	t.Helper()
+	return state(t, c).Heard
+}
+
+// Bytes count when the kernel has them, whether or not the program reads them.
+func TestUnreadBytesCount(t *testing.T) {
+	near, far := pair(t, "tcp4", "127.0.0.1:0")
+	before := state(t, far).Received
+	if _, err := near.Write(make([]byte, 77)); err != nil {
+		t.Fatal(err)
+	}
+	for state(t, far).Received != before+77 {
+		time.Sleep(time.Millisecond)
+	}
+	if n := state(t, near).Received; n != before {
+		t.Errorf("the sender has received %d bytes", n)
+	}
 }
 
 // The time begins with the last byte or acknowledgment of the peer.
@@ -85,9 +105,9 @@ func TestLastHeardBeginsWithTheLastSignOfThePeer(t *testing.T) {
 func TestNoSuchConnectionIsAnError(t *testing.T) {
 	near, _ := pair(t, "tcp4", "127.0.0.1:0")
 	heard(t, near)
-	_, err := LastHeard(addr(near.LocalAddr()), netip.MustParseAddrPort("127.0.0.1:1"))
+	_, err := Get(addr(near.LocalAddr()), netip.MustParseAddrPort("127.0.0.1:1"))
 	if !errors.Is(err, syscall.ENOENT) {
-		t.Errorf("LastHeard of no connection: %v, want ENOENT", err)
+		t.Errorf("Get of no connection: %v, want ENOENT", err)
 	}
 }
 

@@ -5,10 +5,9 @@ package tcpstate
 import (
 	"errors"
 	"net/netip"
-	"time"
 )
 
-// LastHeard returns errors.ErrUnsupported: only Linux has sock_diag(7).
-func LastHeard(local, remote netip.AddrPort) (time.Duration, error) {
-	return 0, errors.ErrUnsupported
+// Get returns errors.ErrUnsupported: only Linux has sock_diag(7).
+func Get(local, remote netip.AddrPort) (State, error) {
+	return State{}, errors.ErrUnsupported
 }
