@@ -83,7 +83,7 @@ var version2Mutants = []mutant{
 	{"memory of a Reply with a wrong key is kept", receiveFile, "if !e.checkKey(&a) || e.deliver(&a) {", "if e.checkKey(&a) && e.deliver(&a) {", version2Tests},
 	{"a removed device refuses Calls", "rdmaio/answerer.go", "if ev.Err != nil && !a.deviceGone(ev.Err) {", "if ev.Err != nil {", []string{"rdmaio"}},
 	{"a removed device refuses Replies", "rdmaio/request.go", "if !r.conn.deviceGone(err) {", "if true {", []string{"rdmaio"}},
-	{"nudges begin with the connection", "rdmaio/providers/ibverbs/post.go", "	if n > 0 {\n		q.opening.sent(q)\n	}\n", "", []string{"rdmaio/providers/ibverbs"}},
+	{"nudges begin with the connection", "rdmaio/providers/ibverbs/post.go", "		q.opening.sent(q)\n", "", []string{"rdmaio/providers/ibverbs"}},
 	{"version 2 has read chunks in Replies", "rdmaio/internal/engine/shared.go", " && !s.version.Continues()", "", version2Tests},
 	{"memory of a Call is given back early", receiveFile, "e.responder.request(r, a.recv, a.joined, a.fault)\n\t\treturn false", "e.responder.request(r, a.recv, a.joined, a.fault)\n\t\treturn true", version2Tests},
 	{"any key of the Call may be invalidated", pendingFile, "	case named:\n		return key == p.call.NamedKey\n", "", version2Tests},

@@ -140,7 +140,7 @@ func (e *request) unsent(d *Device) bool {
 }
 
 // markEnd posts a signaled request, a Write of no bytes, if the last one is not signaled: it
-// completes those before it. It reports whether it has. q.mu is held.
+// completes those before it. It reports whether it has. q.mu must be held.
 func (q *queuePair) markEnd() bool {
 	if q.sq.len() == 0 || q.sq.at(q.sq.tail-1).signaled {
 		return false

@@ -8,14 +8,14 @@ import (
 )
 
 // withheld are the send requests of an acceptor that wait in the ring, and are not posted: over siw
-// the connection fails if something of the acceptor reaches the initiator together with the reply to
-// its connection request (quirks.BrittleReply). They wait until the initiator has sent something,
-// which it does when it has the reply.
+// the connection fails if something of the acceptor reaches the initiator together with the reply
+// to its connection request (quirks.BrittleReply). They wait until the initiator has sent
+// something, which it does when it has the reply.
 //
 //	off ── Accept ──> on ── first request ──> looking ── a message, bytes of TCP, or 1 s ──> off
 //
-// An initiator of this provider sends a Write of no bytes when it is connected. No program sees that
-// Write, but the kernel of the acceptor counts its bytes. The queue pair's lock guards it.
+// An initiator of this provider sends a Write of no bytes when it is connected. No program sees
+// that Write, but the acceptor's kernel counts its bytes. The queue pair's lock guards it.
 type withheld struct {
 	qp     *queuePair
 	on     bool
@@ -97,8 +97,8 @@ func (w *withheld) release() {
 	}
 }
 
-// post posts the batch, whose requests are those before number next. An error of the library ends
-// the queue pair: the posts of these requests have succeeded.
+// post posts the batch, whose requests are those before number next. After an error of the
+// library the queue pair fails: the posts of these requests have succeeded.
 func (w *withheld) post(next uint64) bool {
 	q := w.qp
 	n := q.sq.batch

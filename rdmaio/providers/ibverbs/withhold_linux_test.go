@@ -77,8 +77,8 @@ func withhold(t *testing.T) *withholding {
 	return h
 }
 
-// sends posts n Sends of the acceptor, of which every other one is signaled, and expects that the
-// device has none of them.
+// sends posts n Sends of the acceptor. Every other one is signaled. It expects that the device does
+// not get them.
 func (h *withholding) sends(n int) {
 	h.a.t.Helper()
 	for k := range n {

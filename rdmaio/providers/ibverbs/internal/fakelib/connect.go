@@ -282,7 +282,7 @@ func (id *cmID) reply(ev abi.CMEvent, data []byte) {
 	c.then = func() { id.establish(&c.ev) }
 }
 
-// spoil ends a connection whose client finds something behind the reply.
+// spoil fails a connection whose client finds more bytes after the reply.
 func (id *cmID) spoil() {
 	id.brittle.ev.Type, id.brittle.ev.Status = abi.CMConnectError, -int32(syscall.EPROTO)
 	id.brittle.then = nil

@@ -49,8 +49,8 @@ func (h *librdmacm) HoldEvents(on bool) {
 	}
 }
 
-// TCP returns the time since a connection of a device with the quirk KernelTCP has heard of its peer,
-// and the bytes that the peer has sent.
+// TCP returns the time since a connection of a device with the quirk KernelTCP has heard of its
+// peer, and the bytes that the peer has sent.
 func (h *librdmacm) TCP(local, remote netip.AddrPort) (heard time.Duration, received uint64, err error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()

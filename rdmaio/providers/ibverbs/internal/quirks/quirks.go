@@ -26,8 +26,8 @@ type Quirks struct {
 	// left unread until more comes.
 	UnreadFirst bool
 
-	// BrittleReply: the connection fails if something of the acceptor reaches the initiator together
-	// with the reply to its connection request.
+	// BrittleReply: the connection fails if something of the acceptor reaches the initiator
+	// together with the reply to its connection request.
 	BrittleReply bool
 
 	// NoEmptyReads: a Read without elements takes the element of an older request in its place, and

@@ -42,8 +42,8 @@ func TestUnknownDeviceGetsTheCautiousAnswers(t *testing.T) {
 			case "KernelWithInv", "InvalidateInRKey", "OddStatuses", "WindowsAbsent", "NoConnections", "CauseAfterEnd", "KernelTCP", "RefusedPage", "BrittleReply":
 				// A device without windows never has the first two. The provider asks no question
 				// about the others, or finds the answer when it tries. The kernel knows
-				// nothing about the connections of hardware, and one library refuses a page. The
-				// specification of MPA asks of a device that it waits for the initiator by itself.
+				// nothing about the connections of hardware, and one library refuses a page. Other
+				// devices wait for the initiator themselves, as MPA requires.
 			case "MaxUnflushed":
 				if entry.Field(i).Int() > safe.Field(i).Int() {
 					t.Errorf("%s %v: %s is larger than that of an unknown device", e.Driver, e.Transport, name)

@@ -22,8 +22,8 @@ const (
 	tcpInfoSizeNeeded = 136
 )
 
-// Get returns what the kernel knows of a TCP connection of this network namespace. The error is
-// ENOENT if there is no such connection.
+// Get asks the kernel for a TCP connection in this network namespace. The error is ENOENT if there
+// is no such connection.
 func Get(local, remote netip.AddrPort) (State, error) {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, netlinkSockDiag)
 	if err != nil {

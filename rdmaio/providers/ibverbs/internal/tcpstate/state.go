@@ -2,8 +2,8 @@ package tcpstate
 
 import "time"
 
-// State is what the kernel knows of a TCP connection.
+// State has the kernel's figures of a TCP connection.
 type State struct {
 	Heard    time.Duration // since data or an acknowledgment was received
-	Received uint64        // bytes, also those that nobody has read
+	Received uint64        // bytes, read or not
 }
