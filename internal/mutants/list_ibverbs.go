@@ -61,7 +61,7 @@ var ibverbsMutants = []mutant{
 	{"the event of an own disconnection is the peer's", ibverbsFolder + "end.go", "	q.end.cause = max(q.end.cause, causePeer)\n", "", ibverbsTests},
 	{"an acceptor over siw speaks first", ibverbsFolder + "dial.go", "	if !initiator && q.dev.quirks.BrittleReply {", "	if false {", ibverbsTests},
 	{"an initiator over siw stays silent", ibverbsFolder + "dial.go", "	if initiator && q.dev.quirks.BrittleReply && ", "	if false && ", ibverbsTests},
-	{"the connection request is a sign of the initiator", ibverbsFolder + "listen.go", "		c.before = d.bytesFrom(way)\n", "		_ = way\n", ibverbsTests},
+	{"the connection request is a sign of the initiator", ibverbsFolder + "listen.go", "		c.before = bytesFrom(d, way)\n", "		_ = way\n", ibverbsTests},
 	{"a ping overtakes withheld requests", ibverbsFolder + "post.go", "	if q.held.on {\n		return nil", "	if false {\n		return nil", ibverbsTests},
 	{"an end waits for rdma_connect", ibverbsFolder + "late.go", "	t := time.NewTimer(limit)\n	defer t.Stop()\n	for _, done", "	t := time.NewTimer(time.Hour)\n	defer t.Stop()\n	for _, done", ibverbsTests},
 	{"an end waits for the answer over iWARP", ibverbsFolder + "connection.go", "err != nil || c.dev.transport == abi.TransportIB {\n			c.call", "true {\n			c.call", ibverbsTests},

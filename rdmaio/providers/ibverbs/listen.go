@@ -218,7 +218,7 @@ func (r *connRequest) accept(ctx context.Context, q *queuePair, p *verbs.ConnPar
 		if err != nil {
 			return nil, err
 		}
-		c.before = d.bytesFrom(way)
+		c.before = bytesFrom(d, way)
 	}
 	err := c.join(q, func(id lib.ID) error {
 		param := d.connParam(q, p)

@@ -32,8 +32,8 @@ const (
 	noBytes       = ^uint64(0) // the kernel does not say
 )
 
-// bytesFrom returns the number of bytes that the kernel has received on a TCP connection.
-func (d *Device) bytesFrom(p path) uint64 {
+// bytesFrom returns the number of bytes that the kernel has received on a device's TCP connection.
+func bytesFrom(d *Device, p path) uint64 {
 	if s, err := d.tcp(p.local, p.remote); err == nil {
 		return s.Received
 	}
@@ -70,7 +70,7 @@ func (w *withheld) look() {
 func (w *withheld) check() bool {
 	heard := false
 	if w.before != noBytes {
-		n := w.qp.dev.bytesFrom(w.qp.life.path)
+		n := bytesFrom(w.qp.dev, w.qp.life.path)
 		heard = n != noBytes && n > w.before
 	}
 	if !heard && time.Now().Before(w.until) {
