@@ -24,7 +24,7 @@ func (c *caller) redirect(s *slot) {
 	l := s.left
 	kept := s.regions[:0]
 	for _, mr := range s.regions {
-		if n := mr.Len(); c.offered.abandoned.reserve(n) {
+		if n := mr.Len(); c.offered.abandoned.Take(n) {
 			ok, err := c.pool.Detach(&mr.Region)
 			if err != nil {
 				c.log.Warn("rdmaio: a key of a cancelled Call could not be redirected", "queue_pair", c.qp.Num(), "reason", err)
@@ -37,7 +37,7 @@ func (c *caller) redirect(s *slot) {
 				}
 				continue
 			}
-			c.offered.abandoned.release(n)
+			c.offered.abandoned.Give(n)
 		}
 		kept = append(kept, mr)
 	}
@@ -57,5 +57,5 @@ func (c *caller) dropLeftover(l *leftover) {
 			c.fail(err)
 		}
 	}
-	c.offered.abandoned.release(l.bytes)
+	c.offered.abandoned.Give(l.bytes)
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rpcrdma/rpcrdma/internal/places"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -23,14 +23,14 @@ type answerer struct {
 	*host
 	handler  Handler
 	chunks   chunkMemory
-	requests places.Queue[request] // delivered and not answered, without Config.NonBlocking
+	requests admission.Queue[request] // delivered and not answered, without Config.NonBlocking
 	kept     keptReplies
 }
 
 // mostMemory returns the number of bytes that the Calls with chunks of this connection may use. A
 // connection may use at most as much as remains after it, so n greedy connections still leave
 // 1/(n+1) of the budget, and the server refuses no other client's Call because of them (R309).
-func (a *answerer) mostMemory() int { return min(a.set.MaxConnMemory, a.shared.memory.left()) }
+func (a *answerer) mostMemory() int { return min(a.set.MaxConnMemory, a.shared.memory.Left()) }
 
 // queueAssembly gives a Call with chunks an assembly buffer, or lets it wait for one. The Call
 // keeps its Receive while it waits, so that a peer that wants too much at a time slows down only
@@ -63,11 +63,11 @@ func (a *answerer) grant(q *engine.Request, n int) {
 	if r != nil {
 		have = r.assemblyBytes
 	}
-	if !a.shared.memory.reserve(n - have) {
+	if !a.shared.memory.Take(n - have) {
 		a.limitReached(LimitMaxMemory)
 		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.AssemblySize, a.set.MaxMemory)
 	} else if b, err := a.pool.Buffer(q.AssemblyLead + n); err != nil {
-		a.shared.memory.release(n - have)
+		a.shared.memory.Give(n - have)
 		ev.Err = err
 	} else {
 		a.chunks.used += n - have
@@ -92,7 +92,7 @@ func (a *answerer) grant(q *engine.Request, n int) {
 
 // reclaim takes back the memory of a Call and grants it to those that wait.
 func (a *answerer) reclaim(n int) {
-	a.shared.memory.release(n)
+	a.shared.memory.Give(n)
 	a.chunks.used -= n
 	a.grantWaiting()
 }

@@ -6,12 +6,13 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 )
 
 // callMemory is the memory of a connection that Calls of this side offer to the peer.
 type callMemory struct {
-	abandoned budget // to which keys of cancelled Calls are redirected
+	abandoned admission.Budget // to which keys of cancelled Calls are redirected
 	replies   replyMemory
 	sizes     replySizes
 }

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/lograte"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -217,7 +217,7 @@ func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{dev: dev, addr: addr, cfg: set, log: lograte.New(conn.Logger), changed: make(chan struct{})}
+	c := &Client{dev: dev, addr: addr, cfg: set, log: admission.LimitLog(conn.Logger), changed: make(chan struct{})}
 	c.links.most = set.Connections
 	c.versions.versions, c.versions.keep = conn.Versions, set.VersionMemory
 	c.ctx, c.cancel = context.WithCancel(context.Background())

@@ -130,6 +130,13 @@ type Config struct {
 	// ErrServerFull.
 	MaxConns int
 
+	// MaxPerSource is the largest number of connections that a server has from one IPv4 address or
+	// one IPv6 network of 64 bits. If zero, the default is 64. If negative, there is no limit.
+	// Further connections are rejected: Dial returns ErrServerFull. Connections from this machine
+	// are limited only if it is positive. Without IP addresses, as with provider mem, all
+	// connections count as one source on this machine.
+	MaxPerSource int
+
 	// MaxErrors is the largest number of Calls in a second that this side answers by RDMA_ERROR on
 	// a connection. If zero, the default is 64. If negative, there is no limit. With more, this
 	// side closes the connection (ErrTooManyErrors).

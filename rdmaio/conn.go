@@ -92,7 +92,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	}
 	versions := set.protocols(role, announce)
 	c.agreed.offer(versions, set.firstRecv)
-	c.caller.offered.abandoned.most, c.caller.offered.replies.most = largestMessage, set.MaxReplyMemory
+	c.caller.offered.abandoned.Most, c.caller.offered.replies.most = largestMessage, set.MaxReplyMemory
 	c.caller.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.caller.xids.Seed()

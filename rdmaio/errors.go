@@ -49,8 +49,9 @@ var (
 	// answer other versions looks like this.
 	ErrNoAnswer = errors.New("rdmaio: the server did not answer the version offered within Config.OfferTimeout")
 	// ErrServerFull reports that the server rejected a connection because it has as many as its
-	// Config.MaxConns allows, or because its device cannot have one more. A server of another
-	// implementation does not say that.
+	// Config.MaxConns allows, or as many from this address as Config.MaxPerSource allows, or
+	// because its device cannot have one more. A server of another implementation does not say
+	// that.
 	ErrServerFull = errors.New("rdmaio: the server is full")
 	// ErrHostAuth reports that host authentication failed, at this side or at the peer, or that the
 	// peer sent a Call before it was complete (Config.HostAuth). The connection is lost. The error

@@ -122,6 +122,7 @@ type Limit string
 const (
 	LimitCredits        Limit = "Credits"        // a Call of this side waits for a credit
 	LimitMaxConns       Limit = "MaxConns"       // a connection was rejected
+	LimitMaxPerSource   Limit = "MaxPerSource"   // a connection was rejected
 	LimitMaxConnMemory  Limit = "MaxConnMemory"  // a Call received waits for memory (MaxMemory too)
 	LimitMaxMemory      Limit = "MaxMemory"      // a Call received was refused by ERR_CHUNK
 	LimitMaxReplyMemory Limit = "MaxReplyMemory" // a Call of this side waits for memory
@@ -130,8 +131,8 @@ const (
 
 // LimitHit is emitted when something waits or is refused because of a limit in Config.
 type LimitHit struct {
-	// Conn is the connection. It is nil with LimitMaxConns, and if a Call waits for a credit of any
-	// of several connections (ClientConfig.Connections).
+	// Conn is the connection. It is nil with LimitMaxConns and LimitMaxPerSource, and if a Call
+	// waits for a credit of any of several connections (ClientConfig.Connections).
 	Conn  *Conn
 	Limit Limit
 }

@@ -57,10 +57,10 @@ func (h *host) deviceGone(err error) bool {
 // reserve counts the memory of continued messages and kept replies for Config.MaxMemory.
 func (h *host) reserve(n int) bool {
 	if n < 0 {
-		h.shared.memory.release(-n)
+		h.shared.memory.Give(-n)
 		return true
 	}
-	if h.shared.memory.reserve(n) {
+	if h.shared.memory.Take(n) {
 		return true
 	}
 	h.limitReached(LimitMaxMemory)

@@ -55,7 +55,7 @@ func TestKeptReplyIsTakenOnce(t *testing.T) {
 			}
 		}
 		each := keptSize(9, 1)
-		if got := c.shared.memory.used.Load(); got != 3*each || c.answerer.kept.bytes != int(3*each) {
+		if got := c.shared.memory.Used(); got != 3*each || c.answerer.kept.bytes != int(3*each) {
 			t.Errorf("three replies count as %d and %d bytes, want %d", got, c.answerer.kept.bytes, 3*each)
 		}
 		other := keptCall(1)
@@ -67,7 +67,7 @@ func TestKeptReplyIsTakenOnce(t *testing.T) {
 		if !ok || string(m.Inline) != "reply" || len(m.Items) != 1 || string(m.Items[0].Data) != "item" {
 			t.Errorf("the Call that came again gets %q, %v", m.Inline, ok)
 		}
-		if got := c.shared.memory.used.Load(); got != 2*each || c.answerer.kept.bytes != int(2*each) {
+		if got := c.shared.memory.Used(); got != 2*each || c.answerer.kept.bytes != int(2*each) {
 			t.Errorf("two replies count as %d and %d bytes, want %d", got, c.answerer.kept.bytes, 2*each)
 		}
 		if _, ok := c.answerer.kept.take(keptCall(1)); ok {
@@ -113,16 +113,16 @@ func TestKeptRepliesHaveLimits(t *testing.T) {
 				left += string('0' + rune(r.call[3]))
 				sum += r.size
 			}
-			if left != k.left || sum != c.answerer.kept.bytes || int64(sum) != c.shared.memory.used.Load() || sum > keptBytes {
-				t.Errorf("after %d: kept are %s in %d bytes, counted as %d and %d, want %s", k.xid, left, sum, c.answerer.kept.bytes, c.shared.memory.used.Load(), k.left)
+			if left != k.left || sum != c.answerer.kept.bytes || int64(sum) != c.shared.memory.Used() || sum > keptBytes {
+				t.Errorf("after %d: kept are %s in %d bytes, counted as %d and %d, want %s", k.xid, left, sum, c.answerer.kept.bytes, c.shared.memory.Used(), k.left)
 			}
 		}
-		c.shared.memory.most = keptBytes + 999
+		c.shared.memory.Most = keptBytes + 999
 		if code := keepReply(c, 8, reply(1000)); code != header.ErrSystem || len(c.answerer.kept.list) != 1 {
 			t.Errorf("without memory: error %d, %d are kept", code, len(c.answerer.kept.list))
 		}
 		setVersion(c, 1)
-		if code := keepReply(c, 9, reply(500)); code != header.ErrSystem || c.shared.memory.used.Load() != keptBytes {
+		if code := keepReply(c, 9, reply(500)); code != header.ErrSystem || c.shared.memory.Used() != keptBytes {
 			t.Errorf("in version 1: error %d", code)
 		}
 		c.answerer.kept.end()
@@ -159,7 +159,7 @@ func TestKeptRepliesExpire(t *testing.T) {
 			}
 			time.Sleep(1)
 			synctest.Wait()
-			if n := c.shared.memory.used.Load() / keptSize(5, 0); n != want {
+			if n := c.shared.memory.Used() / keptSize(5, 0); n != want {
 				t.Errorf("after %d s %d replies are in memory, want %d", 10*at, n, want)
 			}
 			time.Sleep(10*time.Second - 1)
@@ -179,7 +179,7 @@ func TestKeptRepliesEndWithConnection(t *testing.T) {
 		if code := keepReply(c, 2, Message{Inline: []byte("reply")}); code != tooShort.Code {
 			t.Errorf("a late reply gets error %d", code)
 		}
-		if n := c.shared.memory.used.Load(); n != 0 || len(c.answerer.kept.list) != 0 || c.answerer.kept.bytes != 0 {
+		if n := c.shared.memory.Used(); n != 0 || len(c.answerer.kept.list) != 0 || c.answerer.kept.bytes != 0 {
 			t.Errorf("%d replies are left, %d bytes of memory", len(c.answerer.kept.list), n)
 		}
 	})

@@ -60,7 +60,7 @@ func TestLimitsFitTheLargestMessage(t *testing.T) {
 		{"Config.MaxMemory", set.MaxMemory, "Config.MaxConnMemory and Config.MaxContinued", set.MaxConnMemory + set.MaxContinued},
 		{"Config.MaxContinued", set.MaxContinued, "Config.Continue", set.Continue},
 		{"largestMessage", largestMessage, "MaxReply of rpc.ClientConfig, with headers", bounded + 16<<10},
-		{"memory of cancelled Calls", int(c.caller.offered.abandoned.most), "largestMessage", largestMessage},
+		{"memory of cancelled Calls", int(c.caller.offered.abandoned.Most), "largestMessage", largestMessage},
 		{"unused memory of a connection", int(keepBytes()), "a buffer for the largest message", mrpool.Size(largestMessage)},
 		{"kept replies", keptBytes, "MaxReply of rpc.ClientConfig for results without a bound", open},
 		{"Config.SegmentSize", set.SegmentSize, "largestMessage", largestMessage},

@@ -2,18 +2,15 @@ package rdmaio
 
 import (
 	"log/slog"
-	"math"
-	"sync/atomic"
 
-	"github.com/rpcrdma/rpcrdma/internal/lograte"
-	"github.com/rpcrdma/rpcrdma/internal/places"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 )
 
 // shared holds the state that all connections of a server share.
 type shared struct {
-	memory budget
+	memory admission.Budget
 	joined joinedMemory
-	places places.Places[request]
+	places admission.Places[request]
 	faults *slog.Logger // for errors and panics of handlers
 	log    *slog.Logger // for records that peers can cause
 
@@ -25,35 +22,9 @@ type shared struct {
 // newShared returns a state without limits.
 func newShared(set settings) *shared {
 	return &shared{
-		places: places.Places[request]{Run: (*request).run},
-		faults: lograte.New(set.faults), log: lograte.New(set.Logger), ends: lograte.New(set.Logger),
+		places: admission.Places[request]{Run: (*request).run},
+		faults: admission.LimitLog(set.faults), log: admission.LimitLog(set.Logger), ends: admission.LimitLog(set.Logger),
 	}
-}
-
-// budget is an amount of memory in bytes. The zero budget has no limit.
-type budget struct {
-	most int64
-	used atomic.Int64
-}
-
-// reserve takes n bytes if that many are left, and reports whether it did.
-func (b *budget) reserve(n int) bool {
-	if used := b.used.Add(int64(n)); b.most == 0 || used <= b.most {
-		return true
-	}
-	b.used.Add(int64(-n))
-	return false
-}
-
-// release returns n bytes.
-func (b *budget) release(n int) { b.used.Add(int64(-n)) }
-
-// left returns the number of bytes that may still be taken.
-func (b *budget) left() int {
-	if b.most == 0 {
-		return math.MaxInt
-	}
-	return int(max(b.most-b.used.Load(), 0))
 }
 
 // checkChunks returns an error for more chunks than the peer is likely to accept. It has the same

@@ -3,47 +3,12 @@ package rdmaio
 import (
 	"bytes"
 	"errors"
-	"math"
 	"slices"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
-
-// R309: bytes that a budget refuses are not counted, so that the rest stays available, however
-// often it refuses.
-func TestBudget(t *testing.T) {
-	b := budget{most: 100}
-	for range 3 {
-		if !b.reserve(60) || b.reserve(41) || b.left() != 40 {
-			t.Fatalf("60 of 100 taken and 41 refused: %d are left, want 40", b.left())
-		}
-		if !b.reserve(40) || b.left() != 0 || b.reserve(1) {
-			t.Fatalf("all taken: %d are left, and 1 more is to be refused", b.left())
-		}
-		b.release(60)
-		b.release(40)
-	}
-	if b.left() != 100 {
-		t.Errorf("all given back: %d are left", b.left())
-	}
-}
-
-// The limit itself may be reached. Less than nothing is never left, and without a limit all is.
-func TestBudgetLimits(t *testing.T) {
-	b := budget{most: 100}
-	if !b.reserve(100) || b.reserve(1) {
-		t.Error("100 of 100 must be given, and no more")
-	}
-	b.used.Add(1) // as while another connection tries to reserve
-	if b.left() != 0 {
-		t.Errorf("%d are left", b.left())
-	}
-	if b = (budget{}); !b.reserve(math.MaxInt/2) || b.left() != math.MaxInt {
-		t.Errorf("without a limit %d are left", b.left())
-	}
-}
 
 // chunkCalls is a connection with Calls that have chunks.
 type chunkCalls struct {
@@ -108,7 +73,7 @@ func (c *chunkCalls) want(when string, answers ...[2]int) {
 		c.t.Errorf("%s: Calls and their bytes %v, want %v", when, got, answers)
 	}
 	used = c.answerer.chunks.used
-	if n := c.shared.memory.used.Load(); n != int64(used) {
+	if n := c.shared.memory.Used(); n != int64(used) {
 		c.t.Errorf("%s: %d bytes count for the connection, %d for all", when, used, n)
 	}
 }
@@ -170,11 +135,11 @@ func TestCallsWithChunksGrowInTurn(t *testing.T) {
 // has no memory for it, or if the device refuses its buffer. Neither leaves memory in use.
 func TestCallsWithChunksLeaveMemory(t *testing.T) {
 	c := newChunkCalls(t, nil, 20_000, 10_000, 10_001, 30_000)
-	c.shared.memory.most = 40_000
+	c.shared.memory.Most = 40_000
 	c.s.delivered = 1 << 20
 	c.answerer.queueAssembly(c.calls[0])
 	c.want("the first", [2]int{0, 20_000})
-	c.shared.memory.most = 50_000
+	c.shared.memory.Most = 50_000
 	c.answerer.queueAssembly(c.calls[1])
 	c.want("it just leaves as much as it takes", [2]int{1, 10_000})
 	c.answerer.queueAssembly(c.calls[2])
@@ -184,7 +149,7 @@ func TestCallsWithChunksLeaveMemory(t *testing.T) {
 	c.ends(1)
 	c.ends(2)
 	c.want("all was given back")
-	c.shared.memory.most = 29_999
+	c.shared.memory.Most = 29_999
 	c.answerer.queueAssembly(c.calls[3])
 	c.want("not enough for it alone", [2]int{3, 0})
 
@@ -202,7 +167,7 @@ func TestCallsWithChunksLeaveMemory(t *testing.T) {
 // The growing Call counts once for the budget when it moves to a longer buffer.
 func TestGrowingCallCountsOnce(t *testing.T) {
 	c := newChunkCalls(t, nil, 40_000)
-	c.shared.memory.most = 40_000
+	c.shared.memory.Most = 40_000
 	c.answerer.queueAssembly(c.calls[0])
 	c.want("it begins", [2]int{0, freeMemory})
 	c.s.delivered = 1 << 20

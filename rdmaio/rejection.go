@@ -22,6 +22,7 @@ const (
 	rejectedOther  rejection = iota // the private data is empty
 	rejectedFull                    // Config.MaxConns
 	rejectedNoRoom                  // the server's device has not enough of something
+	rejectedSource                  // Config.MaxPerSource
 )
 
 // rejectionFormat is the beginning of the private data.
@@ -59,6 +60,8 @@ func explainRejection(err error) error {
 	switch parseRejection(rejected.PrivateData) {
 	case rejectedFull:
 		return fmt.Errorf("%w: it has as many connections as its Config.MaxConns allows: close some, or raise the limit there: %w", ErrServerFull, err)
+	case rejectedSource:
+		return fmt.Errorf("%w: it has as many connections from this address as its Config.MaxPerSource allows: close some, or raise the limit there: %w", ErrServerFull, err)
 	case rejectedNoRoom:
 		return fmt.Errorf("%w: its device or its memory is not enough for one connection more: its Config.Logger has the reason: %w", ErrServerFull, err)
 	}
@@ -70,6 +73,8 @@ func explainRejection(err error) error {
 func (s *Server) reject(log *slog.Logger, req verbs.ConnRequest, why error) {
 	reason := rejectedOther
 	switch {
+	case errors.Is(why, errSourceFull):
+		reason = rejectedSource
 	case errors.Is(why, ErrServerFull):
 		reason = rejectedFull
 	case errors.Is(why, errNoConn):

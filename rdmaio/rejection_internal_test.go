@@ -11,7 +11,7 @@ import (
 
 // A reason is in the private data where there is room for all of it, and is read back from it.
 func TestRejectionFits(t *testing.T) {
-	for _, reason := range []rejection{rejectedOther, rejectedFull, rejectedNoRoom} {
+	for _, reason := range []rejection{rejectedOther, rejectedFull, rejectedNoRoom, rejectedSource} {
 		for _, most := range []int{0, 1, rejectionSize - 1, rejectionSize, rejectionSize + 1, 196} {
 			size, read := rejectionSize, reason
 			if reason == rejectedOther || most < rejectionSize {
@@ -61,6 +61,7 @@ func TestServerRejects(t *testing.T) {
 		want rejection
 	}{
 		{ErrServerFull, 196, rejectedFull},
+		{errSourceFull, 196, rejectedSource},
 		{errNoConn, 196, rejectedNoRoom},
 		{verbs.ErrTLS, 196, rejectedOther},
 		{ErrServerFull, rejectionSize, rejectedFull},

@@ -80,11 +80,12 @@ func TestRejectionOfStranger(t *testing.T) {
 			"RPCR\x02\x01\x00\x00":             false,
 			"RPCR\x01\x01\x01\x00":             false,
 			"RPCR\x01\x01\x00\x01":             false,
-			"RPCR\x01\x03\x00\x00":             false,
+			"RPCR\x01\x04\x00\x00":             false,
 			"RPCR\x01\x00\x00\x00":             false,
 			"\xf6\xab\x0e\x18\x01\x01\x00\x00": false,
 			"RPCR\x01\x01\x00\x00":             true,
 			"RPCR\x01\x02\x00\x00":             true,
+			"RPCR\x01\x03\x00\x00":             true,
 			"RPCR\x01\x01\x00\x00\x00\x00\x00": true, // padded by a device
 		} {
 			rejected := make(chan error, 1)
@@ -138,6 +139,36 @@ func TestServerWithoutRoomIsNamed(t *testing.T) {
 		_, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, nil)
 		if !errors.Is(err, rdmaio.ErrServerFull) || !strings.Contains(err.Error(), "device") {
 			t.Errorf("%v, want %v because of the device", err, rdmaio.ErrServerFull)
+		}
+	})
+}
+
+// The clients of one source have MaxPerSource connections, and a further one learns that limit. The
+// place of one that ends is free again.
+func TestSourceThatIsFullIsNamed(t *testing.T) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		hits := make(chan rdmaio.Limit, 10)
+		s := w.Serve(&file{t: t}, &rdmaio.Config{MaxPerSource: 2, MaxConns: 3, Events: func(e rdmaio.Event) {
+			if hit, ok := e.(*rdmaio.LimitHit); ok {
+				hits <- hit.Limit
+			}
+		}})
+		first, second := w.Dial(nil), w.Dial(nil)
+		again(t, first, smallCall(), 1)
+		again(t, second, smallCall(), 1)
+		_, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, nil)
+		if !errors.Is(err, rdmaio.ErrServerFull) || !strings.Contains(err.Error(), "Config.MaxPerSource") {
+			t.Errorf("%v, want %v because of MaxPerSource", err, rdmaio.ErrServerFull)
+		}
+		if limit := <-hits; limit != rdmaio.LimitMaxPerSource || s.Stats().Rejected != 1 {
+			t.Errorf("limit %s, and %+v", limit, s.Stats())
+		}
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		patient := newClient(w, &rdmaio.ClientConfig{WaitForServer: true, MinBackoff: time.Millisecond, MaxBackoff: time.Millisecond})
+		if _, err := patient.Call(context.Background(), nullCall(patient.XID(), 40)); err != nil {
+			t.Error(err)
 		}
 	})
 }

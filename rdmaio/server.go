@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -26,7 +27,7 @@ type Server struct {
 	stop    context.CancelCauseFunc
 	wg      sync.WaitGroup // the accept loop and one for each connection
 
-	opened   atomic.Int64 // connections
+	limits   admission.Conns
 	accepted atomic.Uint64
 	rejected atomic.Uint64
 
@@ -57,8 +58,9 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{dev: dev, set: set, ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]bool), shared: newShared(set)}
 	s.log = s.shared.log
+	s.limits.Most, s.limits.PerSource = set.MaxConns, set.MaxPerSource
 	s.taking, s.stop = context.WithCancelCause(run)
-	s.shared.memory.most, s.shared.places.Most = int64(set.MaxMemory), set.MaxHandlers
+	s.shared.memory.Most, s.shared.places.Most = set.MaxMemory, set.MaxHandlers
 	s.wg.Add(1)
 	go s.accept(run)
 	return s, nil
@@ -88,22 +90,33 @@ func (s *Server) accept(ctx context.Context) {
 // errNoConn reports that the device of a server cannot have one connection more.
 var errNoConn = errors.New("rdmaio: no connection could be made")
 
-// open makes a connection unless there are Config.MaxConns. The caller decrements opened when it
-// has closed the connection.
-func (s *Server) open() (*Conn, error) {
-	if n := s.opened.Add(1); n > int64(s.set.MaxConns) {
-		s.opened.Add(-1)
-		if s.set.Events != nil {
-			s.set.Events(&LimitHit{Limit: LimitMaxConns})
-		}
-		return nil, fmt.Errorf("%w: it has %d connections, as many as Config.MaxConns allows", ErrServerFull, s.set.MaxConns)
+// errSourceFull reports that the source of a connection has as many as it may have.
+var errSourceFull = fmt.Errorf("%w for this source", ErrServerFull)
+
+// open makes a connection unless a limit is reached. The caller calls limits.Leave when it has
+// closed the connection.
+func (s *Server) open(from admission.Source) (*Conn, error) {
+	switch verdict, n := s.limits.Enter(from); verdict {
+	case admission.Full:
+		s.limitHit(LimitMaxConns)
+		return nil, fmt.Errorf("%w: it has %d connections, as many as Config.MaxConns allows", ErrServerFull, n)
+	case admission.SourceFull:
+		s.limitHit(LimitMaxPerSource)
+		return nil, fmt.Errorf("%w: it has %d connections from %v, as many as Config.MaxPerSource allows", errSourceFull, n, from)
 	}
 	c, err := newConn(s.dev, s.set, engine.Responder, s.handler, s.shared)
 	if err != nil {
-		s.opened.Add(-1)
+		s.limits.Leave(from)
 		return nil, fmt.Errorf("%w: %w", errNoConn, err)
 	}
 	return c, nil
+}
+
+// limitHit emits the event of a rejected connection.
+func (s *Server) limitHit(l Limit) {
+	if s.set.Events != nil {
+		s.set.Events(&LimitHit{Limit: l})
+	}
 }
 
 // serve makes, serves and frees one connection.
@@ -115,8 +128,9 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		}
 	}()
 	peer := req.RemoteAddr()
+	from := admission.SourceOf(s.Addr(), peer)
 	log := s.log.With("peer", peer)
-	c, err := s.open()
+	c, err := s.open(from)
 	if err != nil {
 		s.rejected.Add(1)
 		s.set.emitFailed(peer, true, err)
@@ -136,16 +150,16 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		s.reject(log, req, err) // the peer may still wait for an answer
 	} else {
 		c.connected(info)
-		up = s.attend(ctx, c)
+		up = s.attend(ctx, c, from)
 	}
 	if !up {
-		s.finish(c)
+		s.finish(c, from)
 	}
 }
 
 // finish frees a connection.
-func (s *Server) finish(c *Conn) {
-	defer s.opened.Add(-1)
+func (s *Server) finish(c *Conn, from admission.Source) {
+	defer s.limits.Leave(from)
 	err := c.finish()
 	s.mu.Lock()
 	delete(s.conns, c)
@@ -157,7 +171,7 @@ func (s *Server) finish(c *Conn) {
 
 // attend waits until host authentication lets a connection be up. Then it returns true, and the
 // connection is freed when it ends, or ctx: no goroutine waits for that.
-func (s *Server) attend(ctx context.Context, c *Conn) bool {
+func (s *Server) attend(ctx context.Context, c *Conn, from admission.Source) bool {
 	if err := c.auth.await(ctx, c.ctx); err != nil {
 		s.rejected.Add(1)
 		s.set.emitFailed(c.RemoteAddr(), true, err)
@@ -169,7 +183,7 @@ func (s *Server) attend(ctx context.Context, c *Conn) bool {
 	stop := context.AfterFunc(ctx, c.end)
 	context.AfterFunc(c.ctx, func() {
 		stop()
-		s.finish(c)
+		s.finish(c, from)
 		s.wg.Done()
 	})
 	return true
@@ -219,8 +233,9 @@ type ServerStats struct {
 	// Accepted is the number of connections that came up.
 	Accepted uint64
 
-	// Rejected is the number of connection requests that led to none, because of Config.MaxConns,
-	// for lack of resources, because the peer went away, or because it did not authenticate.
+	// Rejected is the number of connection requests that failed, because of Config.MaxConns or
+	// MaxPerSource, for lack of resources, because the peer went away, or because it did not
+	// authenticate.
 	Rejected uint64
 
 	// Conns is the number of connections that are up.
@@ -233,7 +248,7 @@ type ServerStats struct {
 
 // Stats returns the counts. Conn.Stats returns a connection's counts.
 func (s *Server) Stats() ServerStats {
-	return ServerStats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Conns: len(s.Conns()), Memory: s.shared.memory.used.Load()}
+	return ServerStats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Conns: len(s.Conns()), Memory: s.shared.memory.Used()}
 }
 
 // Close stops listening and closes all connections as Conn.Close does. The rules of Conn.Close

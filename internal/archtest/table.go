@@ -102,8 +102,8 @@ func Table() []Row {
 		{Package: "runtime/oncrpc/gss/gsstest", Imports: []string{"runtime/oncrpc/gss"}},
 		{Package: "runtime/oncrpc/rpc", Imports: []string{"runtime/xdr", "runtime/oncrpc", "runtime/oncrpc/gss"}},
 		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc", "runtime/oncrpc/rpc", "runtime/oncrpc/tcp", "runtime/oncrpc/udp"}},
-		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "internal/backchannel", "internal/deadpeer", "internal/lograte", "internal/places", "internal/ratelimit", "internal/tlsstream"}},
-		{Package: "runtime/oncrpc/udp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "internal/lograte"}},
+		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "internal/admission", "internal/backchannel", "internal/deadpeer", "internal/tlsstream"}},
+		{Package: "runtime/oncrpc/udp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "internal/admission"}},
 		{Package: "runtime/oncrpc/mem", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/tcp"}},
 		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
 		{Package: "gen/*", Imports: []string{"runtime/*", "runtime/xdr/*", "gen/*"}},
@@ -114,7 +114,7 @@ func Table() []Row {
 		{Package: "rdmaio/verbs/verbstest/...", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs", "internal/pcapng"}},
 		{Package: "rdmaio/providers/internal/soft", Imports: []string{"rdmaio/verbs"}},
-		{Package: "rdmaio/providers/internal/stream", Imports: []string{"internal/deadpeer", "internal/ratelimit", "internal/tlsstream", "rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
+		{Package: "rdmaio/providers/internal/stream", Imports: []string{"internal/admission", "internal/deadpeer", "internal/tlsstream", "rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
 		// A second reading of the documents of iWARP, for tests, without code of the provider.
 		{Package: "rdmaio/providers/iwarp/internal/stranger", Imports: []string{"internal/witness", "internal/pcapng"}},
 		{Package: "rdmaio/providers/iwarp/internal/strangertest", Imports: []string{"rdmaio/providers/iwarp", "rdmaio/providers/iwarp/internal/stranger", "rdmaio/verbs", "internal/leak"}},
@@ -150,7 +150,7 @@ func Table() []Row {
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
 
 		// The transport, which gets a provider from its user, and the protocols over it.
-		{Package: "rdmaio", Imports: []string{"internal/backchannel", "internal/lograte", "internal/places", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/xdr/codec"}},
+		{Package: "rdmaio", Imports: []string{"internal/admission", "internal/backchannel", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/xdr/codec"}},
 		{Package: "rdmaio/xchar", Deny: pure, Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
 		{Package: "rdmaio/hostauth/...", Deny: pure}, // rdmaio calls it
 		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
@@ -185,9 +185,7 @@ func Table() []Row {
 		{Package: "internal/leak"},
 		{Package: "internal/backchannel", Imports: []string{"runtime/oncrpc"}},
 		{Package: "internal/deadpeer"},
-		{Package: "internal/lograte"},
-		{Package: "internal/places"},
-		{Package: "internal/ratelimit"},
+		{Package: "internal/admission"},
 		{Package: "internal/cli", Imports: []string{"internal/spelling"}, Outside: []string{kong}, Unsafe: []string{"terminal_unix.go", "terminal_windows.go", "width_linux_test.go"}},
 		{Package: "internal/cli/completion", Imports: []string{"internal/cli"}, Outside: []string{kong}},
 		{Package: "internal/cli/completion/completiontest", Imports: []string{"internal/cli/completion", "internal/witness"}},

@@ -10,7 +10,7 @@ var (
 	driverTests = []string{"rdmaio/internal/driver", "rdmaio"}
 	poolTests   = []string{"rdmaio/internal/mrpool", "rdmaio"}
 	ioTests     = []string{"rdmaio"}
-	placesTests = []string{"internal/places"}
+	placesTests = []string{"internal/admission"}
 )
 
 const (

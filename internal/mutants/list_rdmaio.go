@@ -1,5 +1,10 @@
 package main
 
+const (
+	budgetFile         = "internal/admission/budget.go"
+	admissionConnsFile = "internal/admission/conns.go"
+)
+
 // rdmaioMutants are around the engine: memory, the driver, clients and servers.
 var rdmaioMutants = []mutant{
 	// Memory.
@@ -10,18 +15,18 @@ var rdmaioMutants = []mutant{
 	{"a staged region comes back whole", poolFile, "p.copy(r.stage.user[:n], r.stage.Bytes)", "p.copy(r.stage.user, r.stage.Bytes)", poolTests},
 	{"a result may be read by the peer", "rdmaio/offer.go", "o.region(buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304", "o.region(buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteRead, number) // R304", ioTests},
 	{"a late handler's Call counts as never sent", "rdmaio/call.go", "sent = sent || s.call.Sent && ", "sent = sent && s.call.Sent && ", ioTests},
-	{"memory of Calls is not limited", "rdmaio/limit.go", "used <= b.most {", "used > 0 {", ioTests},
+	{"memory of Calls is not limited", budgetFile, "int64(n) > b.most()-b.used-b.replies {", "n < 0 {", placesTests},
 	{"a duplicate Call is executed", replyFile, "	case e != nil:\n", "	case e != nil && key.n < 0:\n", ioTests},
 	{"a duplicate of a Call in progress is executed", replyFile, "	case e != nil && e.done == nil:\n", "	case e != nil && e.done == nil && key.n < 0:\n", ioTests},
 	{"a reply goes to another client", replyFile, "e.from.Err() != nil:", "e.from != nil:", ioTests},
 	{"a reply goes to two clients in turn", replyFile, "		found.from = from", "		_ = found.from", ioTests},
-	{"a Request that waits is not counted", "internal/places/places.go", "p.used < p.Most:", "p.used <= p.Most+len(p.waiting):", placesTests},
-	{"a place is never given back", "internal/places/places.go", "	p.used--\n", "", placesTests},
-	{"a connection that leaves does not wait", "internal/places/places.go", "	q.running.Wait()\n", "", placesTests},
-	{"a handler that ends its goroutine keeps its place", "internal/places/places.go", "if j = p.next(j, nil); j.request != nil {", "if j.request == nil {", placesTests},
-	{"goroutines stay when the last connection leaves", "internal/places/places.go", "p.queues == 0", "p.queues < 0", placesTests},
-	{"idle goroutines never end", "internal/places/idle.go", "i.least = min(i.least, last)", "i.least = 0", placesTests},
-	{"a sweep ends goroutines that the load needs", "internal/places/idle.go", "for _, w := range i.workers[:i.least] {\n		close(w)\n	}\n	i.workers = slices.Delete(i.workers, 0, i.least)", "for _, w := range i.workers {\n		close(w)\n	}\n	i.workers = slices.Delete(i.workers, 0, len(i.workers))", placesTests},
+	{"a Request that waits is not counted", "internal/admission/places.go", "p.used < p.Most:", "p.used <= p.Most+len(p.waiting):", placesTests},
+	{"a place is never given back", "internal/admission/places.go", "	p.used--\n", "", placesTests},
+	{"a connection that leaves does not wait", "internal/admission/places.go", "	q.running.Wait()\n", "", placesTests},
+	{"a handler that ends its goroutine keeps its place", "internal/admission/places.go", "if j = p.next(j, nil); j.request != nil {", "if j.request == nil {", placesTests},
+	{"goroutines stay when the last connection leaves", "internal/admission/places.go", "p.queues == 0", "p.queues < 0", placesTests},
+	{"idle goroutines never end", "internal/admission/idle.go", "i.least = min(i.least, last)", "i.least = 0", placesTests},
+	{"a sweep ends goroutines that the load needs", "internal/admission/idle.go", "for _, w := range i.workers[:i.least] {\n		close(w)\n	}\n	i.workers = slices.Delete(i.workers, 0, i.least)", "for _, w := range i.workers {\n		close(w)\n	}\n	i.workers = slices.Delete(i.workers, 0, len(i.workers))", placesTests},
 	{"a later failure hides that of host authentication", "rdmaio/effects.go", "c.auth.cause(translate(f.Fail))", "translate(f.Fail)", ioTests},
 	{"Requests of a lost connection reach handlers", "rdmaio/answerer.go", "	}\n	a.dropWaiting()\n", "	}\n", ioTests},
 	{"a Call is held back for one connection alone", replyFile, "(until.IsZero() || now.Before(until))", "until.IsZero()", []string{"runtime/oncrpc/replycache"}},
@@ -92,10 +97,20 @@ var rdmaioMutants = []mutant{
 	{"a listener that failed is not reported", "rdmaio/server.go", "			if s.taking.Err() == nil {", "			if false {", ioTests},
 
 	// Limits and retries.
-	{"a budget that was exceeded stays so", "rdmaio/limit.go", "	b.used.Add(int64(-n))\n	return false\n", "	return false\n", ioTests},
-	{"memory of Calls is not given back", "rdmaio/answerer.go", "	a.shared.memory.release(n)\n	a.chunks.used -= n\n", "	a.chunks.used -= n\n", ioTests},
-	{"a log has more records a second than its limit", "internal/lograte/lograte.go", "const maxRecords = 10", "const maxRecords = 11", ioTests},
-	{"records that were left out are not counted", "internal/lograte/lograte.go", "		s.omitted++\n", "", ioTests},
+	{"a budget that was exceeded stays so", budgetFile, "		return false\n	}\n	b.used += int64(n)\n	return true\n}\n\n// TakeShare", "		b.used += int64(n)\n		return false\n	}\n	b.used += int64(n)\n	return true\n}\n\n// TakeShare", placesTests},
+	{"replies take more than half of a budget", budgetFile, "min(b.replies, b.most()/2)", "b.replies", placesTests},
+	{"a connection takes all that is left", budgetFile, "int64(own+n) <= ", "int64(n) <= ", placesTests},
+	{"a Waiter for memory is not called", budgetFile, "		w.Call()\n", "", placesTests},
+	{"a Waiter that was forgotten is called", budgetFile, "	delete(b.waiting, w)\n", "", placesTests},
+	{"an IPv6 host has as many sources as addresses", admissionConnsFile, "bits := 64", "bits := 128", placesTests},
+	{"connections from this machine have the default limit", admissionConnsFile, "most == 0 && !s.Local", "most == 0", placesTests},
+	{"a source keeps the place of a connection that left", admissionConnsFile, "if c.from[s.Prefix]--; c.from[s.Prefix] == 0 {\n		delete", "if c.from[s.Prefix] == 0 {\n		delete", placesTests},
+	{"a source may have one connection too many", admissionConnsFile, "n >= most {", "n > most {", placesTests},
+	{"a server does not say that a source has too many connections", "rdmaio/rejection.go", "		reason = rejectedSource\n", "		reason = rejectedOther\n", ioTests},
+	{"a connection of a source is counted after its end", "rdmaio/server.go", "	defer s.limits.Leave(from)\n", "", ioTests},
+	{"memory of Calls is not given back", "rdmaio/answerer.go", "	a.shared.memory.Give(n)\n	a.chunks.used -= n\n", "	a.chunks.used -= n\n", ioTests},
+	{"a log has more records a second than its limit", "internal/admission/log.go", "const maxRecords = 10", "const maxRecords = 11", placesTests},
+	{"records that were left out are not counted", "internal/admission/log.go", "		s.omitted++\n", "", placesTests},
 	{"pauses between tries are all the same", "rdmaio/redial.go", "b.last - rand.N(b.last/2+1))", "b.last - 0*rand.N(b.last/2+1))", ioTests},
 	{"a pause between tries never starts over", "rdmaio/redial.go", "	case why == nil:\n		c.first = backoff{}\n", "	case why == nil:\n", ioTests},
 	{"a full batch of completions is all of them", "rdmaio/internal/driver/completions.go", "return events, n == len(d.wcs)", "return events, false", driverTests},
@@ -135,13 +150,13 @@ var rdmaioMutants = []mutant{
 	{"a longer buffer begins empty", "rdmaio/answerer.go", "			copy(b.Bytes[q.AssemblyLead:], q.Assembly.Bytes[:q.AssemblyFilled])\n", "", ioTests},
 	{"keys of a cancelled Call end at once", "rdmaio/call.go", "	if e.Abandoned {\n", "	if e.Abandoned && e.XID == 0 {\n", ioTests},
 	{"data of a cancelled Call is lost", poolFile, "		p.copy(b.Bytes, buf)\n	}\n	if err := d.Redirect", "		_ = buf\n	}\n	if err := d.Redirect", ioTests},
-	{"what cancelled Calls leave has no limit", "rdmaio/conn.go", "c.caller.offered.abandoned.most, c.caller.offered.replies.most = largestMessage, set", "c.caller.offered.replies.most = set", ioTests},
+	{"what cancelled Calls leave has no limit", "rdmaio/conn.go", "c.caller.offered.abandoned.Most, c.caller.offered.replies.most = largestMessage, set", "c.caller.offered.replies.most = set", ioTests},
 	{"what a cancelled Call left stays", requesterFile, "	if p.left != nil {\n		rq.eff.Settled = append(rq.eff.Settled, p.left)\n	}\n	rq.table.remove(", "	rq.table.remove(", ioTests},
 	{"a Reply of another version is dropped", "rdmaio/internal/v1/classify.go", " && !end.Calls.Outstanding(m.XID):\n", ":\n", engineTests},
 	{"no memory is offered for MaxReply", "rdmaio/offer.go", "	if call.MaxReply > 0 || n > len(call.ReplyBuf) {\n", "	if call.MaxReply > 1<<60 {\n", ioTests},
 	{"memory of cancelled Calls stays", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 3 {", ioTests},
 	{"memory of cancelled Calls goes too early", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 1 {", ioTests},
-	{"memory of cancelled Calls has no limit", "rdmaio/abandon.go", "c.offered.abandoned.reserve(n) {", "c.offered.abandoned.reserve(0) {", ioTests},
+	{"memory of cancelled Calls has no limit", "rdmaio/abandon.go", "c.offered.abandoned.Take(n) {", "c.offered.abandoned.Take(0) {", ioTests},
 	{"a caller is woken before there is an answer", "rdmaio/lone.go", "	s.answered.Store(true)\n	if s.polling.Load() {\n		l.qp.Wake() // no effect on this goroutine's own Progress\n	}\n", "	if s.polling.Load() {\n		l.qp.Wake() // no effect on this goroutine's own Progress\n	}\n	s.answered.Store(true)\n", ioTests},
 	{"a caller that waits for a revocation stops the input", "rdmaio/lone.go", "func (l *lone) resume() {\n	if l.qp != nil {\n", "func (l *lone) resume() {\n	if l.qp != nil && l.calls.Load() < 0 {\n", ioTests},
 	{"a Client keeps dialing at a limit of the process", "rdmaio/redial.go", " && c.stats.Connects > 0 && !disallowed(c.failed)", " && c.stats.Connects > 0", ioTests},

@@ -47,13 +47,13 @@ func TestServerGoesOnAfterAFailureToAccept(t *testing.T) {
 		ours, theirs := net.Pipe()
 		ln.ch <- theirs
 		synctest.Wait()
-		if st := s.Stats(); st.Conns != 1 || len(s.sources) != 1 || s.Err() != nil {
-			t.Errorf("%+v, %d sources, %v", st, len(s.sources), s.Err())
+		if _, sources := s.limits.Len(); s.Stats().Conns != 1 || sources != 1 || s.Err() != nil {
+			t.Errorf("%+v, %d sources, %v", s.Stats(), sources, s.Err())
 		}
 		_ = ours.Close()
 		synctest.Wait()
-		if st := s.Stats(); st.Conns != 0 || len(s.sources) != 0 {
-			t.Errorf("after the connection: %+v, %d sources", st, len(s.sources))
+		if _, sources := s.limits.Len(); s.Stats().Conns != 0 || sources != 0 {
+			t.Errorf("after the connection: %+v, %d sources", s.Stats(), sources)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -36,54 +36,6 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 	}
 }
 
-// The budget gives a connection at most as much as remains after it, replies take at most half of
-// what Requests may have, and memory given back wakes the readers that wait.
-func TestBudgetLeavesMemoryForOthers(t *testing.T) {
-	b := budget{most: 1000}
-	for _, tt := range []struct {
-		n, own, replies int
-		ok              bool
-	}{
-		{500, 0, 0, true},   // 500 remain
-		{251, 0, 0, false},  // 251 > 249
-		{250, 0, 0, true},   // 250 remain
-		{126, 0, 0, false},  //
-		{10, 240, 0, false}, // with its own: 250 > 240
-		{10, 230, 0, true},
-	} {
-		if _, ok := b.take(tt.n, tt.own); ok != tt.ok {
-			t.Errorf("%d beside %d, with %d taken: %v", tt.n, tt.own, b.used, ok)
-		}
-	}
-	b.release(760, 0)
-	b.add(5000)
-	if left := b.remaining(); left != -4000 {
-		t.Errorf("%d bytes remain", left)
-	}
-	if _, ok := b.take(250, 0); !ok {
-		t.Error("replies keep out Requests")
-	}
-	freed, ok := b.take(251, 0)
-	if ok {
-		t.Error("replies take nothing")
-	}
-	b.release(0, 0)
-	select {
-	case <-freed:
-		t.Error("nothing was given back")
-	default:
-	}
-	b.release(250, 5000)
-	select {
-	case <-freed:
-	default:
-		t.Error("the reader is not woken")
-	}
-	if b.used != 0 || b.replies != 0 || b.remaining() != 1000 {
-		t.Errorf("%d and %d bytes are taken", b.used, b.replies)
-	}
-}
-
 // A connection is full with more than maxUnsent of replies, or more than remains of the budget, and
 // never without any.
 func TestFullConnection(t *testing.T) {
@@ -95,7 +47,8 @@ func TestFullConnection(t *testing.T) {
 		{1000, 100<<20 - 2000, false}, {1000, 100<<20 - 1999, true},
 	} {
 		c := &Conn{shared: newShared(100<<20, 0), unsent: tt.unsent}
-		c.shared.budget.used, c.shared.budget.replies = tt.used, tt.unsent
+		c.shared.budget.Take(tt.used)
+		c.shared.budget.AddReply(tt.unsent)
 		if got := c.full(); got != tt.want {
 			t.Errorf("%d bytes of replies, %d of Requests: %v", tt.unsent, tt.used, got)
 		}

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/lograte"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -170,6 +170,6 @@ func (cfg *Config) settle() settings {
 	if s.Logger == nil {
 		s.Logger, s.faults = slog.New(slog.DiscardHandler), slog.Default()
 	}
-	s.Logger, s.faults = lograte.New(s.Logger), lograte.New(s.faults)
+	s.Logger, s.faults = admission.LimitLog(s.Logger), admission.LimitLog(s.faults)
 	return s
 }

@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
-	"github.com/rpcrdma/rpcrdma/internal/places"
 	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -34,7 +34,7 @@ type Conn struct {
 	accepted bool         // this is the server's end
 	out      writer
 	in       records
-	waiting  places.Queue[request]
+	waiting  admission.Queue[request]
 	xids     oncrpc.XIDs
 	ready    atomic.Bool   // this side may make Calls
 	slots    chan struct{} // has an element for each Call in progress
@@ -199,7 +199,7 @@ func (c *Conn) read() {
 			break
 		}
 	}
-	c.shared.budget.release(c.reserved, 0)
+	c.shared.budget.Give(c.reserved)
 	c.reserved = 0
 }
 
@@ -282,7 +282,7 @@ func (c *Conn) dispatch(rec []byte) error {
 		keep(rec)
 		c.record = memories.Get().(*[]byte)
 	}
-	c.shared.budget.release(c.reserved, 0)
+	c.shared.budget.Give(c.reserved)
 	c.reserved = 0
 	return nil
 }

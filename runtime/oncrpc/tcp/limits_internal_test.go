@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net"
@@ -14,33 +13,6 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
-
-// A source is an IPv4 address, also one of a listener on [::], or an IPv6 network of 64 bits.
-func TestSourceOf(t *testing.T) {
-	for _, tt := range []struct {
-		addr, source string
-		local        bool
-	}{
-		{"192.0.2.1:700", "192.0.2.1/32", false},
-		{"[::ffff:192.0.2.1]:700", "192.0.2.1/32", false},
-		{"[::ffff:192.0.2.2]:701", "192.0.2.2/32", false},
-		{"[2001:db8:0:1:2::3]:700", "2001:db8:0:1::/64", false},
-		{"[2001:db8:0:1:ffff::]:9", "2001:db8:0:1::/64", false},
-		{"[2001:db8:0:2::3]:700", "2001:db8:0:2::/64", false},
-		{"[fe80::1%lo]:700", "fe80::/64", false},
-		{"127.0.0.1:700", "127.0.0.1/32", true},
-		{"127.1.2.3:700", "127.1.2.3/32", true},
-		{"[::ffff:127.0.0.1]:700", "127.0.0.1/32", true},
-		{"[::1]:700", "::/64", true},
-		{"@", "invalid Prefix", true},
-		{"pipe", "invalid Prefix", true},
-	} {
-		source, local := sourceOf(namedAddr(tt.addr))
-		if fmt.Sprint(source) != tt.source || local != tt.local {
-			t.Errorf("%s: found %v, of this machine: %v, want %s, %v", tt.addr, source, local, tt.source, tt.local)
-		}
-	}
-}
 
 type namedAddr string
 

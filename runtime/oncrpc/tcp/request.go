@@ -134,7 +134,7 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 	r.out.Message = m
 	c := r.conn
 	r.reply = m.Size(nil)
-	c.shared.budget.add(r.reply)
+	c.shared.budget.AddReply(r.reply)
 	c.mu.Lock()
 	c.unsent += r.reply
 	why := c.err
@@ -194,7 +194,7 @@ func (r *request) release(err error) {
 	}
 	r.memory, r.Message, r.out.Message = nil, nil, oncrpc.Message{}
 	c.mu.Lock()
-	c.shared.budget.release(r.reserved, r.reply)
+	c.shared.budget.GiveBoth(r.reserved, r.reply)
 	c.unsent -= r.reply
 	c.requests--
 	c.resume()

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"sync"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/ratelimit"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -21,15 +20,15 @@ type Server struct {
 	ln      net.Listener
 	handler oncrpc.Handler
 	shared  *shared
-	rate    ratelimit.Bucket
+	rate    admission.Bucket
+	limits  admission.Conns
 	ctx     context.Context // ends when the server accepts no more connections
 	stop    context.CancelCauseFunc
 	wg      sync.WaitGroup // the accept loop and one for each connection
 
-	mu      sync.Mutex
-	conns   map[*Conn]bool
-	sources map[netip.Prefix]int // connections from each
-	stats   ServerStats
+	mu    sync.Mutex
+	conns map[*Conn]bool
+	stats ServerStats
 }
 
 // ServerStats holds the counts of a Server. Accepted and Rejected only grow.
@@ -67,8 +66,8 @@ func serve(ln net.Listener, h oncrpc.Handler, set settings) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("tcp: listen at %q: %w", ln.Addr(), err), ln.Close())
 	}
 	s := &Server{
-		set: set, log: set.Logger, ln: ln, handler: h, rate: ratelimit.Bucket{Rate: set.AcceptRate},
-		conns: make(map[*Conn]bool), sources: make(map[netip.Prefix]int),
+		set: set, log: set.Logger, ln: ln, handler: h, rate: admission.Bucket{Rate: set.AcceptRate},
+		limits: admission.Conns{Most: set.MaxConns, PerSource: set.MaxPerSource}, conns: make(map[*Conn]bool),
 	}
 	s.shared = newShared(set.MaxMemory, set.MaxHandlers)
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
@@ -124,15 +123,14 @@ func (s *Server) pause(d time.Duration) {
 
 // open serves a connection unless a limit is reached.
 func (s *Server) open(nc net.Conn) {
-	source, local := sourceOf(nc.RemoteAddr())
+	source := admission.SourceOf(nc.LocalAddr().String(), nc.RemoteAddr().String())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil { // the server is closing
 		_ = nc.Close()
 		return
 	}
-	why := s.refusal(source, local)
-	if why != nil {
+	if why := s.admit(source); why != nil {
 		s.stats.Rejected++
 		s.log.Warn("tcp: a connection was rejected", "peer", nc.RemoteAddr().String(), "reason", why)
 		reject(nc)
@@ -141,7 +139,6 @@ func (s *Server) open(nc net.Conn) {
 	c := newConn(nc, s.set, true, s.handler, s.shared)
 	s.stats.Accepted++
 	s.conns[c] = true
-	s.sources[source]++
 	s.wg.Add(1)
 	go s.attend(c, source)
 }
@@ -157,51 +154,26 @@ func reject(nc net.Conn) {
 	_ = nc.Close()
 }
 
-// refusal returns an error if a source cannot have another connection, or nil. s.mu must be held.
-func (s *Server) refusal(source netip.Prefix, local bool) error {
-	if len(s.conns) >= s.set.MaxConns {
-		return fmt.Errorf("tcp: the server has %d connections, as many as Config.MaxConns allows", len(s.conns))
-	}
-	most := s.set.MaxPerSource
-	if most == 0 && !local {
-		most = defaultPerSource
-	}
-	if n := s.sources[source]; most > 0 && n >= most {
+// admit counts a connection, or returns why its source cannot have it.
+func (s *Server) admit(source admission.Source) error {
+	switch verdict, n := s.limits.Enter(source); verdict {
+	case admission.Full:
+		return fmt.Errorf("tcp: the server has %d connections, as many as Config.MaxConns allows", n)
+	case admission.SourceFull:
 		return fmt.Errorf("tcp: the server has %d connections from %v, as many as Config.MaxPerSource allows", n, source)
 	}
 	return nil
 }
 
-// defaultPerSource is the default of Config.MaxPerSource.
-const defaultPerSource = 64
-
-// sourceOf returns the IPv4 address or the IPv6 network of an address, and whether it is of this
-// machine. All addresses that are not of IP are one source of this machine.
-func sourceOf(addr net.Addr) (source netip.Prefix, local bool) {
-	a, err := netip.ParseAddrPort(addr.String())
-	if err != nil {
-		return netip.Prefix{}, true
-	}
-	ip := a.Addr().Unmap().WithZone("")
-	bits := 64
-	if ip.Is4() {
-		bits = 32
-	}
-	source, _ = ip.Prefix(bits) // fits both
-	return source, ip.IsLoopback()
-}
-
 // attend frees a connection when it is down.
-func (s *Server) attend(c *Conn, source netip.Prefix) {
+func (s *Server) attend(c *Conn, source admission.Source) {
 	defer s.wg.Done()
 	<-c.Done()
 	c.finish()
+	s.limits.Leave(source)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
-	if s.sources[source]--; s.sources[source] == 0 {
-		delete(s.sources, source)
-	}
 }
 
 // Conns returns the connections that are up, in no order.
@@ -221,9 +193,7 @@ func (s *Server) Stats() ServerStats {
 	st := s.stats
 	st.Conns = len(s.conns)
 	s.mu.Unlock()
-	s.shared.budget.mu.Lock()
-	st.Memory = s.shared.budget.used + s.shared.budget.replies
-	s.shared.budget.mu.Unlock()
+	st.Memory = int(s.shared.budget.Used())
 	return st
 }
 

@@ -84,22 +84,22 @@ func TestReserveWaits(t *testing.T) {
 		connection := func(timeout time.Duration) *Conn {
 			c := bare(settings{Config: Config{RecordTimeout: timeout}})
 			c.shared = newShared(2000, 0)
-			c.shared.budget.used = 2000
+			c.shared.budget.Take(2000)
 			return c
 		}
 		c := connection(10 * time.Second)
 		go func() {
 			for range 4 {
 				time.Sleep(6 * time.Second)
-				c.shared.budget.release(100, 0)
+				c.shared.budget.Give(100)
 			}
 		}()
 		if err, took := wait(c); !errors.Is(err, ErrLimit) || took != 10*time.Second || c.reserved != 0 {
 			t.Errorf("too little: %v after %v, %d bytes", err, took, c.reserved)
 		}
 		time.Sleep(time.Minute)
-		go func() { time.Sleep(6 * time.Second); c.shared.budget.release(1600, 0) }()
-		if err, took := wait(c); err != nil || took != 6*time.Second || c.reserved != 1000 || c.shared.budget.used != 1000 {
+		go func() { time.Sleep(6 * time.Second); c.shared.budget.Give(1600) }()
+		if err, took := wait(c); err != nil || took != 6*time.Second || c.reserved != 1000 || c.shared.budget.Used() != 1000 {
 			t.Errorf("enough: %v after %v, %d bytes", err, took, c.reserved)
 		}
 		c = connection(0)

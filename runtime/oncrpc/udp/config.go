@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/lograte"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 )
 
 // MaxMessage is the size of the longest message in bytes: the longest datagram over IPv4.
@@ -91,6 +91,6 @@ func (cfg *Config) settle() settings {
 	if s.Logger == nil {
 		s.Logger, s.faults = slog.New(slog.DiscardHandler), slog.Default()
 	}
-	s.Logger, s.faults = lograte.New(s.Logger), lograte.New(s.faults)
+	s.Logger, s.faults = admission.LimitLog(s.Logger), admission.LimitLog(s.faults)
 	return s
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"net/netip"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 )
 
 // source holds the limits of one IPv4 address or IPv6 network of 64 bits.
@@ -23,13 +25,8 @@ const sweepInterval = 100 * time.Millisecond
 
 // source returns the source of an address, or nil if there are too many. s.mu must be held.
 func (s *Server) source(ip netip.Addr, now time.Time) *source {
-	ip = ip.Unmap().WithZone("")
-	bits := 64
-	if ip.Is4() {
-		bits = 32
-	}
-	prefix, _ := ip.Prefix(bits) // fits both
-	src := s.sources[prefix]
+	from := admission.SourceAt(ip)
+	src := s.sources[from.Prefix]
 	if src != nil {
 		return src
 	}
@@ -44,9 +41,9 @@ func (s *Server) source(ip netip.Addr, now time.Time) *source {
 	if len(s.sources) >= maxSources {
 		return nil
 	}
-	unlimited := ip.IsLoopback() || s.set.ReplyRate == math.MaxInt
+	unlimited := from.Local || s.set.ReplyRate == math.MaxInt
 	src = &source{unlimited: unlimited, left: float64(s.set.ReplyRate), at: now}
-	s.sources[prefix] = src
+	s.sources[from.Prefix] = src
 	return src
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -25,7 +24,7 @@ type connRequest struct {
 // AcceptConn waits for a connection request over an existing stream, as the server,
 // from its next byte on: see Device.DialConn.
 func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnRequest, error) {
-	if err := d.adopt(conn, netip.Addr{}); err != nil {
+	if err := d.adopt(conn, nil); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("%s: accept over a connection: device %s: %w: %w", d.cfg.Provider, d.cfg.Attrs.Name, err, verbs.ErrQueueFull)
 	}

@@ -41,7 +41,7 @@ type Config struct {
 	PeerTimeout      time.Duration
 	ReceiveTimeout   time.Duration
 	MaxConnections   int
-	MaxPerSource     int
+	MaxPerSource     int // zero: see admission.Conns
 	MaxHandshakes    int
 	AcceptRate       int
 	Backlog          int
@@ -95,7 +95,6 @@ func (c Config) fill() Config {
 	}{
 		{&c.MaxHandshakes, 10_000},
 		{&c.MaxConnections, 1 << 16},
-		{&c.MaxPerSource, 64},
 		{&c.AcceptRate, 5000},
 		{&c.Backlog, 1 << 12},
 		{&c.LogRate, 10},

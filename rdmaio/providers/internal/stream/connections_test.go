@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -85,7 +86,8 @@ func (r *recorded) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(r
 func (d *Device) open() (conns, sources int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.conns), len(d.sources)
+	_, sources = d.accepted.Len()
+	return len(d.conns), sources
 }
 
 // hello is the first message of a toy client.
@@ -97,12 +99,17 @@ func TestAdoptedConnectionsAreLimited(t *testing.T) {
 	cfg := toyConfig(100)
 	cfg.MaxConnections, cfg.MaxPerSource = 4, 2
 	d := openToy(t, cfg)
-	here, there, none := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.Addr{}
+	from := func(ip string) *admission.Source {
+		s := admission.SourceAt(netip.MustParseAddr(ip))
+		return &s
+	}
+	here, there := from("192.0.2.1"), from("192.0.2.2")
+	var none *admission.Source
 	conns := make([]*recorded, 8)
 	for i := range conns {
 		conns[i], _ = recordedPipe(t)
 	}
-	adopt := func(i int, from netip.Addr, want error) {
+	adopt := func(i int, from *admission.Source, want error) {
 		t.Helper()
 		if err := d.adopt(conns[i], from); err != want {
 			t.Errorf("connection %d of %v: %v, want %v", i, from, err, want)
@@ -378,7 +385,7 @@ func TestDeviceWaitsForLastBytes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := openToy(t, toyConfig(100))
 			conn, there := recordedPipe(t)
-			if err := d.adopt(conn, netip.Addr{}); err != nil || !d.mayHangUp() {
+			if err := d.adopt(conn, nil); err != nil || !d.mayHangUp() {
 				t.Fatal(err)
 			}
 			d.goroutines.Go(func() { newConn(d, conn).hangup([]byte("last")) })

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/ratelimit"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -34,21 +33,19 @@ type Device struct {
 	}
 
 	log        limitedLog
-	limitLocal bool           // MaxPerSource also limits connections from this machine
-	goroutines sync.WaitGroup // all goroutines of the device; Close waits for them
-	last       sync.WaitGroup // connections that have not sent their last bytes: see Conn.sendLast
+	accepted   admission.Conns // connections by source, for MaxPerSource
+	goroutines sync.WaitGroup  // all goroutines of the device; Close waits for them
+	last       sync.WaitGroup  // connections that have not sent their last bytes: see Conn.sendLast
 
-	mu      sync.Mutex
-	conns   map[net.Conn]netip.Addr // open connections, with the source that each counts for
-	sources map[netip.Addr]int      // number of open connections by source
-	closed  bool                    // no further connection is adopted
+	mu     sync.Mutex
+	conns  map[net.Conn]*admission.Source // open connections, with the source of each accepted one
+	closed bool                           // no further connection is adopted
 }
 
 var _ verbs.Device = (*Device)(nil)
 
 // Open opens a device.
 func Open(cfg Config) (*Device, error) {
-	limitLocal := cfg.MaxPerSource > 0
 	cfg = cfg.fill()
 	secure, err := newSecure(&cfg)
 	if err != nil {
@@ -59,8 +56,8 @@ func Open(cfg Config) (*Device, error) {
 		return nil, err
 	}
 	return &Device{
-		cfg: cfg, soft: dev, secure: secure, log: limitedLog{to: cfg.Logger, rate: ratelimit.Bucket{Rate: cfg.LogRate}}, limitLocal: limitLocal,
-		conns: make(map[net.Conn]netip.Addr), sources: make(map[netip.Addr]int),
+		cfg: cfg, soft: dev, secure: secure, log: limitedLog{to: cfg.Logger, rate: admission.Bucket{Rate: cfg.LogRate}},
+		accepted: admission.Conns{PerSource: cfg.MaxPerSource}, conns: make(map[net.Conn]*admission.Source),
 	}, nil
 }
 
@@ -160,26 +157,23 @@ var (
 	errSourceFull = errors.New("its source has as many connections as Config.MaxPerSource allows (RFC 5042 §6.4.1)")
 )
 
-// adopt adds a connection to those that the device closes. It counts the connection
-// for the source from, unless that is the zero value. After an error the caller
-// closes the connection.
-func (d *Device) adopt(c net.Conn, from netip.Addr) (err error) {
+// adopt adds a connection to those that the device closes. from is the source of an accepted
+// connection, and nil for one that was dialed. After an error the caller closes the connection.
+func (d *Device) adopt(c net.Conn, from *admission.Source) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.closed:
-		err = errDeviceGone
+		return errDeviceGone
 	case len(d.conns) >= d.cfg.MaxConnections:
-		err = errFull
-	case d.sources[from] >= d.cfg.MaxPerSource:
-		err = errSourceFull
+		return errFull
 	}
-	if err != nil {
-		return err
+	if from != nil {
+		if verdict, _ := d.accepted.Enter(*from); verdict != admission.Admitted {
+			return errSourceFull
+		}
 	}
-	if d.conns[c] = from; from.IsValid() {
-		d.sources[from]++
-	}
+	d.conns[c] = from
 	return nil
 }
 
@@ -188,14 +182,10 @@ func (d *Device) drop(c net.Conn) {
 	c.Close()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	from, ok := d.conns[c]
+	if from := d.conns[c]; from != nil {
+		d.accepted.Leave(*from)
+	}
 	delete(d.conns, c)
-	if !ok || !from.IsValid() {
-		return
-	}
-	if d.sources[from]--; d.sources[from] == 0 {
-		delete(d.sources, from)
-	}
 }
 
 // random returns a number that a peer cannot guess.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"syscall"
 	"time"
 
@@ -77,7 +76,7 @@ func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, 
 	if err != nil {
 		return nil, dialError(err)
 	}
-	if err := d.adopt(conn, netip.Addr{}); err != nil {
+	if err := d.adopt(conn, nil); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("device %s: %w: %w", d.cfg.Attrs.Name, err, verbs.ErrQueueFull)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A field that is zero has its default, a negative one no limit, and any other its value. No
+// A field that is zero has its default, a negative one no limit, and any other its value. For
+// MaxPerSource package admission has the default. No
 // backlog is longer than a channel may be.
 func TestDefaultsAndLimitsOfAConfig(t *testing.T) {
 	const most = 1 << 30
@@ -37,9 +38,9 @@ func TestDefaultsAndLimitsOfAConfig(t *testing.T) {
 		{
 			"zero", set(0, 0),
 			[...]time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, 30 * time.Second, 30 * time.Second, time.Second / 2},
-			[...]int{10_000, 1 << 16, 64, 5000, 1 << 12, 10},
+			[...]int{10_000, 1 << 16, 0, 5000, 1 << 12, 10},
 		},
-		{"negative", set(-1, -1), [...]time.Duration{never, never, never, never, 0, 0}, [...]int{most, most, most, most, 1 << 16, most}},
+		{"negative", set(-1, -1), [...]time.Duration{never, never, never, never, 0, 0}, [...]int{most, most, -1, most, 1 << 16, most}},
 		{"one", set(1, 1), [...]time.Duration{1, 1, 1, 1, 1, 1}, [...]int{1, 1, 1, 1, 1, 1}},
 		{"many", set(time.Hour, 1<<20), [...]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour, time.Hour, time.Hour}, [...]int{1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 16, 1 << 20}},
 	} {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/ratelimit"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -20,7 +20,7 @@ type listener struct {
 	tcp   net.Listener
 	queue chan *connRequest
 	done  chan struct{}
-	rate  ratelimit.Bucket
+	rate  admission.Bucket
 
 	mu         sync.Mutex // held to add to the queue: after Close has emptied it, nothing is added
 	closed     bool
@@ -49,7 +49,7 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 // listenOn returns a verbs listener over a listener of streams.
 func (d *Device) listenOn(tcp net.Listener) (verbs.Listener, error) {
 	l := &listener{
-		dev: d, tcp: tcp, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), rate: ratelimit.Bucket{Rate: d.cfg.AcceptRate},
+		dev: d, tcp: tcp, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), rate: admission.Bucket{Rate: d.cfg.AcceptRate},
 	}
 	if err := d.soft.Listen(l); err != nil { // the device was removed meanwhile
 		l.Close()
@@ -124,7 +124,8 @@ func (l *listener) serve() {
 		}
 		pause = time.Millisecond
 		conn = l.dev.secure.server(conn)
-		switch err := l.dev.adopt(conn, source(conn.LocalAddr(), conn.RemoteAddr(), l.dev.limitLocal)); err {
+		source := admission.SourceOf(conn.LocalAddr().String(), conn.RemoteAddr().String())
+		switch err := l.dev.adopt(conn, &source); err {
 		case nil:
 			if l.startHandshake(conn) {
 				l.dev.goroutines.Go(func() { l.handshake(conn) })

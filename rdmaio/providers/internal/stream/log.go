@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/ratelimit"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // limitedLog writes log lines that peers cause, at most Config.LogRate in a second.
 type limitedLog struct {
 	to         *slog.Logger // nil: no output
-	rate       ratelimit.Bucket
+	rate       admission.Bucket
 	suppressed atomic.Int64 // lines left out
 	unreported atomic.Int64 // those of them since the last line
 }

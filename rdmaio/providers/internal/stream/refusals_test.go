@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -35,11 +36,17 @@ func TestServerThatClosesAtOnceIsExplained(t *testing.T) {
 
 // A limit for each source that the caller sets holds for this machine, too. The default does not.
 func TestOnlyASetLimitHoldsForThisMachine(t *testing.T) {
+	here := admission.Source{Local: true}
 	for most, want := range map[int]bool{-1: false, 0: false, 1: true, 100: true} {
 		cfg := toyConfig(100)
 		cfg.MaxPerSource = most
-		if d := openToy(t, cfg); d.limitLocal != want {
-			t.Errorf("MaxPerSource %d: limits this machine: %v, want %v", most, d.limitLocal, want)
+		d := openToy(t, cfg)
+		n := 0
+		for verdict := admission.Admitted; verdict == admission.Admitted && n <= 200; n++ {
+			verdict, _ = d.accepted.Enter(here)
+		}
+		if limited := n == most+1; limited != want {
+			t.Errorf("MaxPerSource %d: limits this machine: %v after %d connections, want %v", most, limited, n, want)
 		}
 	}
 }

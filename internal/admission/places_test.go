@@ -1,4 +1,4 @@
-package places_test
+package admission_test
 
 import (
 	"runtime"
@@ -10,7 +10,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/rpcrdma/rpcrdma/internal/places"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 )
 
 // request is a Request whose handler runs until end gets the way in which it ends.
@@ -21,7 +21,7 @@ type request struct {
 
 // server runs requests, and records the names of those that run.
 type server struct {
-	places.Places[request]
+	admission.Places[request]
 	t       *testing.T
 	running map[string]*request
 	started chan *request
@@ -29,7 +29,7 @@ type server struct {
 	used    map[string]bool // names of the goroutines that ran requests
 }
 
-type queue = places.Queue[request]
+type queue = admission.Queue[request]
 
 func newServer(t *testing.T, most int) *server {
 	s := &server{t: t, running: make(map[string]*request), used: make(map[string]bool), started: make(chan *request, 100)}
@@ -57,7 +57,7 @@ func (s *server) start(q *queue, name string, want bool) {
 	s.expect()
 }
 
-// end ends the handler of a request. Then those of the names in want begin to run.
+// end lets the handler of a request return. Then the requests named in want begin to run.
 func (s *server) end(name string, want ...string) {
 	s.t.Helper()
 	s.running[name].end <- false
@@ -65,7 +65,7 @@ func (s *server) end(name string, want ...string) {
 	s.expect(want...)
 }
 
-// expect waits, and checks that those of the names, and no others that had to wait, began to run.
+// expect waits, and checks that the requests with the names, and no others, began to run.
 func (s *server) expect(want ...string) {
 	s.t.Helper()
 	synctest.Wait()
@@ -80,7 +80,7 @@ func (s *server) expect(want ...string) {
 	}
 }
 
-// finish ends all handlers that run, and the connections.
+// finish lets all handlers return, and the connections leave.
 func (s *server) finish(queues ...*queue) {
 	s.t.Helper()
 	for len(s.running) > 0 {
@@ -93,8 +93,8 @@ func (s *server) finish(queues ...*queue) {
 	}
 }
 
-// Each connection has a place of its own; the shared ones go to the connections in turn.
-func TestPlaces(t *testing.T) {
+// Each connection has its own place; the shared ones go to the connections in turn.
+func TestSharedPlacesGoToConnectionsInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, 1)
 		var a, b queue
@@ -125,7 +125,7 @@ func TestPlaces(t *testing.T) {
 }
 
 // Without a limit no Request waits.
-func TestNoLimit(t *testing.T) {
+func TestWithoutALimitNoRequestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, 0)
 		var q queue
@@ -138,7 +138,7 @@ func TestNoLimit(t *testing.T) {
 
 // After RemoveAll nothing refers to the Queue, and so to its connection, although no shared place
 // becomes free.
-func TestRemoveAllForgets(t *testing.T) {
+func TestRemoveAllForgetsTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, 1)
 		var holder queue
@@ -162,7 +162,7 @@ func TestRemoveAllForgets(t *testing.T) {
 }
 
 // Leave waits for Requests that run and for those that wait.
-func TestLeave(t *testing.T) {
+func TestLeaveWaitsForRequestsThatRunOrWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, 1)
 		var a, b queue
@@ -191,8 +191,8 @@ func TestLeave(t *testing.T) {
 	})
 }
 
-// A handler that ends its goroutine ends its job: the next Request has its place, on another one.
-func TestGoexit(t *testing.T) {
+// The place of a handler that stops its goroutine goes to the next Request, on another goroutine.
+func TestHandlerThatEndsItsGoroutineFreesThePlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, 1)
 		var q queue
@@ -216,7 +216,7 @@ func TestGoexit(t *testing.T) {
 
 // Goroutines that ran handlers run later ones. Those that the load does not need for two sweeps,
 // one to two seconds, end; so do all with the last connection.
-func TestIdle(t *testing.T) {
+func TestIdleGoroutinesRunLaterHandlersAndEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, 0)
 		var a, b queue

@@ -1,15 +1,15 @@
-package ratelimit_test
+package admission_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/ratelimit"
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 )
 
-func TestBucket(t *testing.T) {
+func TestBucketYieldsItsRateAndNoMoreAtOnce(t *testing.T) {
 	now := time.Unix(1000, 0)
-	b := ratelimit.Bucket{Rate: 10}
+	b := admission.Bucket{Rate: 10}
 	for i := range 10 {
 		if wait := b.Reserve(now); wait != 0 {
 			t.Fatalf("token %d of 10 at once: wait %v", i, wait)

@@ -1,4 +1,4 @@
-package lograte
+package admission
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 
 // Ten records a second are logged, errors always, and the next record has the number of those left
 // out.
-func TestNew(t *testing.T) {
+func TestLogLinesBeyondTenASecondAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		log := New(slog.New(slog.NewTextHandler(&out, nil))).With("peer", "a")
+		log := LimitLog(slog.New(slog.NewTextHandler(&out, nil))).With("peer", "a")
 		for range 15 {
 			log.Warn("noise")
 		}

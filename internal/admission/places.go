@@ -1,5 +1,4 @@
-// Package places runs the handlers of a server, and limits how many run at a time.
-package places
+package admission
 
 import (
 	"slices"
@@ -29,7 +28,7 @@ type Places[R any] struct {
 type Queue[R any] struct {
 	running sync.WaitGroup // Requests that run or wait
 
-	// Places.mu is locked for these.
+	// Guarded by Places.mu.
 	joined  bool // counted in Places.queues
 	own     bool // the connection's own place is in use
 	listed  bool // the Queue is in Places.waiting
@@ -77,13 +76,13 @@ func (p *Places[R]) Start(q *Queue[R], r *R) bool {
 	return true
 }
 
-// work runs handlers, first that of j.
+// work runs handlers, beginning with j.
 func (p *Places[R]) work(w worker[R], j job[R]) {
 	defer func() {
 		if j.request == nil {
 			return
 		}
-		if j = p.next(j, nil); j.request != nil { // the handler ended this goroutine
+		if j = p.next(j, nil); j.request != nil { // the handler exited
 			go p.work(make(worker[R], 1), j)
 		}
 	}()
@@ -95,8 +94,8 @@ func (p *Places[R]) work(w worker[R], j job[R]) {
 	}
 }
 
-// next ends a job and returns the next one for its place. If there is none, it frees the place, and
-// w, unless it is nil, is idle.
+// next finishes a job and returns the next one for its place. Without a further one it frees the
+// place, and w, unless it is nil, is idle.
 func (p *Places[R]) next(j job[R], w worker[R]) job[R] {
 	defer j.queue.running.Done()
 	p.mu.Lock()
@@ -156,8 +155,8 @@ func (p *Places[R]) RemoveAll(q *Queue[R], drop func(*R)) {
 	}
 }
 
-// Leave waits until no Request of the connection with a Queue runs or waits. There must be no Start
-// for it any more. Idle goroutines end with the last connection.
+// Leave waits until no Request of the connection with a Queue runs or waits. Start must not be
+// called for it any more. Idle goroutines end with the last connection.
 func (p *Places[R]) Leave(q *Queue[R]) {
 	q.running.Wait()
 	p.mu.Lock()

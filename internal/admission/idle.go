@@ -1,4 +1,4 @@
-package places
+package admission
 
 import (
 	"slices"
@@ -15,14 +15,14 @@ type worker[R any] chan job[R]
 //	          ┌──────────take──────────┐
 //	          ▼                        │
 //	go ──> running ──put──> idle ──────┘
-//	          │               └──sweep, end──> ended
-//	          └──the handler ends its goroutine──> ended
+//	          │               └──sweep, end──> exited
+//	          └──the handler exits──> exited
 //
 // The last one to become idle is the first to be taken. So those at the front are the ones that the
 // load does not need: sweep, every restTime, ends those that were idle since the sweep before.
 type idle[R any] struct {
 	workers []worker[R]
-	least   int         // the least number of them since the last sweep
+	least   int         // how few there were since the last sweep
 	timer   *time.Timer // calls sweep; it runs while there are workers
 }
 
@@ -65,7 +65,7 @@ func (i *idle[R]) sweep() {
 	}
 }
 
-// end ends all.
+// end stops all goroutines that wait.
 func (i *idle[R]) end() {
 	i.least = len(i.workers)
 	if i.timer != nil {

@@ -1,5 +1,4 @@
-// Package ratelimit limits how often something happens.
-package ratelimit
+package admission
 
 import (
 	"sync"

@@ -1,5 +1,4 @@
-// Package lograte limits the log records that a peer can cause.
-package lograte
+package admission
 
 import (
 	"context"
@@ -25,8 +24,8 @@ type limitState struct {
 	omitted int
 }
 
-// New returns a logger for records that a peer can cause.
-func New(l *slog.Logger) *slog.Logger {
+// LimitLog returns a logger for records that a peer can cause.
+func LimitLog(l *slog.Logger) *slog.Logger {
 	return slog.New(limited{l.Handler(), new(limitState)})
 }
 

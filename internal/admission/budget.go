@@ -1,0 +1,120 @@
+package admission
+
+import (
+	"math"
+	"sync"
+)
+
+// Budget is an amount of memory, in bytes, that the connections of a server share. The zero Budget
+// has no limit.
+//
+//	left ──Take, TakeShare──> used ──Give──> left
+//	            │                     │
+//	            └──no: Waiter <──call─┘
+//
+// Replies take from it without asking, because their handlers have run. They count against later
+// requests only.
+type Budget struct {
+	Most int // 0: no limit. It is not changed after the first use.
+
+	mu      sync.Mutex
+	used    int64
+	replies int64 // bytes of replies that are not written
+	waiting map[*Waiter]bool
+}
+
+// Waiter is the wish of a connection for memory.
+type Waiter struct {
+	// Call is called when memory has been given back. It must not block, and not use the Budget.
+	Call func()
+}
+
+// Take takes n bytes if that many are left, and reports whether it did.
+func (b *Budget) Take(n int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if int64(n) > b.most()-b.used-b.replies {
+		return false
+	}
+	b.used += int64(n)
+	return true
+}
+
+// TakeShare takes n bytes for a connection that has own bytes, unless it would then have more than
+// remain: so n greedy connections leave 1/(n+1) to others. Replies leave half of the Budget, so
+// that peers that do not read them do not keep out the Requests of others. If TakeShare takes
+// nothing, w is called once when memory has been given back, unless it is nil or forgotten before.
+func (b *Budget) TakeShare(n, own int, w *Waiter) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if int64(own+n) <= b.most()-b.used-min(b.replies, b.most()/2)-int64(n) {
+		b.used += int64(n)
+		return true
+	}
+	if w != nil {
+		if b.waiting == nil {
+			b.waiting = make(map[*Waiter]bool)
+		}
+		b.waiting[w] = true
+	}
+	return false
+}
+
+// Forget removes a Waiter. It may be called once more, by a Give in progress.
+func (b *Budget) Forget(w *Waiter) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.waiting, w)
+}
+
+// AddReply counts a reply of n bytes.
+func (b *Budget) AddReply(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.replies += int64(n)
+}
+
+// Give gives back n bytes that were taken.
+func (b *Budget) Give(n int) { b.GiveBoth(n, 0) }
+
+// GiveBoth gives back n bytes that were taken, and the bytes of a reply.
+func (b *Budget) GiveBoth(n, reply int) {
+	if n == 0 && reply == 0 {
+		return
+	}
+	b.mu.Lock()
+	b.used -= int64(n)
+	b.replies -= int64(reply)
+	waiting := b.waiting
+	b.waiting = nil
+	b.mu.Unlock()
+	for w := range waiting {
+		w.Call()
+	}
+}
+
+// Left returns the number of bytes that may still be taken. It is 0 if replies take more, and the
+// largest int without a limit.
+func (b *Budget) Left() int {
+	if b.Most == 0 {
+		return math.MaxInt
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return int(max(b.most()-b.used-b.replies, 0))
+}
+
+// Used returns the number of bytes that are taken, replies included.
+func (b *Budget) Used() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used + b.replies
+}
+
+// most returns the limit.
+func (b *Budget) most() int64 {
+	if b.Most == 0 {
+		return math.MaxInt64
+	}
+	return int64(b.Most)
+}
