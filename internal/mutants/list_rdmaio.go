@@ -100,7 +100,7 @@ var rdmaioMutants = []mutant{
 	{"a budget that was exceeded stays so", budgetFile, "		return false\n	}\n	b.used += int64(n)\n	return true\n}\n\n// TakeShare", "		b.used += int64(n)\n		return false\n	}\n	b.used += int64(n)\n	return true\n}\n\n// TakeShare", placesTests},
 	{"replies take more than half of a budget", budgetFile, "min(b.replies, b.most()/2)", "b.replies", placesTests},
 	{"a connection takes all that is left", budgetFile, "int64(own+n) <= ", "int64(n) <= ", placesTests},
-	{"a Waiter for memory is not called", budgetFile, "		w.Call()\n", "", placesTests},
+	{"a Waiter for memory is not called", budgetFile, "		w.Call()\n", "		_ = w\n", placesTests},
 	{"a Waiter that was forgotten is called", budgetFile, "	delete(b.waiting, w)\n", "", placesTests},
 	{"an IPv6 host has as many sources as addresses", admissionConnsFile, "bits := 64", "bits := 128", placesTests},
 	{"connections from this machine have the default limit", admissionConnsFile, "most == 0 && !s.Local", "most == 0", placesTests},
