@@ -25,6 +25,11 @@ func TestPage(t *testing.T) {
 	if err := os.Rename(name, filepath.Join(dir, "rdma.pcap")); err != nil {
 		t.Fatal(err)
 	}
+	for _, own := range []string{"notes.pcap", "notes.pcapng"} { // captures of the reader's own programs
+		if err := os.Symlink("rdma.pcap", filepath.Join(dir, own)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
