@@ -25,7 +25,8 @@ func TestPage(t *testing.T) {
 	if err := os.Rename(name, filepath.Join(dir, "rdma.pcap")); err != nil {
 		t.Fatal(err)
 	}
-	for _, own := range []string{"notes.pcap", "notes.pcapng"} { // captures of the reader's own programs
+	// The page also has captures of the reader's own programs.
+	for _, own := range []string{"notes.pcap", "notes.pcapng"} {
 		if err := os.Symlink("rdma.pcap", filepath.Join(dir, own)); err != nil {
 			t.Fatal(err)
 		}
