@@ -134,6 +134,7 @@ func TestTouchMapsFilesToPackagesAndImporters(t *testing.T) {
 // A module that go.work uses counts as part of the root module, with its importers in both. Quick
 // may be run in its folder.
 func TestModulesOfWorkspaceAreTouched(t *testing.T) {
+	t.Setenv("GOWORK", "") // make test runs the root module with GOWORK=off
 	dir := module(t)
 	write(t, dir, "go.work", "go 1.26\n\nuse .\nuse ./used\n")
 	write(t, dir, "used/go.mod", "module example.com/m/used\n\ngo 1.26\n")

@@ -9,6 +9,7 @@ import (
 // With the race detector, testrun tests all packages but the sequential ones, and lists those.
 // Without it, or for packages named, it tests all.
 func TestWithRaces(t *testing.T) {
+	t.Setenv("GOWORK", "") // make test runs the root module with GOWORK=off
 	const module = "github.com/rpcrdma/rpcrdma/"
 	t.Chdir("../..")
 	var said strings.Builder
