@@ -60,8 +60,8 @@ func (a *agreement) take(t *header.Terms, v protocol.Version) (first bool) {
 	return first
 }
 
-// await waits until the version is known, or a context is done: the caller's, or conn, which is the
-// connection's.
+// await blocks until the version is known, or until the caller's context or the connection's (conn)
+// is done.
 func (a *agreement) await(ctx, conn context.Context) error {
 	if a.Load().known {
 		return nil

@@ -130,8 +130,8 @@ const (
 		"(draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6)"
 )
 
-// await waits until RPC messages may be sent, or a context is done: the caller's, or conn, which is
-// the connection's.
+// await blocks until RPC messages may be sent, or until the caller's context or the connection's
+// (conn) is done.
 func (a *authentication) await(ctx, conn context.Context) error {
 	if a.isOpen() {
 		return nil
