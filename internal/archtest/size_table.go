@@ -8,7 +8,6 @@ func Large() map[string]Size {
 		"nfs/nfsd.Server":                            {66, 13},
 		"rdmaio/internal/sim.end":                    {30, 30},
 		"rdmaio/internal/sim.world":                  {21, 31},
-		"rdmaio/providers/ibverbs.Device":            {44, 27},
 		"rdmaio/providers/internal/stream.Conn":      {28, 28},
 		"rdmaio/providers/internal/stream.queuePair": {83, 40},
 		"runtime/oncrpc/tcp.Conn":                    {51, 35},

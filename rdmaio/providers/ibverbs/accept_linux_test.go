@@ -200,8 +200,8 @@ func TestFailedCreationsLeaveNothing(t *testing.T) {
 				t.Fatalf("CreateQP: %v", err)
 			}
 		}
-		if got := f.net.Objects(); got != objects || len(f.c.queues) > 0 || f.c.Resources().QPs > 0 {
-			t.Errorf("%s: %+v left, before %+v; %d queue pairs known", fn, got, objects, len(f.c.queues))
+		if got := f.net.Objects(); got != objects || len(f.c.objects.queues) > 0 || f.c.Resources().QPs > 0 {
+			t.Errorf("%s: %+v left, before %+v; %d queue pairs known", fn, got, objects, len(f.c.objects.queues))
 		}
 	}
 	if err := cq.Close(); err != nil {

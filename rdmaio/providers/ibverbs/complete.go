@@ -145,7 +145,7 @@ var statuses = map[abi.Status]verbs.Status{
 }
 
 // status returns the status of package verbs for one of the device.
-func (d *Device) status(s abi.Status, recv bool) verbs.Status {
+func (d *hardware) status(s abi.Status, recv bool) verbs.Status {
 	if v, ok := statuses[d.quirks.Status(s, recv)]; ok {
 		return v
 	}

@@ -57,7 +57,7 @@ func (c *connection) open() error {
 		return err
 	}
 	c.id = id
-	c.dev.addID(id, c)
+	c.dev.objects.addID(id, c)
 	return nil
 }
 
@@ -193,20 +193,8 @@ func (c *connection) close() error {
 	if done {
 		return nil
 	}
-	c.dev.dropID(id)
+	c.dev.objects.dropID(id)
 	return c.dev.lib.DestroyID(id)
-}
-
-func (d *Device) addID(id lib.ID, o cmObject) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.ids[id] = o
-}
-
-func (d *Device) dropID(id lib.ID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.ids, id)
 }
 
 // takeCMEvent takes an event of the connection manager, and hands it to its object. Nothing in it
@@ -219,13 +207,8 @@ func (d *Device) takeCMEvent() bool {
 	e := abi.GetCMEvent(uintptr(p))
 	if e.Type == abi.CMConnectRequest {
 		d.connectRequest(e)
-	} else {
-		d.mu.Lock()
-		o := d.ids[lib.ID(e.ID)]
-		d.mu.Unlock()
-		if o != nil {
-			o.handle(e)
-		}
+	} else if o := d.objects.object(lib.ID(e.ID)); o != nil {
+		o.handle(e)
 	}
 	// Last: the destruction of the rdma_cm_id waits for it, so its address has not been used again.
 	_ = d.lib.AckCMEvent(p)

@@ -4,64 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/tcpstate"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // Device implements verbs.Device.
 type Device struct {
-	lib lib.Lib
-	ctx lib.Context
-	cfg Config
-	kernel
-	driver    string // rdma-core's name for it
-	quirks    quirks.Quirks
-	transport abi.Transport
-	limits    abi.DeviceAttr
-	attrs     verbs.DeviceAttributes
-	soft      *soft.Device // queue pairs, completion queues and listeners
-
-	windows      bool // regions can be memory windows
-	defaultBound int  // windows of a queue pair
+	hardware
+	cfg  Config
+	soft *soft.Device // queue pairs, completion queues and listeners
 
 	waits
 
 	channel lib.CompChannel
 	cm      lib.EventChannel
 	readers [3]*reader
+	objects registry // for the readers
 	reject  rejectData
 	ends    ends
 
 	regions        atomic.Int64
 	allocatedBytes atomic.Int64
-	removed        atomic.Bool
-	lastUser       atomic.Uint32
-
-	mu     sync.Mutex
-	closed bool
-	queues map[uintptr]*queuePair // by queuePair.user
-	byQP   map[lib.QP]*queuePair
-	ids    map[lib.ID]cmObject
-}
-
-// kernel is a part of the kernel that the libraries do not show.
-type kernel struct {
-	tree rdmadev.Tree
-
-	// tcp returns the state of a TCP connection.
-	tcp func(local, remote netip.AddrPort) (tcpstate.State, error)
-
-	holdsPage bool // guarded by holds
 }
 
 // waits are the longest waits of an end, of those that come late, and of withheld requests.
@@ -81,9 +50,6 @@ type ends struct {
 
 var _ verbs.Device = (*Device)(nil)
 
-// cmObject handles the events of an rdma_cm_id. It must not wait.
-type cmObject interface{ handle(abi.CMEvent) }
-
 // Attributes implements verbs.Device.
 func (d *Device) Attributes() verbs.DeviceAttributes { return d.attrs }
 
@@ -102,10 +68,7 @@ func (d *Device) Resources() verbs.Resources {
 
 // Close implements verbs.Device.
 func (d *Device) Close() error {
-	d.mu.Lock()
-	closed := d.closed
-	d.mu.Unlock()
-	if closed {
+	if d.objects.isClosed() {
 		return nil
 	}
 	if r := d.Resources(); r != (verbs.Resources{}) {
@@ -117,9 +80,6 @@ func (d *Device) Close() error {
 	if err := d.soft.Close(); err != nil {
 		return err
 	}
-	d.mu.Lock()
-	d.closed = true
-	d.mu.Unlock()
 	return d.release()
 }
 
@@ -128,12 +88,8 @@ func (d *Device) release() error {
 	for _, r := range d.readers {
 		r.close()
 	}
-	d.mu.Lock()
-	ids := d.ids
-	d.ids = nil
-	d.mu.Unlock()
 	var errs []error
-	for _, o := range ids {
+	for _, o := range d.objects.close() {
 		if c, ok := o.(*connection); ok { // a request that was not answered
 			errs = append(errs, c.close())
 		}
@@ -145,15 +101,12 @@ func (d *Device) release() error {
 	if d.channel != 0 {
 		errs = append(errs, d.lib.DestroyCompChannel(d.channel))
 	}
-	errs = append(errs, d.reject.close(), holds.give(d))
+	errs = append(errs, d.reject.close(), holds.give(&d.hardware))
 	if err := errors.Join(errs...); err != nil && !d.gone() {
 		return d.fail("close", err)
 	}
 	return nil
 }
-
-// gone reports whether the device was removed: calls of the library fail from then on.
-func (d *Device) gone() bool { return d.removed.Load() }
 
 // usable returns an error if the device is removed or closed.
 func (d *Device) usable() error {
@@ -174,37 +127,6 @@ func (d *Device) remove() {
 	}
 }
 
-// nextUser returns a number for a queue pair: never 0, and again only after all others.
-func (d *Device) nextUser() uintptr {
-	for {
-		if n := d.lastUser.Add(1); n != 0 {
-			return uintptr(n)
-		}
-	}
-}
-
-func (d *Device) addQueue(q *queuePair) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.queues[q.user] = q
-}
-
-// nameQueue makes asynchronous events reach the queue pair.
-func (d *Device) nameQueue(q *queuePair) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.byQP[q.hw] = q
-}
-
-func (d *Device) dropQueue(q *queuePair) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.queues, q.user)
-	if d.byQP[q.hw] == q {
-		delete(d.byQP, q.hw)
-	}
-}
-
 // takeCompletionEvent takes an event of the completion channel.
 func (d *Device) takeCompletionEvent() bool {
 	cq, user, err := d.lib.CQEvent(d.channel)
@@ -212,10 +134,7 @@ func (d *Device) takeCompletionEvent() bool {
 		return false
 	}
 	d.lib.AckCQEvents(cq, 1) // at once: the destruction of the queue waits for it
-	d.mu.Lock()
-	q := d.queues[user]
-	d.mu.Unlock()
-	if q != nil {
+	if q := d.objects.queue(user); q != nil {
 		q.completionEvent()
 	}
 	return true
@@ -242,28 +161,13 @@ func (d *Device) takeAsyncEvent() bool {
 	default:
 		return true
 	}
-	if q := d.queueOf(e); q != nil {
+	if q := d.objects.queueOf(e); q != nil {
 		q.mu.Lock()
 		q.begin(fmt.Errorf("ibverbs: queue pair %d: the device reports an error of the connection (event %d): %w: %w",
 			q.Num(), e.Type, verbs.StatusError{Status: status}, verbs.ErrConnectionBroken), causeEvent)
 		q.mu.Unlock()
 	}
 	return true
-}
-
-// queueOf returns the queue pair of an asynchronous event, or nil.
-func (d *Device) queueOf(e abi.AsyncEvent) *queuePair {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if e.Type != abi.AsyncCQErr {
-		return d.byQP[lib.QP(e.Element)]
-	}
-	for _, q := range d.queues {
-		if uintptr(q.cq) == e.Element {
-			return q
-		}
-	}
-	return nil
 }
 
 // Listen implements verbs.Device. addr is "host:port".

@@ -58,7 +58,8 @@ func devices(l lib.Lib, tree rdmadev.Tree) ([]DeviceInfo, error) {
 	}
 	var list []DeviceInfo
 	for _, ctx := range all {
-		d := newDevice(l, ctx, tree)
+		var d hardware
+		d.identify(l, ctx, tree)
 		if err := d.query(); err != nil {
 			continue
 		}

@@ -226,7 +226,7 @@ func (q *queuePair) establish(c *connection, e *abi.CMEvent, p *verbs.ConnParams
 // depths returns the depths of a connection, from an event and our wishes. The event has them as
 // this side sees them: its initiator depth is the number of Reads that the peer serves. Over iWARP
 // the event of an accepted request has those that the peer has sent.
-func (d *Device) depths(e *abi.CMEvent, p *verbs.ConnParams) (depth, resources int) {
+func (d *hardware) depths(e *abi.CMEvent, p *verbs.ConnParams) (depth, resources int) {
 	serves, wants := int(e.Initiator), int(e.Responder)
 	if d.quirks.PeersDepths && e.Type != abi.CMConnectRequest {
 		serves, wants = wants, serves

@@ -228,11 +228,11 @@ func TestListenSaysWhyAnAddressIsRefused(t *testing.T) {
 			t.Errorf("Listen at %s: %v, want %v", addr, err, want)
 		}
 	}
-	f.s.mu.Lock()
-	if n := len(f.s.ids); n != 1 || f.net.Objects() != before {
+	f.s.objects.mu.Lock()
+	if n := len(f.s.objects.ids); n != 1 || f.net.Objects() != before {
 		t.Errorf("%d IDs and %+v after listeners that failed, want 1 and %+v", n, f.net.Objects(), before)
 	}
-	f.s.mu.Unlock()
+	f.s.objects.mu.Unlock()
 	f.server.Fail("rdma_listen", syscall.ENODEV, 0, 1)
 	if _, err := f.s.Listen(t.Context(), "127.0.0.2:0"); !errors.Is(err, syscall.ENODEV) {
 		t.Errorf("Listen: %v, want ENODEV", err)

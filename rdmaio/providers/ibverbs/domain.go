@@ -108,7 +108,7 @@ func (pd *domain) addSlab(size int) (*slab, error) {
 }
 
 // slabAccess returns the rights with which slabs are registered: none for the peer.
-func (d *Device) slabAccess() abi.Access {
+func (d *hardware) slabAccess() abi.Access {
 	if d.windows {
 		return abi.LocalWrite | abi.MWBind
 	}

@@ -156,7 +156,7 @@ func (end *ending) destroy(conn *connection) error {
 		conn.forget() // the connection manager must not use the queue pair any more
 	}
 	errs := []error{q.win.deallocate(), q.dev.lib.DestroyQP(q.hw)}
-	q.dev.dropQueue(q)
+	q.dev.objects.dropQueue(q)
 	errs = append(errs, q.dev.lib.DestroyCQ(q.cq))
 	if conn != nil {
 		errs = append(errs, conn.close())

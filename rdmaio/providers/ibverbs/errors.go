@@ -12,12 +12,12 @@ import (
 )
 
 // fail returns the error of a call of the library.
-func (d *Device) fail(what string, err error) error {
+func (d *hardware) fail(what string, err error) error {
 	return fmt.Errorf("ibverbs: device %s: %w", d.attrs.Name, d.callError(what, err))
 }
 
 // callError adds the call, and the error of package verbs if the device is gone.
-func (d *Device) callError(what string, err error) error {
+func (d *hardware) callError(what string, err error) error {
 	if d.gone() || errors.Is(err, syscall.ENODEV) {
 		return fmt.Errorf("%s: %w: %w", what, err, verbs.ErrDeviceRemoved)
 	}
@@ -25,7 +25,7 @@ func (d *Device) callError(what string, err error) error {
 }
 
 // memoryError returns the error of a call that locks so many bytes of memory.
-func (d *Device) memoryError(what string, size int, err error) error {
+func (d *hardware) memoryError(what string, size int, err error) error {
 	cause := d.tree.Memory(what, uint64(size), err)
 	if p := new(rdmadev.Problem); errors.As(cause, &p) {
 		return fmt.Errorf("ibverbs: device %s: %w: %w", d.attrs.Name, cause, verbs.ErrProcessLimit)
@@ -34,7 +34,7 @@ func (d *Device) memoryError(what string, size int, err error) error {
 }
 
 // queuePairError returns the error of the creation of a queue pair.
-func (d *Device) queuePairError(sends, recvs int, err error) error {
+func (d *hardware) queuePairError(sends, recvs int, err error) error {
 	if errors.Is(err, syscall.EOPNOTSUPP) {
 		return fmt.Errorf("ibverbs: %w: %w", d.tree.NoConnections(d.attrs.Name, err), verbs.ErrNotSupported)
 	}
@@ -43,7 +43,7 @@ func (d *Device) queuePairError(sends, recvs int, err error) error {
 
 // otherDevice returns the error for an address that another device reaches, which has the given
 // context, or none.
-func (d *Device) otherDevice(at netip.AddrPort, ctx uintptr) error {
+func (d *hardware) otherDevice(at netip.AddrPort, ctx uintptr) error {
 	problem := d.tree.Address("address", at.String(), "", 0, nil)
 	if ctx != 0 {
 		problem = d.tree.OtherDevice(at.Addr().String(), abi.Device(abi.Context(ctx).Device).Name, d.attrs.Name)
@@ -61,7 +61,7 @@ func (c *connection) unreached(step string, err error) error {
 }
 
 // listenError returns the error of a listener that cannot be bound.
-func (d *Device) listenError(at netip.AddrPort, err error) error {
+func (d *hardware) listenError(at netip.AddrPort, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%w: %w", err, verbs.ErrAddressInUse)
@@ -115,7 +115,7 @@ func noAnswer(err error) error {
 
 // rejected returns the error of a REJECTED event: of a peer without a listener, or of one that has
 // rejected the request. Over iWARP some drivers report both with the same status.
-func (d *Device) rejected(e abi.CMEvent, errno syscall.Errno, addr string) error {
+func (d *hardware) rejected(e abi.CMEvent, errno syscall.Errno, addr string) error {
 	switch {
 	case d.quirks.StatusRejects && errno == syscall.ECONNREFUSED && len(e.PrivateData) == 0:
 		return fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, errno)

@@ -66,7 +66,9 @@ func OpenCounted(cfg *Config, windows bool) (*Device, *MemoryCalls, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q := newDevice(l, ctx, rdmadev.System()).quirks
+	var h hardware
+	h.identify(l, ctx, rdmadev.System())
+	q := h.quirks
 	q.WindowsUnbounded, q.UnreportedInvalidate = false, true
 	d, err := open(c, cfg, &q)
 	return d, c, err

@@ -62,16 +62,17 @@ func openFakeOver(t testing.TB, tr abi.Transport, q quirks.Quirks, cfg Config, a
 			if err := d.ends.late.wait(time.Minute); err != nil {
 				t.Error(err)
 			}
-			d.mu.Lock()
-			if len(d.queues)+len(d.byQP) > 0 {
-				t.Errorf("device %s knows %d and %d queue pairs at the end of the test", d.attrs.Name, len(d.queues), len(d.byQP))
+			known := &d.objects
+			known.mu.Lock()
+			if len(known.queues)+len(known.byQP) > 0 {
+				t.Errorf("device %s knows %d and %d queue pairs at the end of the test", d.attrs.Name, len(known.queues), len(known.byQP))
 			}
-			for _, o := range d.ids {
+			for _, o := range known.ids {
 				if c, ok := o.(*connection); ok && c.closed {
 					t.Errorf("device %s knows an rdma_cm_id that is destroyed", d.attrs.Name)
 				}
 			}
-			d.mu.Unlock()
+			known.mu.Unlock()
 			if err := d.Close(); err != nil {
 				t.Error(err)
 			}

@@ -39,7 +39,7 @@ type heldPage struct {
 }
 
 // take takes the page for a device, if its library refuses it. give must follow.
-func (p *heldPages) take(d *Device) (err error) {
+func (p *heldPages) take(d *hardware) (err error) {
 	if !d.quirks.RefusedPage {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (p *heldPages) take(d *Device) (err error) {
 }
 
 // give gives the page back, if the device is the last one that has it.
-func (p *heldPages) give(d *Device) error {
+func (p *heldPages) give(d *hardware) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !d.holdsPage {

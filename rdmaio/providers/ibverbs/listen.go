@@ -44,13 +44,13 @@ func (d *Device) listen(ctx context.Context, addr string) (*listener, error) {
 		return nil, d.callError("create an rdma_cm_id", err)
 	}
 	l := &listener{dev: d, id: id, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), gone: make(chan struct{})}
-	d.addID(id, l)
+	d.objects.addID(id, l)
 	err = d.lib.BindAddr(id, sa)
 	if err == nil {
 		err = d.lib.Listen(id, d.cfg.Backlog)
 	}
 	if err != nil {
-		d.dropID(id)
+		d.objects.dropID(id)
 		return nil, errors.Join(d.listenError(at, err), d.lib.DestroyID(id))
 	}
 	f := abi.GetCMID(uintptr(id))
@@ -77,12 +77,8 @@ func (l *listener) handle(abi.CMEvent) {}
 // connectRequest handles a connection request. The rdma_cm_id of it is new.
 func (d *Device) connectRequest(e abi.CMEvent) {
 	c := newConnection(d, lib.ID(e.ID))
-	d.mu.Lock()
-	l, _ := d.ids[lib.ID(e.ListenID)].(*listener)
-	if d.ids != nil {
-		d.ids[lib.ID(e.ID)] = c
-	}
-	d.mu.Unlock()
+	l, _ := d.objects.object(lib.ID(e.ListenID)).(*listener)
+	d.objects.addID(lib.ID(e.ID), c)
 	f := abi.GetCMID(e.ID)
 	r := &connRequest{dev: d, conn: c, event: e, remote: fromSockaddr(f.Dst).String()}
 	// A listener at all addresses gets the requests of all devices.
@@ -146,7 +142,7 @@ func (l *listener) Close() error {
 	defer close(l.gone)
 	l.mu.Unlock()
 	d := l.dev
-	d.dropID(l.id)
+	d.objects.dropID(l.id)
 	err := d.lib.DestroyID(l.id)
 	for {
 		select {

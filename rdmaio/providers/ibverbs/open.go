@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/tcpstate"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -63,8 +61,9 @@ func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error
 	if err != nil {
 		return nil, err
 	}
-	d := newDevice(l, ctx, rdmadev.System())
-	d.cfg = c
+	d := &Device{cfg: c, waits: waits{flushWait, eventWait, callWait, withholdLimit, closeWait}}
+	d.objects.open()
+	d.identify(l, ctx, rdmadev.System())
 	if override != nil {
 		d.quirks = *override
 	}
@@ -81,18 +80,6 @@ func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error
 		return nil, errors.Join(err, d.release())
 	}
 	return d, nil
-}
-
-// newDevice returns a device that is not started.
-func newDevice(l lib.Lib, ctx lib.Context, tree rdmadev.Tree) *Device {
-	f := abi.Device(abi.Context(uintptr(ctx)).Device)
-	d := &Device{
-		lib: l, ctx: ctx, kernel: kernel{tree: tree, tcp: tcpstate.Get}, driver: tree.Driver(f.Name), transport: f.Transport, waits: waits{flushWait, eventWait, callWait, withholdLimit, closeWait},
-		queues: make(map[uintptr]*queuePair), byQP: make(map[lib.QP]*queuePair), ids: make(map[lib.ID]cmObject),
-	}
-	d.attrs.Name = f.Name
-	d.quirks = quirks.For(d.driver, f.Transport)
-	return d
 }
 
 // choose returns the device that the configuration means.
@@ -155,61 +142,9 @@ func owner(l lib.Lib, addr string) (lib.Context, error) {
 	return ctx, nil
 }
 
-// query finds out the limits of the device.
-func (d *Device) query() (err error) {
-	if d.limits, err = d.lib.QueryDevice(d.ctx); err != nil {
-		return d.fail("query the device", err)
-	}
-	port, err := d.lib.QueryPort(d.ctx, 1)
-	if err != nil {
-		return d.fail("query port 1", err)
-	}
-	l := &d.limits
-	d.windows = !d.quirks.NoWindows && !d.quirks.NoLocalInvalidate && !d.quirks.WindowsUnbounded && l.Caps&(abi.CapMemWindow|abi.CapMemWindow2A|abi.CapMemWindow2B) != 0 && l.MaxMW > 0
-	if d.windows {
-		if d.windows, err = d.tryWindow(); err != nil {
-			return err
-		}
-	}
-	if d.windows {
-		d.defaultBound = max(1, min(defaultBound, l.MaxQPWR/8))
-	}
-	longest := port.MaxMessage
-	if longest == 0 {
-		longest = 1 << 30
-	}
-	d.attrs = verbs.DeviceAttributes{
-		Name:      d.attrs.Name,
-		MaxSendWR: max(1, l.MaxQPWR-2*d.defaultBound-3), MaxRecvWR: l.MaxQPWR,
-		MaxSendSGE: l.MaxSGE, MaxRecvSGE: l.MaxSGE, MaxReadSGE: max(1, l.MaxReadSGE),
-		MaxCQE: math.MaxInt32, MaxMRSize: l.MaxMRSize, MaxMessageSize: min(longest, 1<<30),
-		MaxInitiatorDepth: min(l.MaxInitiator, maxDepth), MaxResponderResources: min(l.MaxResponder, maxDepth),
-		MaxPrivateData: privateData, InlineSize: inlineSize,
-		RemoteInvalidate:      d.windows && !d.quirks.UnreportedInvalidate,
-		InvalidateWindowsOnly: true,
-		PaddedPrivateData:     d.quirks.PaddedPrivateData,
-		GuessableKeys:         d.quirks.GuessableKeys || d.windows,
-		Addresses:             verbs.AddressIP,
-	}
-	return nil
-}
-
-// tryWindow reports whether a memory window can be allocated: some drivers say so and have none.
-func (d *Device) tryWindow() (bool, error) {
-	pd, err := d.lib.AllocPD(d.ctx)
-	if err != nil {
-		return false, d.fail("allocate a protection domain", err)
-	}
-	mw, err := d.lib.AllocMW(pd)
-	if err != nil {
-		return false, d.lib.DeallocPD(pd)
-	}
-	return true, errors.Join(d.lib.DeallocMW(mw), d.lib.DeallocPD(pd))
-}
-
 // start makes the device's channels, and starts the goroutines that read them.
 func (d *Device) start() (err error) {
-	if err := holds.take(d); err != nil {
+	if err := holds.take(&d.hardware); err != nil {
 		return err
 	}
 	if err := d.reject.open(); err != nil {

@@ -78,7 +78,7 @@ func (pd *domain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 		dev: d, pd: pd,
 		end: ending{better: make(chan struct{}, 1), ended: make(chan struct{})},
 	}
-	user := d.nextUser()
+	user := d.objects.nextUser()
 	if err := q.Configure(pd.soft, uint32(user), cfg); err != nil {
 		return nil, err
 	}
@@ -125,10 +125,10 @@ func (q *queuePair) create() (err error) {
 		return fmt.Errorf("ibverbs: create queue pair: %d send requests and %d Receives need a completion queue of %d entries, limit of the device is %d: %w",
 			sends, q.Cfg.MaxRecvWR, entries, d.limits.MaxCQE, verbs.ErrTooLarge)
 	}
-	d.addQueue(q)
+	d.objects.addQueue(q)
 	defer func() {
 		if err != nil {
-			d.dropQueue(q)
+			d.objects.dropQueue(q)
 		}
 	}()
 	if q.cq, err = l.CreateCQ(d.ctx, entries, q.user, d.channel, d.cfg.CompletionVector); err != nil {
@@ -145,7 +145,7 @@ func (q *queuePair) create() (err error) {
 	if err = q.init(); err != nil {
 		return errors.Join(err, l.DestroyQP(q.hw), l.DestroyCQ(q.cq))
 	}
-	d.nameQueue(q)
+	d.objects.nameQueue(q)
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (q *queuePair) init() error {
 }
 
 // bound returns the number of windows of a queue pair.
-func (d *Device) bound(cfg verbs.QPConfig) int {
+func (d *hardware) bound(cfg verbs.QPConfig) int {
 	switch {
 	case !d.windows:
 		return 0

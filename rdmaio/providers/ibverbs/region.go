@@ -136,7 +136,7 @@ func (r *region) register(s *slab, buf []byte, access verbs.Access, lkey uint32)
 // sink returns the local key of a region. It is the slab's, unless the region can be the sink of
 // Reads and the device needs the right of remote writing for that, as iWARP does (RFC 5040 §5.1):
 // then a registration of exactly the bytes has it, and the peer sees that key in Reads only.
-func (d *Device) sink(pd *domain, s *slab, buf []byte, access verbs.Access) (lib.MR, uint32, error) {
+func (d *hardware) sink(pd *domain, s *slab, buf []byte, access verbs.Access) (lib.MR, uint32, error) {
 	if !d.quirks.SinkNeedsRemoteWrite || access&verbs.AccessLocalWrite == 0 {
 		return 0, s.lkey, nil
 	}
@@ -148,7 +148,7 @@ func (d *Device) sink(pd *domain, s *slab, buf []byte, access verbs.Access) (lib
 }
 
 // deregister ends a registration, if mr is not 0.
-func (d *Device) deregister(mr lib.MR) error {
+func (d *hardware) deregister(mr lib.MR) error {
 	if mr == 0 {
 		return nil
 	}

@@ -18,9 +18,9 @@ import (
 
 // slabsOf returns how many slabs a device's queue pairs have, and their bytes.
 func slabsOf(d *Device) (n, total int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, q := range d.queues {
+	d.objects.mu.Lock()
+	defer d.objects.mu.Unlock()
+	for _, q := range d.objects.queues {
 		q.pd.mu.Lock()
 		for _, s := range q.pd.slabs {
 			n++
