@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
@@ -32,7 +33,9 @@ func (f *interfaceFlags) compile(env environment, file string) (*sema.Result, er
 	}
 	var r *sema.Result
 	if err == nil {
+		read := cli.AnnouncePipes(env.stderr, "rpcrdma", []string{file, f.Bind})
 		r, err = sema.Compile(o)
+		read()
 	}
 	if err != nil {
 		return nil, &failure{code: exitInput, stage: "interface file", err: err}
