@@ -16,14 +16,14 @@ func (r *Request) describe() string {
 }
 
 // completeSends completes requests that are done, in order, up to the first that is not.
-func (q *queuePair) completeSends() {
+func (q *queues) completeSends() {
 	for q.sq.len() > 0 && q.sq.at(q.sq.head).done {
 		q.completeSend()
 	}
 }
 
 // completeSend completes the oldest request of the send queue.
-func (q *queuePair) completeSend() {
+func (q *queues) completeSend() {
 	r := q.sq.at(q.sq.head)
 	q.CompleteSend(&q.mu, &r.Request, r.status)
 	clear(r.SGL)
@@ -33,7 +33,7 @@ func (q *queuePair) completeSend() {
 
 // completeRecvs completes Receives that are done, in order, up to the first that is
 // not, or that must wait until an earlier Read of the peer was served.
-func (q *queuePair) completeRecvs() {
+func (q *queues) completeRecvs() {
 	for q.messages.len() > 0 {
 		a := q.messages.at(q.messages.head)
 		if !a.done || a.barrier > q.resp.head {
@@ -46,7 +46,7 @@ func (q *queuePair) completeRecvs() {
 }
 
 // completeRecv completes the oldest Receive with a message.
-func (q *queuePair) completeRecv(a *message) {
+func (q *queues) completeRecv(a *message) {
 	if a.invalidate != 0 {
 		// The result does not matter: the region's owner may have invalidated it since
 		// it was checked. A holder of a pin does not wait for mu, so this does not block.
@@ -61,7 +61,7 @@ func (q *queuePair) completeRecv(a *message) {
 
 // end starts the end of the queue pair, unless it has started. q.mu must be held. last is the
 // report for the peer, if it has a reason.
-func (q *queuePair) end(why error, last Report) {
+func (q *queues) end(why error, last Report) {
 	if q.ending || q.State() >= verbs.StateError {
 		return
 	}
@@ -85,7 +85,7 @@ func (q *queuePair) end(why error, last Report) {
 }
 
 // ioDone uncounts a read or write that the caller has counted in ioCount. q.mu must be held.
-func (q *queuePair) ioDone() {
+func (q *queues) ioDone() {
 	if q.ioCount--; q.ioCount == 0 && q.ending && q.State() < verbs.StateError {
 		q.finish()
 	}
@@ -95,7 +95,7 @@ func (q *queuePair) ioDone() {
 // in progress. Requests behind one that did not succeed are flushed, even if they are
 // done: a Send is done when its bytes are written, while a Read before it still waits
 // for its response.
-func (q *queuePair) finish() {
+func (q *queues) finish() {
 	for failed := false; q.sq.len() > 0; q.completeSend() {
 		r := q.sq.at(q.sq.head)
 		if !r.done || failed && r.status == verbs.StatusSuccess {

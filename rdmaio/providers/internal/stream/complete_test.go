@@ -24,7 +24,7 @@ func TestCompletedSlots(t *testing.T) {
 	defer w.mu.UnlockNotify()
 	r := w.sq.at(0)
 	r.Extra, r.done = extra{}, true
-	w.sqNext = 1
+	w.sender.sqNext = 1
 	w.completeSends()
 	if list := r.SGL[:cap(r.SGL)]; r.Extra != nil || len(r.SGL) != 0 || len(list) == 0 || list[0] != (soft.Element{}) {
 		t.Errorf("a request leaves %+v, and %+v", list, r.Extra)
@@ -179,20 +179,20 @@ func TestNudgeIsDueWhenThePeerIsSilent(t *testing.T) {
 	} {
 		w := newWired(t, nil)
 		w.mu.Lock()
-		w.paused, w.heard, w.sqNext, w.ending, w.corked = true, tt.heard, tt.requests, tt.ending, true
+		w.sender.paused, w.sender.heard, w.sender.sqNext, w.ending, w.sender.corked = true, tt.heard, tt.requests, tt.ending, true
 		if tt.nudge != "" {
-			w.nudge = []byte(tt.nudge)
+			w.sender.nudge = []byte(tt.nudge)
 		}
 		w.mu.Unlock()
-		w.endPause(tt.patience, tt.sent)
+		w.sender.endPause(tt.patience, tt.sent)
 		w.mu.Lock()
-		if w.paused != tt.was || w.nudgeDue != tt.due || (w.timer != nil) != tt.timer {
-			t.Errorf("%s: paused %v, due %v, a timer: %v", tt.what, w.paused, w.nudgeDue, w.timer != nil)
+		if w.sender.paused != tt.was || w.sender.nudgeDue != tt.due || (w.timer != nil) != tt.timer {
+			t.Errorf("%s: paused %v, due %v, a timer: %v", tt.what, w.sender.paused, w.sender.nudgeDue, w.timer != nil)
 		}
 		if w.timer != nil {
 			w.timer.Stop()
 		}
-		w.sqNext, w.ending, w.nudgeDue = 0, false, false
+		w.sender.sqNext, w.ending, w.sender.nudgeDue = 0, false, false
 		w.mu.Unlock()
 	}
 }
@@ -202,13 +202,13 @@ func TestPauseEnds(t *testing.T) {
 	w := newWired(t, nil)
 	w.queue(t, verbs.Send, 8)
 	w.mu.Lock()
-	w.paused = true
-	if w.kick(); w.sqNext != 0 {
+	w.sender.paused = true
+	if w.sender.kick(); w.sender.sqNext != 0 {
 		t.Error("a request is sent during the pause")
 	}
 	w.mu.Unlock()
-	w.endPause(0, false)
-	if w.mu.Lock(); w.sqNext != 1 {
+	w.sender.endPause(0, false)
+	if w.mu.Lock(); w.sender.sqNext != 1 {
 		t.Error("a request is not sent after the pause")
 	}
 	w.mu.Unlock()
@@ -224,22 +224,22 @@ func TestConnectionStartsWithNegotiatedNumbers(t *testing.T) {
 	}{{}, {pause: time.Hour, timer: true, paused: true}, {nudge: "n", timer: true}, {pause: time.Hour, nudge: "n", timer: true, paused: true}} {
 		w := newWired(t, nil)
 		c := newConn(w.dev, w.c.conn)
-		c.w = copy(c.buf, "12") // read ahead: too few for the reader to go on
-		w.cancel, w.depth, w.resources, w.maxSend, w.mayWrite = func(error) {}, 0, 0, 0, false
+		c.input.w = copy(c.input.buf, "12") // read ahead: too few for the reader to go on
+		w.cancel, w.depth, w.resources, w.maxSend, w.sender.mayWrite = func(error) {}, 0, 0, 0, false
 		w.SetState(verbs.StateConnecting)
 		s := &Session{Framer: w.f, InitiatorDepth: 3, ResponderResources: 5, MaxSend: 77, Pause: tt.pause, Patience: time.Hour, Nudge: []byte(tt.nudge)}
 		w.mu.Lock()
-		w.corked = true
+		w.sender.corked = true
 		w.mu.Unlock()
 		if err := w.start(c, s); err != nil {
 			t.Fatal(err)
 		}
 		w.mu.Lock()
-		if w.depth != 3 || w.resources != 5 || w.maxSend != 77 || w.cancel != nil || !w.mayWrite || w.State() != verbs.StateConnected {
+		if w.depth != 3 || w.resources != 5 || w.maxSend != 77 || w.cancel != nil || !w.sender.mayWrite || w.State() != verbs.StateConnected {
 			t.Errorf("%+v", w.queuePair)
 		}
 		// Without a pause the nudge's timer runs at once, and again after its patience.
-		if paused, timer := w.paused, w.timer != nil; paused != tt.paused || timer != tt.timer {
+		if paused, timer := w.sender.paused, w.timer != nil; paused != tt.paused || timer != tt.timer {
 			t.Errorf("pause %v, nudge %q: paused %v, a timer %v", tt.pause, tt.nudge, paused, timer)
 		}
 		w.mu.Unlock()
@@ -266,7 +266,7 @@ func TestEndedQueuePairDoesNotStart(t *testing.T) {
 	if s := w.dev.Stats(); s.Connections != 0 || w.conn.Load() == c || w.State() != verbs.StateConnecting {
 		t.Errorf("%d connections are counted, state %v", s.Connections, w.State())
 	}
-	c.returnInput()
+	c.input.giveBack()
 	w.mu.Lock()
 	w.ioDone()
 	w.mu.UnlockNotify()
@@ -307,7 +307,7 @@ func TestDisconnectFor(t *testing.T) {
 		{verbs.ReasonRule, false, "no", verbs.ErrNotSupported, ReasonNone},
 	} {
 		w := newWired(t, nil)
-		w.dev.cfg.NoReports, w.mayWrite = tt.noReports, !tt.silent
+		w.dev.cfg.NoReports, w.sender.mayWrite = tt.noReports, !tt.silent
 		if err := w.DisconnectFor(tt.why); !errors.Is(err, tt.err) {
 			t.Errorf("reason %v, silent %v: %v, want %v", tt.why, tt.silent, err, tt.err)
 		}
@@ -317,7 +317,7 @@ func TestDisconnectFor(t *testing.T) {
 	}
 	w := newWired(t, nil)
 	w.Disconnect()
-	if w.mayWrite = false; w.DisconnectFor(verbs.ReasonRule) != nil {
+	if w.sender.mayWrite = false; w.DisconnectFor(verbs.ReasonRule) != nil {
 		t.Error("a connection that has ended cannot be ended again")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -17,8 +16,6 @@ import (
 const HandshakeInput = 2 << 10
 
 const (
-	inputSize   = 16 << 10               // bytes of the input buffer, after the set-up
-	longInput   = 64 << 10               // bytes of it in a stream of staged frames
 	trailerSize = 4                      // bytes of the checksum
 	padding     = 3                      // the most bytes of padding
 	aheadBehind = 1 << 10                // bytes read ahead behind a long message
@@ -33,29 +30,22 @@ type Conn struct {
 	tcp  *net.TCPConn    // conn, if it is plain TCP; else nil
 	raw  syscall.RawConn // the same, if the system has calls that do not wait; else nil
 
-	// Receiving: used by the reader only, which is the goroutine with the turn. If raw is not
-	// nil, buf is borrowed when bytes have arrived and returned when it is empty; it is nil in
-	// between.
-	arrival   arrival
-	buf       []byte
-	r, w      int       // buf[r:w] was read ahead
-	next      int       // size of the frame that begins at r, if known: see frameBuffered
-	readAhead int       // bytes to read ahead: few among long frames
-	filled    bool      // the last read ahead got as much as it could
-	noWait    bool      // read returns errIdle rather than wait
-	armed     time.Time // the read deadline that is set, if any
-	limit     time.Time // the read deadline that applies, if any
-	framer    Framer    // nil during the set-up
-	sum       func(sum uint32, b []byte) uint32
-	openSince time.Time // start of the time in which there always was an open message
-	openBytes int64     // payload that has arrived since then
+	// Receiving: used by the reader only, which is the goroutine with the turn.
+	arrival arrival
+	input   inputBuffer
+	noWait  bool      // read returns errIdle rather than wait
+	armed   time.Time // the read deadline that is set, if any
+	limit   time.Time // the read deadline that applies, if any
+	framer  Framer    // nil during the set-up
+	sum     func(sum uint32, b []byte) uint32
+	open    openTime
 
 	// The same, of a caller in the reader's place (queuePair.Progress).
 	turn   *turn       // the queue pair's
 	done   func() bool // of Progress; else nil
 	atHand bool        // read returns errLeave at once
 
-	// Sending: used by the token's holder only (see queuePair.sending).
+	// Sending: used by the token's holder only (see sender).
 	truncated bool // a frame was written in part and cannot be finished
 	attempt   attempt
 
@@ -84,7 +74,7 @@ var (
 
 func newConn(d *Device, conn net.Conn) *Conn {
 	deadpeer.Watch(conn, d.cfg.PeerTimeout)
-	c := &Conn{dev: d, conn: conn, buf: make([]byte, HandshakeInput), readAhead: inputSize}
+	c := &Conn{dev: d, conn: conn, input: inputBuffer{buf: make([]byte, HandshakeInput), readAhead: inputSize}}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		c.tcp = tcp
 		if raw, err := tcp.SyscallConn(); err == nil && canTry {
@@ -92,36 +82,6 @@ func newConn(d *Device, conn net.Conn) *Conn {
 		}
 	}
 	return c
-}
-
-// inputs and longInputs are the input buffers that no connection has borrowed.
-var (
-	inputs     = sync.Pool{New: func() any { return new([inputSize]byte) }}
-	longInputs = sync.Pool{New: func() any { return new([longInput]byte) }}
-)
-
-// borrowInput replaces the input buffer by one of the size that the read-ahead needs.
-func (c *Conn) borrowInput() {
-	var buf []byte
-	if c.readAhead > inputSize {
-		buf = longInputs.Get().(*[longInput]byte)[:]
-	} else {
-		buf = inputs.Get().(*[inputSize]byte)[:]
-	}
-	w := copy(buf, c.buf[c.r:c.w])
-	c.returnInput()
-	c.buf, c.w = buf, w
-}
-
-// returnInput returns the input buffer. What it has is lost.
-func (c *Conn) returnInput() {
-	switch len(c.buf) {
-	case inputSize:
-		inputs.Put((*[inputSize]byte)(c.buf))
-	case longInput:
-		longInputs.Put((*[longInput]byte)(c.buf))
-	}
-	c.buf, c.r, c.w = nil, 0, 0
 }
 
 // interrupt makes both directions release registered memory that they hold while they
@@ -201,51 +161,38 @@ func (c *Conn) read(dst []byte, room int, holding bool) (n int, err error) {
 // until they have arrived. At the end of the stream it returns io.EOF, or
 // io.ErrUnexpectedEOF if some bytes are left.
 func (c *Conn) need(n int) ([]byte, error) {
-	if c.w-c.r >= n {
-		return c.buf[c.r : c.r+n], nil
+	in := &c.input
+	if in.w-in.r >= n {
+		return in.buf[in.r : in.r+n], nil
 	}
 	switch {
-	case c.buf != nil && c.readAhead > len(c.buf):
-		c.borrowInput()
-	case c.r > 0 && c.r+n > len(c.buf) || c.r == c.w:
-		c.w = copy(c.buf, c.buf[c.r:c.w])
-		c.r = 0
+	case in.buf != nil && in.readAhead > len(in.buf):
+		in.borrow()
+	case in.r > 0 && in.r+n > len(in.buf) || in.r == in.w:
+		in.w = copy(in.buf, in.buf[in.r:in.w])
+		in.r = 0
 	}
-	for c.w-c.r < n {
-		size := len(c.buf)
-		if c.buf == nil {
-			size = max(inputSize, c.readAhead) // that of the buffer to be borrowed
+	for in.w-in.r < n {
+		size := len(in.buf)
+		if in.buf == nil {
+			size = max(inputSize, in.readAhead) // the size of the buffer to be borrowed
 		}
-		room := min(size-c.w, max(n-(c.w-c.r), c.readAhead))
+		room := min(size-in.w, max(n-(in.w-in.r), in.readAhead))
 		var dst []byte
-		if c.w > 0 || c.raw == nil {
-			dst = c.buf[c.w:][:room]
+		if in.w > 0 || c.raw == nil {
+			dst = in.buf[in.w:][:room]
 		}
 		k, err := c.read(dst, room, false)
-		c.w += k
-		c.filled = k == room
-		if err == io.EOF && c.w > c.r {
+		in.w += k
+		in.filled = k == room
+		if err == io.EOF && in.w > in.r {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return c.buf[c.r : c.r+n], nil
-}
-
-// skip consumes n bytes that need returned.
-func (c *Conn) skip(n int) {
-	c.r += n
-	c.next = 0
-}
-
-// copyAhead consumes bytes that were read ahead and copies them to dst. It returns their
-// number.
-func (c *Conn) copyAhead(dst []byte) int {
-	n := copy(dst, c.buf[c.r:c.w])
-	c.r += n
-	return n
+	return in.buf[in.r : in.r+n], nil
 }
 
 // send writes a batch and waits for the peer to take it. When it is interrupted, it

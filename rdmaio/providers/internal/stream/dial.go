@@ -123,7 +123,7 @@ func (d *Device) initiate(conn net.Conn, q *queuePair, p *verbs.ConnParams) (*ve
 	c := newConn(d, conn)
 	s, err := d.cfg.Framing.Connect(c, p)
 	if err != nil {
-		if c.w == 0 && tlsstream.Closed(err) {
+		if c.input.w == 0 && tlsstream.Closed(err) {
 			err = fmt.Errorf("%w (%s)", err, closedAtOnce(d.cfg.Provider))
 		}
 		return nil, c.setUpFailed(err)

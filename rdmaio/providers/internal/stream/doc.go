@@ -6,7 +6,10 @@
 //	    │ Config.Framing, Framer
 //	    ▼
 //	stream     Device, listener, Dial      connections, limits, set-up, log
-//	           queue pair                  queues, order, completions, the end
+//	           queuePair                   posts, Disconnect, Close
+//	           reader                      frames that arrive: read, check, place, carry out
+//	           sender                      the token and its batch: when frames are written
+//	           queues                      order of requests, completions, the end
 //	           Conn, batch                 read-ahead, writes of many frames, deadlines
 //	    │
 //	    ▼
@@ -151,7 +154,7 @@
 //
 // # Locks
 //
-// Locks are taken in this order: connRequest or listener, queuePair, then one of soft's
+// Locks are taken in this order: connRequest or listener, queues, then one of soft's
 // CompletionQueue, Domain, Region and Device. A read or write protects its regions by pins
 // (soft.Element.Pin), not by a lock, and releases them before it takes a lock. A goroutine that
 // holds a lock may therefore wait for pins.

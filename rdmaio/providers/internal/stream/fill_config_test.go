@@ -136,15 +136,15 @@ func TestOtherProtocolIsNamed(t *testing.T) {
 		{rpcReply[:11] + "\x02", "check the port"},
 		{"0123456789abcdefghij", `are "0123456789abcdef", and`},
 	} {
-		c := &Conn{dev: d, buf: make([]byte, HandshakeInput)}
-		c.w = copy(c.buf, tt.first)
+		c := &Conn{dev: d, input: inputBuffer{buf: make([]byte, HandshakeInput)}}
+		c.input.w = copy(c.input.buf, tt.first)
 		err := c.OtherProtocol(errToy)
 		if !errors.Is(err, verbs.ErrOtherProtocol) || !strings.Contains(err.Error(), tt.want) || errors.Is(err, errToy) != !strings.Contains(tt.want, "as of") {
 			t.Errorf("%q: %v, want %q", tt.first, err, tt.want)
 		}
 	}
 	d.cfg.Provider = "iwarp"
-	c := &Conn{dev: d, buf: []byte("MPA "), w: 4}
+	c := &Conn{dev: d, input: inputBuffer{buf: []byte("MPA "), w: 4}}
 	if err := c.OtherProtocol(errToy); strings.Contains(err.Error(), "as of") {
 		t.Errorf("a peer of the same provider: %v", err)
 	}

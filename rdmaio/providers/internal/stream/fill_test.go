@@ -47,36 +47,36 @@ func TestOrderOfFrames(t *testing.T) {
 		q.mu.Lock()
 		q.takeToken()
 		if tt.request > 0 || tt.begun {
-			q.begun, q.sqSent, q.sq.at(0).Sent = true, tt.request, tt.request
+			q.sender.begun, q.sender.sqSent, q.sq.at(0).Sent = true, tt.request, tt.request
 		}
 		if tt.unbegun {
-			q.sqSent = 24
+			q.sender.sqSent = 24
 		}
 		if tt.response > 0 {
 			q.resp.at(0).Sent = tt.response
 		}
-		q.nudge, q.nudgeDue = []byte("nudge..."), true
-		q.fill(q.c, false)
-		if got := q.kinds(q.out); !slices.Equal(got, tt.want) {
+		q.sender.nudge, q.sender.nudgeDue = []byte("nudge..."), true
+		q.sender.fill(q.c, false)
+		if got := q.kinds(q.sender.out); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.what, got, tt.want)
 		}
-		first := strings.HasPrefix(string(q.out.arena), "nudge...")
-		if first != tt.nudged || q.nudgeDue == tt.nudged || (q.nudge == nil) != tt.nudged || strings.Count(string(q.out.arena), "nudge") > 1 {
-			t.Errorf("%s: nudged %v, due %v", tt.what, first, q.nudgeDue)
+		first := strings.HasPrefix(string(q.sender.out.arena), "nudge...")
+		if first != tt.nudged || q.sender.nudgeDue == tt.nudged || (q.sender.nudge == nil) != tt.nudged || strings.Count(string(q.sender.out.arena), "nudge") > 1 {
+			t.Errorf("%s: nudged %v, due %v", tt.what, first, q.sender.nudgeDue)
 		}
-		if q.out.requests != uint64(tt.requests) || q.out.responses != uint64(tt.resps) || q.begun {
-			t.Errorf("%s: the batch has %d requests and %d responses", tt.what, q.out.requests, q.out.responses)
+		if q.sender.out.requests != uint64(tt.requests) || q.sender.out.responses != uint64(tt.resps) || q.sender.begun {
+			t.Errorf("%s: the batch has %d requests and %d responses", tt.what, q.sender.out.requests, q.sender.out.responses)
 		}
-		if fills := q.out.first; fills != 0 {
+		if fills := q.sender.out.first; fills != 0 {
 			t.Errorf("%s: the first is %d", tt.what, fills)
 		}
-		q.out.reset()
-		q.fill(q.c, false)
-		if again := string(q.out.arena); tt.nudged && again != "" || !tt.nudged && again != "nudge..." {
+		q.sender.out.reset()
+		q.sender.fill(q.c, false)
+		if again := string(q.sender.out.arena); tt.nudged && again != "" || !tt.nudged && again != "nudge..." {
 			t.Errorf("%s: then %q", tt.what, again)
 		}
-		q.sqNext = q.sq.tail
-		q.releaseToken()
+		q.sender.sqNext = q.sq.tail
+		q.sender.releaseToken()
 		q.mu.Unlock()
 	}
 }
@@ -107,14 +107,14 @@ func TestDirectIsLeftToTheWriter(t *testing.T) {
 		}
 		q.mu.Lock()
 		q.takeToken()
-		q.sqSent = 99 // of a request before
-		if more := q.fill(q.c, true); more != tt.more || !slices.Equal(q.kinds(q.out), tt.want) || len(q.out.pins) != 0 {
-			t.Errorf("%s: more is %v, want %v; %v, want %v; %d regions pinned", tt.what, more, tt.more, q.kinds(q.out), tt.want, len(q.out.pins))
+		q.sender.sqSent = 99 // of a request before
+		if more := q.sender.fill(q.c, true); more != tt.more || !slices.Equal(q.kinds(q.sender.out), tt.want) || len(q.sender.out.pins) != 0 {
+			t.Errorf("%s: more is %v, want %v; %v, want %v; %d regions pinned", tt.what, more, tt.more, q.kinds(q.sender.out), tt.want, len(q.sender.out.pins))
 		}
-		if q.begun && q.insideRequest() {
+		if q.sender.begun && q.sender.insideRequest() {
 			t.Errorf("%s: a request of which nothing was sent is open", tt.what)
 		}
-		q.releaseToken()
+		q.sender.releaseToken()
 		q.mu.Unlock()
 	}
 }
@@ -127,11 +127,11 @@ func TestBatchIsNotOverfilled(t *testing.T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.takeToken()
-	q.out.frames = make([]part, batchFrames-1, batchFrames+1)
-	if q.fill(q.c, false); len(q.out.frames) != batchFrames || q.rspNext != 0 {
-		t.Errorf("a batch has %d frames, want at most %d", len(q.out.frames), batchFrames)
+	q.sender.out.frames = make([]part, batchFrames-1, batchFrames+1)
+	if q.sender.fill(q.c, false); len(q.sender.out.frames) != batchFrames || q.sender.rspNext != 0 {
+		t.Errorf("a batch has %d frames, want at most %d", len(q.sender.out.frames), batchFrames)
 	}
-	q.releaseToken()
+	q.sender.releaseToken()
 }
 
 // A request or response that cannot be carried out ends the connection when the batch before it was
@@ -150,14 +150,14 @@ func TestFailureAfterTheBatch(t *testing.T) {
 		}
 		q.mu.Lock()
 		q.takeToken()
-		q.out.arena = append(q.out.arena, "a frame before"...)
-		if more := q.fill(q.c, false); more || q.ending {
+		q.sender.out.arena = append(q.sender.out.arena, "a frame before"...)
+		if more := q.sender.fill(q.c, false); more || q.ending {
 			t.Errorf("responds %v: the end comes before the frames of the batch", responds)
 		}
-		q.out.arena = q.out.arena[:0]
-		q.fill(q.c, false)
+		q.sender.out.arena = q.sender.out.arena[:0]
+		q.sender.fill(q.c, false)
 		ended, why := q.ending, q.last.Reason
-		q.out = nil
+		q.sender.out = nil
 		q.mu.UnlockNotify()
 		if responds {
 			if !ended || why != ReasonAccess {
@@ -180,12 +180,12 @@ func TestOnlyDirectPayloadStaysPinned(t *testing.T) {
 	q.queue(t, verbs.RDMAWrite, 1500)
 	q.mu.Lock()
 	q.takeToken()
-	q.fill(q.c, true)
-	staged := len(q.out.pins)
-	q.fill(q.c, false)
-	direct := len(q.out.pins)
-	q.out.unpin()
-	q.releaseToken()
+	q.sender.fill(q.c, true)
+	staged := len(q.sender.out.pins)
+	q.sender.fill(q.c, false)
+	direct := len(q.sender.out.pins)
+	q.sender.out.unpin()
+	q.sender.releaseToken()
 	q.mu.Unlock()
 	if staged != 0 || direct != 1 {
 		t.Errorf("%d regions pinned by staged payload, %d by direct", staged, direct)

@@ -32,18 +32,18 @@ func TestFramesArrive(t *testing.T) {
 	}
 	next := func(what string, f []byte, readAhead int) {
 		t.Helper()
-		w.heard, w.posts, w.inlineWrites = false, 3, 1
+		w.sender.heard, w.sender.posts, w.sender.inlineWrites = false, 3, 1
 		if _, err := w.peer.Write(f); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.readFrame(w.c); err != nil {
+		if err := w.reader.readFrame(w.c); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if !w.heard || w.posts != 0 || w.inlineWrites != 0 || !w.streaming {
-			t.Errorf("%s is no arrival: heard %v, %d posts", what, w.heard, w.posts)
+		if !w.sender.heard || w.sender.posts != 0 || w.sender.inlineWrites != 0 || !w.sender.streaming {
+			t.Errorf("%s is not noted as an arrival: heard %v, %d posts", what, w.sender.heard, w.sender.posts)
 		}
-		if w.c.readAhead != readAhead {
-			t.Errorf("%s: %d bytes are read ahead next, want %d", what, w.c.readAhead, readAhead)
+		if w.c.input.readAhead != readAhead {
+			t.Errorf("%s: %d bytes are read ahead next, want %d", what, w.c.input.readAhead, readAhead)
 		}
 		w.c.noWait = false
 	}
@@ -55,7 +55,7 @@ func TestFramesArrive(t *testing.T) {
 	if s.ReceivedStaged < 200 || s.ReceivedStaged+s.ReceivedDirect != 7200 || s.ReceivedDirect == 0 {
 		t.Errorf("%+v, want 7200 bytes, at least 200 of them staged", s)
 	}
-	for _, p := range w.in.pieces[:cap(w.in.pieces)] {
+	for _, p := range w.reader.in.pieces[:cap(w.reader.in.pieces)] {
 		if p != nil {
 			t.Error("the reader keeps the memory of a target")
 		}
@@ -77,14 +77,14 @@ func TestLookAhead(t *testing.T) {
 		{inputSize, false, true, inputSize}, {inputSize, true, true, longInput}, {longInput, false, true, longInput},
 	} {
 		w := newWired(t, nil)
-		w.c.readAhead, w.c.filled = tt.was, tt.filled
-		if w.c.lookAhead(); w.c.readAhead != tt.want {
-			t.Errorf("%d bytes, filled %v: then %d, want %d", tt.was, tt.filled, w.c.readAhead, tt.want)
+		w.c.input.readAhead, w.c.input.filled = tt.was, tt.filled
+		if w.c.lookAhead(); w.c.input.readAhead != tt.want {
+			t.Errorf("%d bytes, filled %v: then %d, want %d", tt.was, tt.filled, w.c.input.readAhead, tt.want)
 		}
 		if w.c.raw = nil; tt.was >= inputSize {
-			w.c.readAhead = tt.was
-			if w.c.lookAhead(); w.c.readAhead != tt.was {
-				t.Errorf("%d bytes, of another stream: then %d", tt.was, w.c.readAhead)
+			w.c.input.readAhead = tt.was
+			if w.c.lookAhead(); w.c.input.readAhead != tt.was {
+				t.Errorf("%d bytes, of another stream: then %d", tt.was, w.c.input.readAhead)
 			}
 		}
 	}
@@ -102,26 +102,26 @@ func TestNeedMovesBytes(t *testing.T) {
 	if b, err := w.c.need(100); err != nil || !bytes.Equal(b, many[:100]) {
 		t.Fatal(err)
 	}
-	w.c.skip(50)
-	w.c.next = 9
-	w.c.readAhead = longInput
+	w.c.input.skip(50)
+	w.c.input.next = 9
+	w.c.input.readAhead = longInput
 	b, err := w.c.need(30 << 10)
-	if err != nil || !bytes.Equal(b, many[50:50+30<<10]) || len(w.c.buf) != longInput {
-		t.Errorf("%v: other bytes, or a buffer of %d bytes", err, len(w.c.buf))
+	if err != nil || !bytes.Equal(b, many[50:50+30<<10]) || len(w.c.input.buf) != longInput {
+		t.Errorf("%v: other bytes, or a buffer of %d bytes", err, len(w.c.input.buf))
 	}
-	if w.c.skip(1); w.c.next != 0 {
+	if w.c.input.skip(1); w.c.input.next != 0 {
 		t.Error("the size of a frame is kept for the next one")
 	}
-	w.c.returnInput()
-	if w.c.buf != nil || w.c.r+w.c.w != 0 {
+	w.c.input.giveBack()
+	if w.c.input.buf != nil || w.c.input.r+w.c.input.w != 0 {
 		t.Error("a returned buffer is kept")
 	}
 
 	for _, n := range []int{HandshakeInput, HandshakeInput - 1} {
 		s := &scripted{reads: []int{n}}
-		c := &Conn{dev: w.dev, conn: s, buf: make([]byte, HandshakeInput), readAhead: HandshakeInput}
-		if _, err := c.need(1); err != nil || c.filled != (n == HandshakeInput) {
-			t.Errorf("%d bytes of %d: filled %v, %v", n, HandshakeInput, c.filled, err)
+		c := &Conn{dev: w.dev, conn: s, input: inputBuffer{buf: make([]byte, HandshakeInput), readAhead: HandshakeInput}}
+		if _, err := c.need(1); err != nil || c.input.filled != (n == HandshakeInput) {
+			t.Errorf("%d bytes of %d: filled %v, %v", n, HandshakeInput, c.input.filled, err)
 		}
 	}
 }
@@ -130,10 +130,10 @@ func TestNeedMovesBytes(t *testing.T) {
 // have arrived.
 func TestIdleHasNoBuffer(t *testing.T) {
 	w := newWired(t, nil)
-	w.c.returnInput()
+	w.c.input.giveBack()
 	w.c.noWait = true
-	if _, err := w.c.need(1); err != errIdle || w.c.buf != nil || keepsTarget(w.c) {
-		t.Errorf("%v, a buffer of %d bytes", err, len(w.c.buf))
+	if _, err := w.c.need(1); err != errIdle || w.c.input.buf != nil || keepsTarget(w.c) {
+		t.Errorf("%v, a buffer of %d bytes", err, len(w.c.input.buf))
 	}
 	w.peer.Close()
 	for err := errIdle; err == errIdle; {
@@ -162,7 +162,7 @@ func TestCorkIsLimited(t *testing.T) {
 		w := newWired(t, nil)
 		f := w.frame(0, KindNone, toyLast, 0, 0, 0)
 		w.c.noWait = tt.noWait
-		w.in.cork, w.corked = tt.cork, tt.cork > 0
+		w.sender.held, w.sender.corked = tt.cork, tt.cork > 0
 		switch {
 		case tt.buffered:
 			w.peerSends(t, f, f)
@@ -173,14 +173,14 @@ func TestCorkIsLimited(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.readFrame(w.c); err != nil {
+		if err := w.reader.readFrame(w.c); err != nil {
 			t.Fatal(err)
 		}
-		if w.in.cork != tt.want || w.corked != (tt.want > 0) {
-			t.Errorf("%s: %d frames are held back, want %d", tt.what, w.in.cork, tt.want)
+		if w.sender.held != tt.want || w.sender.corked != (tt.want > 0) {
+			t.Errorf("%s: %d frames are held back, want %d", tt.what, w.sender.held, tt.want)
 		}
 		w.c.noWait = false
-		w.flush(w.c)
+		w.reader.flush(w.c)
 	}
 }
 
@@ -199,19 +199,19 @@ func TestCorkAfterLongFrames(t *testing.T) {
 			w.reads.next()
 			*w.reads.at(w.reads.push()) = w.sq.tail - 1
 		}
-		w.sqNext = w.sq.tail
+		w.sender.sqNext = w.sq.tail
 		f := w.frame(4000, KindSend, toyLast, 0, 0, 0)
 		w.peerSends(t, f)
-		if w.corked = tt.corked; tt.corked {
-			w.in.cork = 1
+		if w.sender.corked = tt.corked; tt.corked {
+			w.sender.held = 1
 		}
-		if err := w.readFrame(w.c); err != nil {
+		if err := w.reader.readFrame(w.c); err != nil {
 			t.Fatal(err)
 		}
-		if w.corked != tt.want || w.c.noWait != tt.want || tt.want && w.in.cork < 1 {
-			t.Errorf("%d Reads, held back before %v: held back %v, %d frames; waits %v", tt.reads, tt.corked, w.corked, w.in.cork, !w.c.noWait)
+		if w.sender.corked != tt.want || w.c.noWait != tt.want || tt.want && w.sender.held < 1 {
+			t.Errorf("%d Reads, held back before %v: held back %v, %d frames; waits %v", tt.reads, tt.corked, w.sender.corked, w.sender.held, !w.c.noWait)
 		}
-		if w.flush(w.c); w.c.noWait || w.corked {
+		if w.reader.flush(w.c); w.c.noWait || w.sender.corked {
 			t.Error("flush leaves something")
 		}
 	}
@@ -226,11 +226,11 @@ func TestOpenBytes(t *testing.T) {
 		if _, err := w.peer.Write(w.frame(1000, KindSend, 0, 0, at, 0)); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.readFrame(w.c); err != nil {
+		if err := w.reader.readFrame(w.c); err != nil {
 			t.Fatal(err)
 		}
-		if w.c.openBytes != want {
-			t.Errorf("%d bytes are counted, want %d", w.c.openBytes, want)
+		if w.c.open.bytes != want {
+			t.Errorf("%d bytes are counted, want %d", w.c.open.bytes, want)
 		}
 	}
 }
@@ -244,10 +244,10 @@ func TestFramesOfAMessageHaveRoomTogether(t *testing.T) {
 		w := newWired(t, nil)
 		w.receive(t, tt.room)
 		w.peerSends(t, w.frame(1000, KindSend, 0, 0, 0, 0), w.frame(1000, KindSend, toyLast, 0, 1000, 0))
-		if err := w.readFrame(w.c); err != nil {
+		if err := w.reader.readFrame(w.c); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.readFrame(w.c); !errors.Is(err, tt.want) {
+		if err := w.reader.readFrame(w.c); !errors.Is(err, tt.want) {
 			t.Errorf("room for %d bytes: %v, want %v", tt.room, err, tt.want)
 		}
 		w.mu.Lock()
@@ -265,15 +265,15 @@ func TestFramesOfAMessageHaveRoomTogether(t *testing.T) {
 // A side that must hear from the peer first sends the posted requests when a frame has come.
 func TestFirstFrameLetsSend(t *testing.T) {
 	w := newWired(t, nil)
-	w.f.ready, w.mayWrite = false, false
+	w.f.ready, w.sender.mayWrite = false, false
 	w.queue(t, verbs.Send, 8)
 	w.mu.Lock()
-	if w.kick(); w.sqNext != 0 {
+	if w.sender.kick(); w.sender.sqNext != 0 {
 		t.Error("it sends before")
 	}
 	w.mu.Unlock()
-	if err := w.check(w.c, &Frame{Kind: KindNone}); err != nil || !w.mayWrite || w.sqNext != 1 {
-		t.Errorf("%v: may send %v, %d sent", err, w.mayWrite, w.sqNext)
+	if err := w.reader.check(w.c, &Frame{Kind: KindNone}); err != nil || !w.sender.mayWrite || w.sender.sqNext != 1 {
+		t.Errorf("%v: may send %v, %d sent", err, w.sender.mayWrite, w.sender.sqNext)
 	}
 }
 
@@ -282,9 +282,9 @@ func TestNoTarget(t *testing.T) {
 	w := newWired(t, nil)
 	old := pieces(t, w.queuePair, w.mr, 8)
 	for _, f := range []*Frame{{Kind: KindNone}, {Kind: KindWrite}, {Kind: KindReport}} {
-		w.in.target = old
-		if err := w.check(w.c, f); err != nil || w.in.target != nil {
-			t.Errorf("%v: target %v, %v", f.Kind, w.in.target, err)
+		w.reader.in.target = old
+		if err := w.reader.check(w.c, f); err != nil || w.reader.in.target != nil {
+			t.Errorf("%v: target %v, %v", f.Kind, w.reader.in.target, err)
 		}
 	}
 }
@@ -303,7 +303,7 @@ func TestReceivesBorrowWhatTheMessageNeeds(t *testing.T) {
 		t.Helper()
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if err := w.acceptSend(f); err != nil {
+		if err := w.reader.acceptSend(f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -311,10 +311,10 @@ func TestReceivesBorrowWhatTheMessageNeeds(t *testing.T) {
 		t.Helper()
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if err := w.deliver(w.c, f); err != nil {
+		if err := w.reader.deliver(w.c, f); err != nil {
 			t.Fatal(err)
 		}
-		return w.messages.at(w.in.recv)
+		return w.messages.at(w.reader.in.recv)
 	}
 	post(1000)
 	post(1000)
@@ -324,26 +324,26 @@ func TestReceivesBorrowWhatTheMessageNeeds(t *testing.T) {
 	w.c.framer = &blaming{}
 
 	short := &Frame{Kind: KindSend, Begin: true, End: true, Payload: 10}
-	if accept(short); w.in.lend != 10 || len(w.in.lent(short)) != 10 {
-		t.Errorf("a message of 10 bytes borrows %d", w.in.lend)
+	if accept(short); w.reader.in.lend != 10 || len(w.reader.in.lent(short)) != 10 {
+		t.Errorf("a message of 10 bytes borrows %d", w.reader.in.lend)
 	}
-	loan := w.in.loan
-	if m := finish(short); m.wc.Loan != loan || len(loan.Bytes()) != 10 || w.in.loan != nil {
+	loan := w.reader.in.loan
+	if m := finish(short); m.wc.Loan != loan || len(loan.Bytes()) != 10 || w.reader.in.loan != nil {
 		t.Error("its loan is not handed over")
 	}
 	long := &Frame{Kind: KindSend, Begin: true, Payload: 10}
-	if accept(long); w.in.lend != 1000 || w.in.lent(&Frame{Kind: KindSend}) != nil || w.in.loan != nil {
-		t.Errorf("a longer message borrows %d, or memory for no bytes", w.in.lend)
+	if accept(long); w.reader.in.lend != 1000 || w.reader.in.lent(&Frame{Kind: KindSend}) != nil || w.reader.in.loan != nil {
+		t.Errorf("a longer message borrows %d, or memory for no bytes", w.reader.in.lend)
 	}
-	if n := len(w.in.lent(&Frame{Kind: KindSend, Payload: 1, Offset: 10})); n != 990 || w.in.lent(&Frame{Kind: KindWrite, Payload: 1}) != nil {
+	if n := len(w.reader.in.lent(&Frame{Kind: KindSend, Payload: 1, Offset: 10})); n != 990 || w.reader.in.lent(&Frame{Kind: KindWrite, Payload: 1}) != nil {
 		t.Errorf("the rest of the loan has %d bytes, or a Write is lent something", n)
 	}
-	loan = w.in.loan
+	loan = w.reader.in.loan
 	if m := finish(long); m.wc.Loan != loan || len(loan.Bytes()) != 10 || m.barrier != 1 {
 		t.Errorf("a message of 10 bytes has %d, barrier %d", len(loan.Bytes()), m.barrier)
 	}
-	w.in.loan = loan
-	if accept(short); w.in.loan != nil || w.in.lend != 0 || w.in.lent(short) != nil {
+	w.reader.in.loan = loan
+	if accept(short); w.reader.in.loan != nil || w.reader.in.lend != 0 || w.reader.in.lent(short) != nil {
 		t.Error("a Receive with memory borrows some")
 	}
 	w.resp = ring[Response]{}
@@ -359,10 +359,10 @@ func TestSendCompletesAfterEarlierReads(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.acceptSend(&Frame{Kind: KindSend, Begin: true, End: true}); err != nil {
+	if err := w.reader.acceptSend(&Frame{Kind: KindSend, Begin: true, End: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.deliver(w.c, &Frame{Kind: KindSend, End: true}); err != nil {
+	if err := w.reader.deliver(w.c, &Frame{Kind: KindSend, End: true}); err != nil {
 		t.Fatal(err)
 	}
 	if m := w.messages.at(0); m.barrier != 3 || w.rq.len() != 1 {
@@ -375,20 +375,20 @@ func TestSendCompletesAfterEarlierReads(t *testing.T) {
 // end of our own Read lets a fenced request go.
 func TestReadsLetSend(t *testing.T) {
 	w := newWired(t, nil)
-	w.in.read[0] = pieces(t, w.queuePair, w.mr, 8)[0]
+	w.reader.in.read[0] = pieces(t, w.queuePair, w.mr, 8)[0]
 	w.mu.Lock()
-	w.corked = true
-	w.queueResponse(&Frame{Kind: KindReadRequest})
+	w.sender.corked = true
+	w.reader.queueResponse(&Frame{Kind: KindReadRequest})
 	if r := w.resp.at(0); r.source[0] != (soft.Element{}) || r.Total != 0 {
 		t.Errorf("a Read of no bytes has the source %+v", r.source)
 	}
-	w.queueResponse(&Frame{Kind: KindReadRequest, Length: 8})
+	w.reader.queueResponse(&Frame{Kind: KindReadRequest, Length: 8})
 	if w.resp.at(1).source[0] == (soft.Element{}) {
 		t.Error("a Read of 8 bytes has no source")
 	}
-	w.corked = false
-	if w.queueResponse(&Frame{Kind: KindReadRequest}); w.rspNext != 3 {
-		t.Errorf("%d responses are sent, want 3", w.rspNext)
+	w.sender.corked = false
+	if w.reader.queueResponse(&Frame{Kind: KindReadRequest}); w.sender.rspNext != 3 {
+		t.Errorf("%d responses are sent, want 3", w.sender.rspNext)
 	}
 	w.mu.Unlock()
 
@@ -397,13 +397,13 @@ func TestReadsLetSend(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.UnlockNotify()
 	w.sq.at(1).Flags |= verbs.SendFence
-	w.inlineWrites = 0
-	if w.kick(); w.sqNext != 1 {
-		t.Fatalf("%d requests are sent, want the Read", w.sqNext)
+	w.sender.inlineWrites = 0
+	if w.sender.kick(); w.sender.sqNext != 1 {
+		t.Fatalf("%d requests are sent, want the Read", w.sender.sqNext)
 	}
-	w.inlineWrites = 0
-	if w.readDone(); w.sqNext != 2 || w.reads.len() != 0 || w.sq.len() != 0 {
-		t.Errorf("%d requests are sent after the Read", w.sqNext)
+	w.sender.inlineWrites = 0
+	if w.reader.readDone(); w.sender.sqNext != 2 || w.reads.len() != 0 || w.sq.len() != 0 {
+		t.Errorf("%d requests are sent after the Read", w.sender.sqNext)
 	}
 }
 
@@ -413,11 +413,11 @@ func TestAwaitEndsWithTheTimeOrTheConnection(t *testing.T) {
 	w := newWired(t, nil)
 	w.queue(t, verbs.Send, 8)
 	w.mu.Lock()
-	w.cork(0)
-	if w.await(func() bool { return false }, time.Millisecond) || w.corked || w.in.cork != 0 || w.sqNext != 1 {
-		t.Errorf("held back %v, %d sent", w.corked, w.sqNext)
+	w.sender.cork(0)
+	if w.reader.await(func() bool { return false }, time.Millisecond) || w.sender.corked || w.sender.held != 0 || w.sender.sqNext != 1 {
+		t.Errorf("held back %v, %d sent", w.sender.corked, w.sender.sqNext)
 	}
-	if w.cork(0); !w.await(func() bool { return true }, 0) || !w.corked {
+	if w.sender.cork(0); !w.reader.await(func() bool { return true }, 0) || !w.sender.corked {
 		t.Error("a wait that is over uncorks")
 	}
 	looks := 0
@@ -425,7 +425,7 @@ func TestAwaitEndsWithTheTimeOrTheConnection(t *testing.T) {
 		<-w.woken
 	}
 	w.wake()
-	if !w.await(func() bool {
+	if !w.reader.await(func() bool {
 		looks++
 		w.wake()
 		return looks == 5
@@ -440,7 +440,7 @@ func TestAwaitEndsWithTheTimeOrTheConnection(t *testing.T) {
 		w.mu.UnlockNotify()
 		close(ended)
 	}()
-	if w.await(func() bool { return w.ending }, time.Hour) {
+	if w.reader.await(func() bool { return w.ending }, time.Hour) {
 		t.Error("a wait succeeds at the end")
 	}
 	w.mu.UnlockNotify()
@@ -463,7 +463,7 @@ func TestReceiveWakes(t *testing.T) {
 func TestPinTarget(t *testing.T) {
 	for _, ending := range []bool{false, true} {
 		w := newWired(t, nil)
-		w.in.target = pieces(t, w.queuePair, w.mr, 8)
+		w.reader.in.target = pieces(t, w.queuePair, w.mr, 8)
 		if err := w.mr.Invalidate(); err != nil {
 			t.Fatal(err)
 		}
@@ -475,14 +475,14 @@ func TestPinTarget(t *testing.T) {
 			w.mu.UnlockNotify()
 			want = errClosing
 		}
-		if err := w.pinTarget(w.c, f, 0); !errors.Is(err, want) || w.ioCount != 0 || w.c.placing.Load() || w.State() != verbs.StateError {
+		if err := w.reader.pinTarget(w.c, f, 0); !errors.Is(err, want) || w.ioCount != 0 || w.c.placing.Load() || w.State() != verbs.StateError {
 			t.Errorf("ending %v: %v, %d in progress, placing %v, state %v", ending, err, w.ioCount, w.c.placing.Load(), w.State())
 		}
 	}
 	w := newWired(t, nil)
 	w.mu.Lock()
 	w.ending = true
-	if err := w.targetGone(&Frame{Kind: KindWrite}); err != errClosing {
+	if err := w.reader.targetGone(&Frame{Kind: KindWrite}); err != errClosing {
 		t.Error(err)
 	}
 	w.ending = false
@@ -523,7 +523,7 @@ func TestInterruptInTheSecondElement(t *testing.T) {
 	if _, err := w.peer.Write(f[1500:]); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.readFrame(w.c); err != nil {
+	if err := w.reader.readFrame(w.c); err != nil {
 		t.Fatal(err)
 	}
 	want := bytes.Repeat([]byte{0xab}, 3900)
@@ -540,8 +540,8 @@ func TestPayloadOfOtherStreamsIsStaged(t *testing.T) {
 	if _, err := w.peer.Write(w.frame(4000, KindSend, toyLast, 0, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	w.c.readAhead = toyHeader
-	if err := w.readFrame(w.c); err != nil {
+	w.c.input.readAhead = toyHeader
+	if err := w.reader.readFrame(w.c); err != nil {
 		t.Fatal(err)
 	}
 	if s := w.dev.Stats(); s.ReceivedStaged != 4000 || s.ReceivedDirect != 0 {
@@ -571,12 +571,12 @@ func TestReadsEnd(t *testing.T) {
 // The reader calls done of a caller no more after it has left, and finds none of its state.
 func TestProgressLeavesNothing(t *testing.T) {
 	w := newWired(t, nil)
-	w.turn.state.Store(turnFree)
+	w.reader.turn.state.Store(turnFree)
 	w.receive(t, 8)
 	w.receive(t, 8)
 	w.peerSends(t, w.frame(8, KindSend, toyLast, 0, 0, 0))
-	w.Progress(func() bool { return w.c.w == w.c.r })
-	if w.c.done != nil || w.c.atHand || w.turn.takes.Load() != 1 || w.turn.state.Load() != turnFree || w.rq.len() != 1 {
-		t.Errorf("done %v, at hand %v, %d takes, state %d", w.c.done != nil, w.c.atHand, w.turn.takes.Load(), w.turn.state.Load())
+	w.Progress(func() bool { return w.c.input.w == w.c.input.r })
+	if w.c.done != nil || w.c.atHand || w.reader.turn.takes.Load() != 1 || w.reader.turn.state.Load() != turnFree || w.rq.len() != 1 {
+		t.Errorf("done %v, at hand %v, %d takes, state %d", w.c.done != nil, w.c.atHand, w.reader.turn.takes.Load(), w.reader.turn.state.Load())
 	}
 }

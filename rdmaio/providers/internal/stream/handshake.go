@@ -6,25 +6,26 @@ import "fmt"
 // for them for as long as the connection's deadline allows. It fails if n is more than
 // HandshakeInput.
 func (c *Conn) Need(n int) ([]byte, error) {
-	if n > len(c.buf) {
-		return nil, fmt.Errorf("the peer's first message needs %d bytes, want at most %d", n, len(c.buf))
+	in := &c.input
+	if n > len(in.buf) {
+		return nil, fmt.Errorf("the peer's first message needs %d bytes, want at most %d", n, len(in.buf))
 	}
-	if c.r+n > len(c.buf) {
-		c.w = copy(c.buf, c.buf[c.r:c.w])
-		c.r = 0
+	if in.r+n > len(in.buf) {
+		in.w = copy(in.buf, in.buf[in.r:in.w])
+		in.r = 0
 	}
-	for c.w-c.r < n {
-		k, err := c.conn.Read(c.buf[c.w:])
-		c.w += k
-		if err != nil && c.w-c.r < n {
-			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w", c.w-c.r, err)
+	for in.w-in.r < n {
+		k, err := c.conn.Read(in.buf[in.w:])
+		in.w += k
+		if err != nil && in.w-in.r < n {
+			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w", in.w-in.r, err)
 		}
 	}
-	return c.buf[c.r : c.r+n], nil
+	return in.buf[in.r : in.r+n], nil
 }
 
 // Skip consumes n bytes that Need returned.
-func (c *Conn) Skip(n int) { c.skip(n) }
+func (c *Conn) Skip(n int) { c.input.skip(n) }
 
 // Write writes a part of the set-up.
 func (c *Conn) Write(b []byte) (int, error) { return c.conn.Write(b) }

@@ -33,11 +33,8 @@ func TestLastBytes(t *testing.T) {
 		"a peer that must send first": {waits: true, reason: ReasonFormat, want: rest},
 	} {
 		f := &sayer{}
-		q := &queuePair{
-			dev: &Device{}, last: Report{Reason: tt.reason}, begun: tt.begun, sqSent: tt.sent, mayWrite: !tt.waits,
-			out: &batch{bufs: [][]byte{[]byte(rest)}},
-		}
-		got := string(q.lastBytes(&Conn{framer: f, truncated: tt.truncated}))
+		s := sender{q: &queues{last: Report{Reason: tt.reason}}, begun: tt.begun, sqSent: tt.sent, mayWrite: !tt.waits, out: &batch{bufs: [][]byte{[]byte(rest)}}}
+		got := string(s.lastBytes(&Conn{framer: f, truncated: tt.truncated}))
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}

@@ -54,9 +54,9 @@ func TestReadsNegotiated(t *testing.T) {
 			q.resp.next()
 			q.resp.push()
 		}
-		q.rspNext = uint64(tt.written)
+		q.sender.rspNext = uint64(tt.written)
 		q.mu.Lock()
-		err := q.acceptRead(&Frame{Kind: KindReadRequest})
+		err := q.reader.acceptRead(&Frame{Kind: KindReadRequest})
 		q.mu.Unlock()
 		if refused := err != nil && strings.Contains(err.Error(), "RFC 5042 §6.4.3.3"); refused != tt.refused || !refused && err != nil {
 			t.Errorf("%d unanswered, %d of them in a write, %d agreed: %v", tt.unanswered, tt.written, agreed, err)
@@ -71,12 +71,12 @@ func TestLocalInvalidateWaitsForWrite(t *testing.T) {
 	defer q.mu.Unlock()
 	*q.sq.next() = Request{Request: soft.Request{Opcode: verbs.LocalInvalidate, Invalidate: mr.RKey()}}
 	r := q.sq.at(q.sq.push())
-	q.out = &batch{pins: []*soft.Region{nil}}
-	if got := q.localInvalidate(r); got != stepNone || r.done || mr.State() != verbs.MRValid {
+	q.sender.out = &batch{pins: []*soft.Region{nil}}
+	if got := q.sender.localInvalidate(r); got != stepNone || r.done || mr.State() != verbs.MRValid {
 		t.Errorf("with a Write in the batch: step %d, done %v, region %v", got, r.done, mr.State())
 	}
-	q.out.pins = nil
-	if got := q.localInvalidate(r); got != stepAdded || mr.State() != verbs.MRInvalid {
+	q.sender.out.pins = nil
+	if got := q.sender.localInvalidate(r); got != stepAdded || mr.State() != verbs.MRInvalid {
 		t.Errorf("after the Write: step %d, region %v", got, mr.State())
 	}
 }

@@ -45,7 +45,7 @@ func (d *Device) logRefused(counter *atomic.Int64, conn net.Conn, why error) {
 }
 
 // logEnd logs the error that broke a connection. It does not log an orderly close.
-func (q *queuePair) logEnd(c *Conn) {
+func (q *queues) logEnd(c *Conn) {
 	err := q.Err()
 	if !errors.Is(err, verbs.ErrConnectionBroken) {
 		return

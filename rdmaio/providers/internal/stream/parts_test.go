@@ -68,8 +68,8 @@ func TestReportBlamesOneRequest(t *testing.T) {
 			*q.sq.next() = Request{Request: soft.Request{Opcode: r.op, RKey: r.key, Flags: verbs.SendSignaled}, done: r.done}
 			q.sq.push()
 		}
-		q.sqNext = tt.sent
-		err := q.reported(&Conn{framer: &blaming{key: 7}}, &Frame{Kind: KindReport, End: true})
+		q.sender.sqNext = tt.sent
+		err := q.reader.reported(&Conn{framer: &blaming{key: 7}}, &Frame{Kind: KindReport, End: true})
 		q.mu.UnlockNotify()
 		if got := statuses(t, q); !slices.Equal(got, tt.want) || !errors.Is(err, verbs.ErrConnectionBroken) {
 			t.Errorf("%s: %v, want %v; %v", tt.what, got, tt.want, err)
@@ -85,9 +85,9 @@ func TestTargetGone(t *testing.T) {
 	q.rq.next()
 	q.rq.push()
 	*q.messages.next() = message{}
-	q.in.recv = q.messages.push()
+	q.reader.in.recv = q.messages.push()
 	q.RecvUsed.Add(1)
-	err := q.targetGone(&Frame{Kind: KindSend})
+	err := q.reader.targetGone(&Frame{Kind: KindSend})
 	why := q.last
 	q.mu.UnlockNotify()
 	if got := statuses(t, q); !slices.Equal(got, []verbs.Status{verbs.StatusLocalProtection}) || err == nil || why.Reason != ReasonFailed {
@@ -101,7 +101,7 @@ func TestTargetGone(t *testing.T) {
 		q.reads.next()
 		*q.reads.at(q.reads.push()) = q.sq.push()
 	}
-	err = q.targetGone(&Frame{Kind: KindReadResponse})
+	err = q.reader.targetGone(&Frame{Kind: KindReadResponse})
 	q.mu.UnlockNotify()
 	if got := statuses(t, q); !slices.Equal(got, []verbs.Status{verbs.StatusLocalProtection, verbs.StatusFlushed}) || err == nil {
 		t.Errorf("a Read: %v; %v", got, err)
@@ -145,7 +145,7 @@ func TestAwaitSources(t *testing.T) {
 			q.resp.pop()
 		}
 		e := element(0)
-		if came := q.awaitSources(&Conn{framer: &blaming{}}, &Frame{Kind: KindWrite}, &e); came == tt.waits {
+		if came := q.reader.awaitSources(&Conn{framer: &blaming{}}, &Frame{Kind: KindWrite}, &e); came == tt.waits {
 			t.Errorf("Reads that overlap: %v, %d answered: it waits: %v", tt.overlaps, tt.sent, !came)
 		}
 		q.resp = ring[Response]{}
@@ -221,7 +221,7 @@ func TestBatchBytes(t *testing.T) {
 // bytes that arrive. A message after it begins from zero.
 func TestNextLimit(t *testing.T) {
 	const patience = 10 * time.Second
-	c := &Conn{dev: &Device{cfg: Config{MessageTimeout: patience}}}
+	var open openTime
 	for _, tt := range []struct {
 		since time.Duration // open; 0: not before
 		bytes int64
@@ -235,14 +235,14 @@ func TestNextLimit(t *testing.T) {
 		{15 * time.Second, 1 << 60, patience},
 		{0, 5 << 10, patience}, // the bytes are those of an earlier message
 	} {
-		if !c.nextLimit(false).IsZero() {
+		if !open.nextLimit(false, patience).IsZero() {
 			t.Error("there is a limit without an open message")
 		}
 		now := time.Now()
-		if c.openBytes = tt.bytes; tt.since > 0 {
-			c.openSince = now.Add(-tt.since)
+		if open.bytes = tt.bytes; tt.since > 0 {
+			open.since = now.Add(-tt.since)
 		}
-		got := c.nextLimit(true)
+		got := open.nextLimit(true, patience)
 		const rounding = time.Millisecond
 		if low, high := now.Add(tt.want-rounding), time.Now().Add(tt.want); got.Before(low) || got.After(high) {
 			t.Errorf("open for %v with %d bytes: %v from now, want %v", tt.since, tt.bytes, got.Sub(now), tt.want)
@@ -266,9 +266,9 @@ func TestReadFailed(t *testing.T) {
 		{"a reset", net.ErrClosed, false, []error{verbs.ErrConnectionBroken, net.ErrClosed}, ReasonNone},
 	} {
 		q, _ := loneQP(t)
-		q.in.frame.Open = tt.open
+		q.reader.in.frame.Open = tt.open
 		q.mu.Lock()
-		q.readFailed(tt.err)
+		q.reader.readFailed(tt.err)
 		last := q.last
 		q.mu.UnlockNotify()
 		for _, want := range tt.want {
@@ -290,7 +290,7 @@ func TestNeedAtTheEnd(t *testing.T) {
 			there.Write(make([]byte, n))
 			there.Close()
 		}()
-		c := &Conn{dev: &Device{}, conn: here, buf: make([]byte, HandshakeInput), readAhead: 1}
+		c := &Conn{dev: &Device{}, conn: here, input: inputBuffer{buf: make([]byte, HandshakeInput), readAhead: 1}}
 		_, err := c.need(4)
 		want := error(io.ErrUnexpectedEOF)
 		if n == 0 {
@@ -315,15 +315,15 @@ func TestMayOffer(t *testing.T) {
 		{wanted: true, want: true}, {}, {wanted: true, input: true}, {wanted: true, corked: true},
 		{wanted: true, noWait: true}, {wanted: true, open: true},
 	} {
-		q, c := &queuePair{turn: newTurn()}, &Conn{noWait: tt.noWait}
-		q.turn.wanted.Store(tt.wanted)
-		if q.in.frame.Open = tt.open; tt.input {
-			c.w++
+		q, c := newQueuePair(nil), &Conn{noWait: tt.noWait}
+		q.reader.turn.wanted.Store(tt.wanted)
+		if q.reader.in.frame.Open = tt.open; tt.input {
+			c.input.w++
 		}
 		if tt.corked {
-			q.in.cork++
+			q.sender.held++
 		}
-		if got := q.mayOffer(c); got != tt.want {
+		if got := q.reader.mayOffer(c); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}

@@ -13,10 +13,7 @@ type protectionDomain struct {
 
 // CreateQP implements verbs.ProtectionDomain.
 func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
-	q := &queuePair{
-		dev:        pd.dev,
-		endStarted: make(chan struct{}), ended: make(chan struct{}), handoff: make(chan struct{}, 1), woken: make(chan struct{}, 1), turn: newTurn(),
-	}
+	q := newQueuePair(pd.dev)
 	if err := q.Configure(pd.Domain, pd.dev.numbers.Add(1), cfg); err != nil {
 		return nil, err
 	}

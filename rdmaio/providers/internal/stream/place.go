@@ -9,9 +9,9 @@ import (
 
 // receiveStaged reads the rest of a frame and checks its checksum, unless that was summed before,
 // then places the payload.
-func (q *queuePair) receiveStaged(c *Conn, f *Frame, summed bool) error {
+func (rd *reader) receiveStaged(c *Conn, f *Frame, summed bool) error {
 	end := f.Head + f.Payload + f.Pad
-	b, err := q.need(c, end+trailerSize)
+	b, err := rd.need(c, end+trailerSize)
 	if err != nil {
 		return unexpected(err)
 	}
@@ -20,50 +20,52 @@ func (q *queuePair) receiveStaged(c *Conn, f *Frame, summed bool) error {
 			return err
 		}
 	}
-	c.skip(len(b))
-	behind := c.readAhead < inputSize // few short frames ago there was a long one
+	c.input.skip(len(b))
+	behind := c.input.readAhead < inputSize // few short frames ago there was a long one
 	c.lookAhead()
 	if f.Observe {
-		c.framer.Observe(f, q.Num())
+		c.framer.Observe(f, rd.q.Num())
 	}
-	q.mu.Lock()
-	defer q.unlock()
-	if q.ending {
+	rd.q.mu.Lock()
+	defer rd.s.unlock()
+	if rd.q.ending {
 		return errClosing
 	}
-	q.noteArrival()
-	c.noWait = c.noWait || behind && c.w > c.r // most of the next long one has probably arrived
-	if q.corked || c.noWait || c.frameBuffered() {
-		q.cork(0)
+	rd.s.noteArrival()
+	// With a part of the next long one at hand, most of it has probably arrived.
+	c.noWait = c.noWait || behind && c.input.w > c.input.r
+	if rd.s.corked || c.noWait || c.frameBuffered() {
+		rd.s.cork(0)
 	}
 	if n := f.Payload; n > 0 {
-		if !q.in.target.Pin() {
-			return q.targetGone(f)
+		if !rd.in.target.Pin() {
+			return rd.targetGone(f)
 		}
-		q.in.target.CopyFrom(b[f.Head:f.Head+n], f.Offset)
-		copy(q.in.lent(f), b[f.Head:f.Head+n])
-		q.in.target.Unpin()
-		q.dev.stats.receivedStaged.Add(int64(n))
+		rd.in.target.CopyFrom(b[f.Head:f.Head+n], f.Offset)
+		copy(rd.in.lent(f), b[f.Head:f.Head+n])
+		rd.in.target.Unpin()
+		rd.q.dev.stats.receivedStaged.Add(int64(n))
 	}
-	return q.commit(c, f)
+	return rd.commit(c, f)
 }
 
 // lookAhead sets the read-ahead after a staged frame: up to inputSize soon, and longInput when such
 // frames come faster than they are read.
 func (c *Conn) lookAhead() {
+	in := &c.input
 	switch {
-	case c.readAhead < inputSize:
-		c.readAhead = min(inputSize, max(2*c.readAhead, aheadBehind))
-	case c.filled && c.raw != nil:
-		c.readAhead = longInput
+	case in.readAhead < inputSize:
+		in.readAhead = min(inputSize, max(2*in.readAhead, aheadBehind))
+	case in.filled && c.raw != nil:
+		in.readAhead = longInput
 	}
 }
 
 // receiveDirect reads the payload of a frame into its target and computes the checksum at the same
 // time. If the checksum is wrong, the connection is closed and the content of the target is
 // undefined.
-func (q *queuePair) receiveDirect(c *Conn, f *Frame) error {
-	b, err := q.need(c, f.Head)
+func (rd *reader) receiveDirect(c *Conn, f *Frame) error {
+	b, err := rd.need(c, f.Head)
 	if err != nil {
 		return err
 	}
@@ -71,48 +73,48 @@ func (q *queuePair) receiveDirect(c *Conn, f *Frame) error {
 	if c.sum != nil {
 		sum = c.sum(0, b)
 	}
-	c.skip(f.Head)
-	c.readAhead = padding + trailerSize + q.dev.cfg.Shape.Header
+	c.input.skip(f.Head)
+	c.input.readAhead = padding + trailerSize + rd.q.dev.cfg.Shape.Header
 	if f.End {
-		c.readAhead = aheadBehind
+		c.input.readAhead = aheadBehind
 	}
-	if sum, err = q.place(c, f, sum); err != nil {
+	if sum, err = rd.place(c, f, sum); err != nil {
 		return err
 	}
-	if b, err = q.need(c, f.Pad+trailerSize); err != nil {
+	if b, err = rd.need(c, f.Pad+trailerSize); err != nil {
 		return err
 	}
 	if c.sum != nil {
 		err = c.checkSum(f, c.sum(sum, b[:f.Pad]), b[f.Pad:])
 	}
-	c.skip(len(b))
+	c.input.skip(len(b))
 	return err
 }
 
 // place reads the payload into its target and returns the updated checksum.
-func (q *queuePair) place(c *Conn, f *Frame, sum uint32) (uint32, error) {
-	if err := q.pinTarget(c, f, 0); err != nil {
+func (rd *reader) place(c *Conn, f *Frame, sum uint32) (uint32, error) {
+	if err := rd.pinTarget(c, f, 0); err != nil {
 		return 0, err
 	}
 	staged, direct := 0, 0
 	for i, done := 0, 0; done < f.Payload; {
-		to := q.in.pieces[i]
+		to := rd.in.pieces[i]
 		room := 0
-		if i == len(q.in.pieces)-1 {
-			room = c.readAhead // the same call reads the trailer and what follows it
+		if i == len(rd.in.pieces)-1 {
+			room = c.input.readAhead // the same call reads the trailer and what follows it
 		}
-		n := c.copyAhead(to)
+		n := c.input.copyAhead(to)
 		if staged += n; n == 0 {
 			var err error
 			n, err = c.read(to, room, true)
 			if err != nil {
-				q.unpinTarget(c)
+				rd.unpinTarget(c)
 			}
 			if err == errIdle {
-				q.flush(c)
+				rd.flush(c)
 			}
 			if err == errIdle || err == errInterrupted {
-				if err = q.pinTarget(c, f, done); err == nil {
+				if err = rd.pinTarget(c, f, done); err == nil {
 					i = 0
 					continue
 				}
@@ -126,73 +128,73 @@ func (q *queuePair) place(c *Conn, f *Frame, sum uint32) (uint32, error) {
 			sum = c.sum(sum, to[:n])
 		}
 		done += n
-		if q.in.pieces[i] = to[n:]; n == len(to) {
+		if rd.in.pieces[i] = to[n:]; n == len(to) {
 			i++
 		}
 	}
-	q.unpinTarget(c)
-	clear(q.in.pieces)
+	rd.unpinTarget(c)
+	clear(rd.in.pieces)
 	if c.tcp == nil {
 		staged, direct = staged+direct, 0
 	}
-	q.dev.stats.receivedStaged.Add(int64(staged))
-	q.dev.stats.receivedDirect.Add(int64(direct))
+	rd.q.dev.stats.receivedStaged.Add(int64(staged))
+	rd.q.dev.stats.receivedDirect.Add(int64(direct))
 	return sum, nil
 }
 
 // pinTarget pins the target of a frame for as long as its payload is read, and sets
 // pieces to the memory for the payload from byte done on. The pieces are valid until
 // unpinTarget: a region may then be redirected to other memory (verbs.Redirector; R289).
-func (q *queuePair) pinTarget(c *Conn, f *Frame, done int) error {
-	q.mu.Lock()
-	if q.ending {
-		q.mu.Unlock()
+func (rd *reader) pinTarget(c *Conn, f *Frame, done int) error {
+	rd.q.mu.Lock()
+	if rd.q.ending {
+		rd.q.mu.Unlock()
 		return errClosing
 	}
-	q.ioCount++
-	q.mu.Unlock()
+	rd.q.ioCount++
+	rd.q.mu.Unlock()
 	c.placing.Store(true)
-	if q.in.target.Pin() {
-		q.in.pieces = q.in.target.Pieces(q.in.pieces[:0], f.Offset+done, f.Payload-done)
-		if lent := q.in.lent(f); lent != nil {
-			q.in.pieces = append(q.in.pieces, lent[done:f.Payload])
+	if rd.in.target.Pin() {
+		rd.in.pieces = rd.in.target.Pieces(rd.in.pieces[:0], f.Offset+done, f.Payload-done)
+		if lent := rd.in.lent(f); lent != nil {
+			rd.in.pieces = append(rd.in.pieces, lent[done:f.Payload])
 		}
 		return nil
 	}
 	c.placing.Store(false)
-	q.mu.Lock()
-	defer q.mu.UnlockNotify()
-	err := q.targetGone(f)
-	q.ioDone()
+	rd.q.mu.Lock()
+	defer rd.q.mu.UnlockNotify()
+	err := rd.targetGone(f)
+	rd.q.ioDone()
 	return err
 }
 
 // unpinTarget releases what pinTarget has pinned.
-func (q *queuePair) unpinTarget(c *Conn) {
-	q.in.target.Unpin()
+func (rd *reader) unpinTarget(c *Conn) {
+	rd.in.target.Unpin()
 	c.placing.Store(false)
-	q.mu.Lock()
-	q.ioDone()
-	q.unlock()
+	rd.q.mu.Lock()
+	rd.q.ioDone()
+	rd.s.unlock()
 }
 
 // targetGone breaks the connection because the target of a frame is no longer a valid region. q.mu
 // must be held.
-func (q *queuePair) targetGone(f *Frame) error {
-	if q.ending {
+func (rd *reader) targetGone(f *Frame) error {
+	if rd.q.ending {
 		return errClosing
 	}
 	switch f.Kind {
 	case KindWrite:
-		return q.refuseAccess(f, soft.Invalidated)
+		return rd.refuseAccess(f, soft.Invalidated)
 	case KindSend:
-		r := q.messages.at(q.in.recv)
+		r := rd.q.messages.at(rd.in.recv)
 		r.done, r.wc = true, verbs.WC{Status: verbs.StatusLocalProtection}
-		return q.refuse(Report{Reason: ReasonFailed, AtHand: true, Number: f.Number}, "region of the Receive was invalidated after the post")
+		return rd.q.refuse(Report{Reason: ReasonFailed, AtHand: true, Number: f.Number}, "region of the Receive was invalidated after the post")
 	}
-	r := q.oldestRead()
+	r := rd.q.oldestRead()
 	r.done, r.status = true, verbs.StatusLocalProtection
-	return q.refuse(Report{Reason: ReasonFailed, AtHand: true, Number: f.Number}, "region of the Read was invalidated after the post")
+	return rd.q.refuse(Report{Reason: ReasonFailed, AtHand: true, Number: f.Number}, "region of the Read was invalidated after the post")
 }
 
 // checkSum compares the computed checksum with the frame's.

@@ -16,8 +16,7 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	q.mu.Lock()
 	n, err := q.postSend(wrs, extra)
 	if n > 0 {
-		q.posts++
-		q.kick()
+		q.sender.posted()
 	}
 	q.mu.UnlockNotify()
 	return n, err
@@ -41,7 +40,7 @@ func (q *queuePair) postSend(wrs []verbs.SendWR, extra []Extra) (int, error) {
 		}
 		q.sq.push()
 		if r.Opcode == verbs.RDMARead {
-			q.turn.resume() // its response comes soon
+			q.reader.turn.resume() // its response comes soon
 		}
 		q.SendUsed.Add(1)
 	}
@@ -79,12 +78,4 @@ func (q *queuePair) postRecv(wrs []verbs.RecvWR) (int, error) {
 		q.RecvUsed.Add(1)
 	}
 	return len(wrs), nil
-}
-
-// wake makes the reader look again at what it waits for in await.
-func (q *queuePair) wake() {
-	select {
-	case q.woken <- struct{}{}:
-	default:
-	}
 }

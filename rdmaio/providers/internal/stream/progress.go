@@ -12,12 +12,12 @@ var _ verbs.Progresser = (*queuePair)(nil)
 // staged ones, outside a message of several frames, with no Read in progress in either direction.
 // It hands everything else back, so that no peer can make it wait inside a frame.
 func (q *queuePair) Progress(done func() bool) {
-	c, t := q.conn.Load(), &q.turn
+	c, t := q.conn.Load(), &q.reader.turn
 	if c == nil || c.raw == nil || !t.take() {
 		return
 	}
 	c.done = done
-	left, err := q.progress(c)
+	left, err := q.reader.progress(c)
 	c.done = nil
 	if left {
 		t.leave()
@@ -28,39 +28,39 @@ func (q *queuePair) Progress(done func() bool) {
 
 // Wake implements verbs.Progresser.
 func (q *queuePair) Wake() {
-	if q.turn.isWaiting() {
-		q.interruptCaller()
+	if q.reader.turn.isWaiting() {
+		q.reader.interruptCaller()
 	}
 }
 
 // Resume implements verbs.Progresser.
-func (q *queuePair) Resume() { q.turn.resume() }
+func (q *queuePair) Resume() { q.reader.turn.resume() }
 
 // interruptCaller makes a caller that waits for input look at its reasons to leave. The next read
 // sets the deadline again.
-func (q *queuePair) interruptCaller() { q.conn.Load().conn.SetReadDeadline(past) }
+func (rd *reader) interruptCaller() { rd.q.conn.Load().conn.SetReadDeadline(past) }
 
 // mayOffer reports whether the reader may wait for a caller instead of for input.
-func (q *queuePair) mayOffer(c *Conn) bool {
-	return q.turn.isWanted() && c.w == c.r && q.in.cork == 0 && !c.noWait && !q.in.frame.Open
+func (rd *reader) mayOffer(c *Conn) bool {
+	return rd.turn.isWanted() && c.input.w == c.input.r && rd.s.held == 0 && !c.noWait && !rd.in.frame.Open
 }
 
 // progress handles input until done returns true. It returns false if the reader must take over,
 // with the error for the reader, or nil.
-func (q *queuePair) progress(c *Conn) (left bool, err error) {
+func (rd *reader) progress(c *Conn) (left bool, err error) {
 	for {
-		if q.in.cork > 0 && !c.frameBuffered() {
-			q.flush(c)
+		if rd.s.held > 0 && !c.frameBuffered() {
+			rd.flush(c)
 		}
 		switch {
-		case c.noWait, q.in.frame.Open, q.turn.recalled.Load():
+		case c.noWait, rd.in.frame.Open, rd.turn.recalled.Load():
 			return false, nil
-		case c.w > c.r:
-			err = q.readAtHand(c)
+		case c.input.w > c.input.r:
+			err = rd.readAtHand(c)
 		case c.done():
 			return true, nil
 		default:
-			err = q.awaitInput(c)
+			err = rd.awaitInput(c)
 		}
 		if err == errLeave {
 			return false, nil
@@ -72,11 +72,11 @@ func (q *queuePair) progress(c *Conn) (left bool, err error) {
 }
 
 // awaitInput waits until input is at hand or the caller has a reason to leave.
-func (q *queuePair) awaitInput(c *Conn) error {
-	c.setLimit(c.nextLimit(false))
-	q.turn.await()
+func (rd *reader) awaitInput(c *Conn) error {
+	c.setLimit(c.open.nextLimit(false, 0))
+	rd.turn.await()
 	_, err := c.need(1)
-	q.turn.awaited()
+	rd.turn.awaited()
 	if err == errLeave {
 		return nil
 	}
@@ -84,29 +84,29 @@ func (q *queuePair) awaitInput(c *Conn) error {
 }
 
 // readAtHand handles the next frame. It returns errLeave if the reader must do that.
-func (q *queuePair) readAtHand(c *Conn) error {
-	if !q.callerMayRead(c) {
+func (rd *reader) readAtHand(c *Conn) error {
+	if !rd.callerMayRead(c) {
 		return errLeave
 	}
 	c.atHand = true
 	defer func() { c.atHand = false }()
-	return q.readFrame(c)
+	return rd.readFrame(c)
 }
 
 // callerMayRead reports whether a caller may handle the next frame, as far as that can be said
 // before the frame is decoded.
-func (q *queuePair) callerMayRead(c *Conn) bool {
-	shape := &q.dev.cfg.Shape
-	if !c.frameBuffered() || c.next > shape.Header+shape.StageReceive+padding+trailerSize {
+func (rd *reader) callerMayRead(c *Conn) bool {
+	shape := &rd.q.dev.cfg.Shape
+	if !c.frameBuffered() || c.input.next > shape.Header+shape.StageReceive+padding+trailerSize {
 		return false
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return !q.ending && q.messages.tail < q.rq.tail && q.reads.len() == 0 && q.resp.len() == 0
+	rd.q.mu.Lock()
+	defer rd.q.mu.Unlock()
+	return !rd.q.ending && rd.q.messages.tail < rd.q.rq.tail && rd.q.reads.len() == 0 && rd.q.resp.len() == 0
 }
 
 // leavesToReader reports whether the caller must leave a frame that was decoded, but not accepted,
 // to the reader: a peer can write a wrong length in its prefix.
-func (q *queuePair) leavesToReader(c *Conn, f *Frame) bool {
-	return c.atHand && (f.Payload > q.dev.cfg.Shape.StageReceive || f.Head+f.Payload+f.Pad+trailerSize > c.w-c.r)
+func (rd *reader) leavesToReader(c *Conn, f *Frame) bool {
+	return c.atHand && (f.Payload > rd.q.dev.cfg.Shape.StageReceive || f.Head+f.Payload+f.Pad+trailerSize > c.input.w-c.input.r)
 }

@@ -58,7 +58,7 @@ func newRawPeer(t *testing.T, receives int, wrap func(*toyFramer) Framer) *rawPe
 	pd, err := dev.AllocPD()
 	must(err)
 	p.cq, err = dev.CreateCQ(64, func() {
-		p.notified <- p.q.turn.state.Load()
+		p.notified <- p.q.reader.turn.state.Load()
 		p.arm()
 	})
 	must(err)
@@ -89,7 +89,7 @@ func newRawPeer(t *testing.T, receives int, wrap func(*toyFramer) Framer) *rawPe
 		closeAll(t, qp.Close, p.mr.Deregister, p.cq.Close, pd.Close, dev.Close)
 	})
 	p.arm()
-	p.q.turn.moment = time.Minute // the reader gets no turn back by itself
+	p.q.reader.turn.moment = time.Minute // the reader gets no turn back by itself
 	p.recvs(receives)
 	return p
 }
@@ -97,9 +97,9 @@ func newRawPeer(t *testing.T, receives int, wrap func(*toyFramer) Framer) *rawPe
 // offer makes the turn free.
 func (p *rawPeer) offer() {
 	p.t.Helper()
-	state := &p.q.turn.state
+	state := &p.q.reader.turn.state
 	for state.Load() != turnFree {
-		p.q.turn.wanted.Store(true)
+		p.q.reader.turn.wanted.Store(true)
 		p.recvs(1)
 		p.write(p.send(8, true))
 		for wcs := make([]verbs.WC, 1); ; runtime.Gosched() {
@@ -161,7 +161,7 @@ func (p *rawPeer) take(n int) (returned chan struct{}) {
 		p.q.Progress(func() bool { return p.until.Load() <= int32(len(p.notified)) })
 		close(returned)
 	}()
-	for p.q.turn.state.Load() == turnFree {
+	for p.q.reader.turn.state.Load() == turnFree {
 		runtime.Gosched()
 	}
 	return returned
@@ -255,7 +255,7 @@ func TestProgressHandsBack(t *testing.T) {
 			p := newRawPeer(t, 12, c.wrap)
 			for range 3 {
 				c.run(p, p.take(100))
-				if s := p.q.turn.state.Load(); s != turnReader {
+				if s := p.q.reader.turn.state.Load(); s != turnReader {
 					t.Errorf("state %d, want that of the reader", s)
 				}
 			}
@@ -274,7 +274,7 @@ func TestProgressAtHand(t *testing.T) {
 		if notified, byCaller := p.wait(2); notified == 0 || notified != byCaller {
 			t.Errorf("%d notifications, of them %d on the goroutine of the caller", notified, byCaller)
 		}
-		if s := p.q.turn.state.Load(); s != turnFree {
+		if s := p.q.reader.turn.state.Load(); s != turnFree {
 			t.Fatalf("state %d, want that of a free turn", s)
 		}
 		p.q.Resume()
@@ -343,7 +343,7 @@ func TestProgressLateInterrupt(t *testing.T) {
 		if i%2 == 0 {
 			p.q.Resume()
 		}
-		p.q.interruptCaller()
+		p.q.reader.interruptCaller()
 		returned := make(chan struct{})
 		go func() {
 			p.q.Progress(func() bool { return len(p.notified) > 0 })
@@ -361,14 +361,14 @@ func TestProgressWake(t *testing.T) {
 	p := newRawPeer(t, 0, nil)
 	for range 20 {
 		returned := p.take(100)
-		for !p.q.turn.isWaiting() {
+		for !p.q.reader.turn.isWaiting() {
 			runtime.Gosched()
 		}
 		p.q.Wake() // it has none
 		p.until.Store(0)
 		p.q.Wake()
 		returns(t, "Progress", returned)
-		if s := p.q.turn.state.Load(); s != turnFree {
+		if s := p.q.reader.turn.state.Load(); s != turnFree {
 			t.Fatalf("state %d, want that of a free turn", s)
 		}
 		p.q.Resume()
@@ -378,11 +378,11 @@ func TestProgressWake(t *testing.T) {
 // A caller that waits longer than a moment hands its turn back.
 func TestProgressRecall(t *testing.T) {
 	p := newRawPeer(t, 1, nil)
-	p.q.turn.moment = moment
+	p.q.reader.turn.moment = moment
 	for range 10 {
 		asked := false
 		for !asked {
-			p.q.turn.wanted.Store(true)
+			p.q.reader.turn.wanted.Store(true)
 			p.recvs(1)
 			p.write(p.send(8, true))
 			p.wait(1)
@@ -397,13 +397,13 @@ func TestProgressRecall(t *testing.T) {
 // A caller that is never done returns although the peer sends one small message after the other.
 func TestProgressTrickle(t *testing.T) {
 	p := newRawPeer(t, 32, nil)
-	p.q.turn.moment = moment
+	p.q.reader.turn.moment = moment
 	left := make(chan bool)
 	go func() {
 		defer close(left)
 		for range 10 {
 			for asked := false; !asked; {
-				p.q.turn.wanted.Store(true)
+				p.q.reader.turn.wanted.Store(true)
 				p.q.Progress(func() bool {
 					asked = true
 					return false
@@ -436,7 +436,7 @@ func TestProgressRead(t *testing.T) {
 	if _, err := p.q.PostSend([]verbs.SendWR{{Opcode: verbs.RDMARead, SGL: []verbs.SGE{{MR: p.mr, Length: 8}}, RKey: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	if s := p.q.turn.state.Load(); s != turnReader {
+	if s := p.q.reader.turn.state.Load(); s != turnReader {
 		t.Errorf("state %d after a Read, want that of the reader", s)
 	}
 	returned := p.take(100)

@@ -56,7 +56,7 @@ func beginsRPC(first []byte) bool {
 // OtherProtocol returns the error of a set-up with a peer whose first bytes begin no message of the
 // framing, because of a rule. It names the peer's protocol, if that is a known one.
 func (c *Conn) OtherProtocol(rule error) error {
-	first := c.buf[:c.w]
+	first := c.input.buf[:c.input.w]
 	is := fmt.Sprintf("its first bytes are %q", first[:min(len(first), quoted)])
 	for _, p := range protocols {
 		if p.name != c.dev.cfg.Provider && p.begins(first) {
@@ -90,7 +90,7 @@ func (c *Conn) setUpFailed(err error) error {
 		return peerClosed(err)
 	}
 	// The set-up does not move what it has read, so that the first bytes are where they were.
-	if first := c.buf[:c.w]; len(first) > 1 && tlsstream.IsRecord(first) {
+	if first := c.input.buf[:c.input.w]; len(first) > 1 && tlsstream.IsRecord(first) {
 		return fmt.Errorf("%w: the peer speaks TLS, and this side does not: its first bytes are %q, a TLS record (RFC 8446 §5.1): set Config.TLS here, or unset it there",
 			verbs.ErrTLS, first[:min(len(first), quoted)])
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Only the holder of a token, queuePair.sending, sends. A goroutine that has posted and
+// Only the holder of a token, sender.sending, sends. A goroutine that has posted and
 // finds the token free takes it. It sends staged frames itself, as long as the socket
 // takes them at once. It hands the token to the writer goroutine (handoff) if payload is
 // direct, the socket is full, or the stream is not plain TCP. Requests that others post during the
@@ -33,202 +33,216 @@ const (
 
 // kick sends what can be sent, or makes the writer do it, unless the reader has corked. q.mu must
 // be held; kick may release it for a time.
-func (q *queuePair) kick() {
-	if !q.corked {
-		q.push(q.inlineWrites == 0 && !q.streaming)
+func (s *sender) kick() {
+	if !s.corked {
+		s.push(s.inlineWrites == 0 && !s.streaming)
+	}
+}
+
+// posted notes a post, and sends what it can. q.mu must be held.
+func (s *sender) posted() {
+	s.posts++
+	s.kick()
+}
+
+// allow lets this side send as soon as the framing does. q.mu must be held.
+func (s *sender) allow(c *Conn) {
+	if !s.mayWrite && c.framer.Ready() {
+		s.mayWrite = true
+		s.kick()
 	}
 }
 
 // push does the same even if corked. If now is set, it sends without the writer
 // until it would have to wait.
-func (q *queuePair) push(now bool) {
-	c := q.conn.Load()
-	if c == nil || q.sending || q.ending || !q.ready() {
+func (s *sender) push(now bool) {
+	c := s.q.conn.Load()
+	if c == nil || s.sending || s.q.ending || !s.ready() {
 		return
 	}
-	q.sending = true
-	if q.out == nil {
-		q.out = batches.Get().(*batch)
+	s.sending = true
+	if s.out == nil {
+		s.out = batches.Get().(*batch)
 	}
 	if c.raw != nil && now {
-		if q.inlineWrites++; q.pump(c) {
+		if s.inlineWrites++; s.pump(c) {
 			return
 		}
 	}
-	if !q.writing {
-		q.writing = true
-		q.dev.goroutines.Go(q.writeLoop)
+	if !s.writing {
+		s.writing = true
+		s.q.dev.goroutines.Go(s.writeLoop)
 	}
-	q.handoff <- struct{}{}
+	s.handoff <- struct{}{}
 }
 
 // uncork runs the notifications that the reader held back, then sends the requests that were posted
 // since, many in response. q.mu must be held; uncork releases it for a time.
-func (q *queuePair) uncork() {
-	if q.in.cork > 0 {
-		q.mu.UnlockNotify()
-		q.mu.Lock()
-		q.in.cork, q.corked = 0, false
-		q.push(true)
+func (s *sender) uncork() {
+	if s.held > 0 {
+		s.q.mu.UnlockNotify()
+		s.q.mu.Lock()
+		s.held, s.corked = 0, false
+		s.push(true)
 	}
 }
 
 // cork holds back notifications and posted requests, because the reader has further input at hand.
 // n is the number of payload bytes that it has just placed. q.mu must be held.
-func (q *queuePair) cork(n int) {
-	q.corked = true
-	q.in.cork += 1 + n/corkShare
+func (s *sender) cork(n int) {
+	s.corked = true
+	s.held += 1 + n/corkShare
 }
 
 // unlock unlocks mu and runs the notifications that are due, unless they are corked.
-func (q *queuePair) unlock() {
-	if q.corked && !q.ending {
-		q.mu.Unlock()
+func (s *sender) unlock() {
+	if s.corked && !s.q.ending {
+		s.q.mu.Unlock()
 	} else {
-		q.mu.UnlockNotify()
+		s.q.mu.UnlockNotify()
 	}
 }
 
 // noteArrival records that a frame of the peer has arrived. q.mu must be held.
-func (q *queuePair) noteArrival() {
-	if q.posts > 0 {
-		q.streaming = q.posts > 1
+func (s *sender) noteArrival() {
+	if s.posts > 0 {
+		s.streaming = s.posts > 1
 	}
-	q.posts, q.inlineWrites, q.heard = 0, 0, true
+	s.posts, s.inlineWrites, s.heard = 0, 0, true
 }
 
 // releaseToken releases the token. q.mu must be held.
-func (q *queuePair) releaseToken() {
-	q.sending = false
-	q.wake()
-	if !q.ending { // else lastBytes needs the batch
-		q.out.reset()
-		batches.Put(q.out)
-		q.out = nil
+func (s *sender) releaseToken() {
+	s.sending = false
+	s.q.wake()
+	if !s.q.ending { // else lastBytes needs the batch
+		s.out.reset()
+		batches.Put(s.out)
+		s.out = nil
 	}
 }
 
 // ready reports whether there may be something to send. A framing may have to hear from the peer
 // first (Sender.Ready).
-func (q *queuePair) ready() bool {
-	return q.mayWrite && !q.paused && (q.sqNext < q.sq.tail || q.rspNext < q.resp.tail || q.nudgeDue)
+func (s *sender) ready() bool {
+	return s.mayWrite && !s.paused && (s.sqNext < s.q.sq.tail || s.rspNext < s.q.resp.tail || s.nudgeDue)
 }
 
 // pump sends what can be sent without waiting. It returns true if it has released the token, and
 // false if the caller must hand it to the writer. q.mu must be held.
-func (q *queuePair) pump(c *Conn) bool {
+func (s *sender) pump(c *Conn) bool {
 	for range inlineRounds {
-		q.out.reset()
-		more := q.fill(c, true)
-		if q.ending || q.out.empty() && !more {
-			q.releaseToken()
+		s.out.reset()
+		more := s.fill(c, true)
+		if s.q.ending || s.out.empty() && !more {
+			s.releaseToken()
 			return true
 		}
-		if q.out.empty() {
+		if s.out.empty() {
 			return false
 		}
-		q.ioCount++
-		q.mu.Unlock()
-		q.out.seal(c.sum)
-		n, err := c.try(q.out.bufs[0])
-		q.mu.Lock()
-		switch whole := q.out.advance(n); {
+		s.q.ioCount++
+		s.q.mu.Unlock()
+		s.out.seal(c.sum)
+		n, err := c.try(s.out.bufs[0])
+		s.q.mu.Lock()
+		switch whole := s.out.advance(n); {
 		case err != nil:
 			c.truncated = true
-			q.writeFailed(err)
-			q.releaseToken()
-			q.ioDone()
+			s.writeFailed(err)
+			s.releaseToken()
+			s.q.ioDone()
 			return true
 		case !whole:
-			q.ioDone()
+			s.q.ioDone()
 			return false
 		}
-		q.sent()
-		q.ioDone()
+		s.sent()
+		s.q.ioDone()
 	}
 	return false
 }
 
 // writeLoop is the writer goroutine. It sends whenever it is handed the token.
-func (q *queuePair) writeLoop() {
-	c := q.conn.Load()
+func (s *sender) writeLoop() {
+	c := s.q.conn.Load()
 	for {
 		select {
-		case <-q.endStarted:
+		case <-s.q.endStarted:
 			return
-		case <-q.handoff:
+		case <-s.handoff:
 		}
-		q.mu.Lock()
-		for q.write(c) {
-			q.mu.UnlockNotify()
-			q.mu.Lock()
+		s.q.mu.Lock()
+		for s.write(c) {
+			s.q.mu.UnlockNotify()
+			s.q.mu.Lock()
 		}
-		q.releaseToken()
-		q.mu.UnlockNotify()
+		s.releaseToken()
+		s.q.mu.UnlockNotify()
 	}
 }
 
 // write writes one batch and reports whether there may be another. q.mu must be held.
-func (q *queuePair) write(c *Conn) bool {
-	if q.ending {
+func (s *sender) write(c *Conn) bool {
+	if s.q.ending {
 		return false
 	}
 	c.sending.Store(true) // before anything is pinned
 	defer c.sending.Store(false)
-	if len(q.out.bufs) == 0 { // else the rest of a batch that pump has begun to write
-		q.out.reset()
-		q.fill(c, false)
-		if q.ending || q.out.empty() {
-			q.out.unpin()
+	if len(s.out.bufs) == 0 { // else the rest of a batch that pump has begun to write
+		s.out.reset()
+		s.fill(c, false)
+		if s.q.ending || s.out.empty() {
+			s.out.unpin()
 			return false
 		}
 	}
-	q.ioCount++
-	q.mu.Unlock()
-	if !q.out.sealed {
-		q.out.seal(c.sum)
+	s.q.ioCount++
+	s.q.mu.Unlock()
+	if !s.out.sealed {
+		s.out.seal(c.sum)
 	}
 	whole, err := false, error(nil)
-	if c.raw != nil && len(q.out.bufs) == 1 { // staged: the socket often takes it at once
+	if c.raw != nil && len(s.out.bufs) == 1 { // staged: the socket often takes it at once
 		var n int
-		n, err = c.try(q.out.bufs[0])
-		whole = q.out.advance(n)
+		n, err = c.try(s.out.bufs[0])
+		whole = s.out.advance(n)
 		c.truncated = c.truncated || err != nil
 	}
 	if err == nil && !whole {
-		err = c.send(q.out, q.out.unpin)
+		err = c.send(s.out, s.out.unpin)
 	}
-	q.out.unpin()
-	q.mu.Lock()
+	s.out.unpin()
+	s.q.mu.Lock()
 	if err != nil {
-		q.writeFailed(err)
+		s.writeFailed(err)
 	} else {
-		q.sent()
+		s.sent()
 	}
-	q.ioDone()
+	s.q.ioDone()
 	return err == nil
 }
 
 // sent marks the requests and responses whose last frame was in the batch just written as done, and
 // completes what can be. q.mu must be held.
-func (q *queuePair) sent() {
-	s := &q.dev.stats
-	s.sentDirect.Add(int64(q.out.direct))
-	s.sentStaged.Add(int64(q.out.staged))
-	for i := max(q.out.first, q.sq.head); i < q.out.requests; i++ {
-		if r := q.sq.at(i); r.Opcode != verbs.RDMARead {
+func (s *sender) sent() {
+	stats := &s.q.dev.stats
+	stats.sentDirect.Add(int64(s.out.direct))
+	stats.sentStaged.Add(int64(s.out.staged))
+	for i := max(s.out.first, s.q.sq.head); i < s.out.requests; i++ {
+		if r := s.q.sq.at(i); r.Opcode != verbs.RDMARead {
 			r.done = true
 		}
 	}
-	q.completeSends()
-	if q.resp.head < q.out.responses {
-		for q.resp.head < q.out.responses {
-			q.resp.pop()
+	s.q.completeSends()
+	if s.q.resp.head < s.out.responses {
+		for s.q.resp.head < s.out.responses {
+			s.q.resp.pop()
 		}
-		q.completeRecvs() // a Receive may have waited for the response
-		q.wake()
+		s.q.completeRecvs() // a Receive may have waited for the response
+		s.q.wake()
 	}
-	q.out.bufs = nil
+	s.out.bufs = nil
 }
 
 // vanished adds the cause to an error by which the system gave up a peer that does not answer.
@@ -241,9 +255,9 @@ func (d *Device) vanished(err error) error {
 }
 
 // writeFailed breaks the connection because a write failed.
-func (q *queuePair) writeFailed(err error) {
-	if err = q.dev.vanished(err); err == errSlow {
-		err = fmt.Errorf("the peer took no data for %v (Config.SendTimeout): %w", q.dev.cfg.SendTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
+func (s *sender) writeFailed(err error) {
+	if err = s.q.dev.vanished(err); err == errSlow {
+		err = fmt.Errorf("the peer took no data for %v (Config.SendTimeout): %w", s.q.dev.cfg.SendTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 	}
-	q.end(fmt.Errorf("%w: queue pair %d: write: %w", verbs.ErrConnectionBroken, q.Num(), err), Report{Reason: ReasonSlow})
+	s.q.end(fmt.Errorf("%w: queue pair %d: write: %w", verbs.ErrConnectionBroken, s.q.Num(), err), Report{Reason: ReasonSlow})
 }

@@ -22,29 +22,29 @@ func TestWhoSends(t *testing.T) {
 		want string
 	}{
 		{"a single request", func(*queuePair) {}, poster},
-		{"a second one", func(q *queuePair) { q.inlineWrites = 1 }, writer},
-		{"a stream", func(q *queuePair) { q.streaming = true }, writer},
-		{"held back", func(q *queuePair) { q.corked = true }, none},
-		{"another has the token", func(q *queuePair) { q.sending = true }, none},
+		{"a second one", func(q *queuePair) { q.sender.inlineWrites = 1 }, writer},
+		{"a stream", func(q *queuePair) { q.sender.streaming = true }, writer},
+		{"held back", func(q *queuePair) { q.sender.corked = true }, none},
+		{"another has the token", func(q *queuePair) { q.sender.sending = true }, none},
 		{"the end", func(q *queuePair) { q.ending = true }, none},
-		{"a pause", func(q *queuePair) { q.paused = true }, none},
-		{"before the peer", func(q *queuePair) { q.mayWrite = false }, none},
+		{"a pause", func(q *queuePair) { q.sender.paused = true }, none},
+		{"before the peer", func(q *queuePair) { q.sender.mayWrite = false }, none},
 	} {
 		w := newWired(t, nil)
 		w.queue(t, verbs.Send, 8)
 		w.mu.Lock()
 		tt.set(w.queuePair)
-		before := w.inlineWrites
-		w.kick()
+		before := w.sender.inlineWrites
+		w.sender.kick()
 		got := none
 		switch {
-		case w.writing:
+		case w.sender.writing:
 			got = writer
-		case w.sqNext == 1:
+		case w.sender.sqNext == 1:
 			got = poster
 		}
-		if wrote := w.inlineWrites > before; got != tt.want || wrote != (got == poster) || w.sending != (got == writer || tt.what == "another has the token") {
-			t.Errorf("%s: %s sends, want %s; %d inline writes, token taken: %v", tt.what, got, tt.want, w.inlineWrites, w.sending)
+		if wrote := w.sender.inlineWrites > before; got != tt.want || wrote != (got == poster) || w.sender.sending != (got == writer || tt.what == "another has the token") {
+			t.Errorf("%s: %s sends, want %s; %d inline writes, token taken: %v", tt.what, got, tt.want, w.sender.inlineWrites, w.sender.sending)
 		}
 		w.ending = false
 		w.mu.UnlockNotify()
@@ -56,20 +56,20 @@ func TestUncorkSendsWhatWasHeldBack(t *testing.T) {
 	w := newWired(t, nil)
 	w.queue(t, verbs.Send, 8)
 	w.mu.Lock()
-	w.streaming = true
-	w.cork(3 * corkShare)
-	if !w.corked || w.in.cork != 4 {
-		t.Errorf("a long message: held back %v, counted as %d frames, want 4", w.corked, w.in.cork)
+	w.sender.streaming = true
+	w.sender.cork(3 * corkShare)
+	if !w.sender.corked || w.sender.held != 4 {
+		t.Errorf("a long message: held back %v, counted as %d frames, want 4", w.sender.corked, w.sender.held)
 	}
-	if w.cork(0); w.in.cork != 5 {
-		t.Errorf("and a short one: counted as %d frames, want 5", w.in.cork)
+	if w.sender.cork(0); w.sender.held != 5 {
+		t.Errorf("and a short one: counted as %d frames, want 5", w.sender.held)
 	}
-	if w.kick(); w.sqNext != 0 {
+	if w.sender.kick(); w.sender.sqNext != 0 {
 		t.Error("a request is sent although it is held back")
 	}
-	w.uncork()
-	if w.corked || w.in.cork != 0 || w.sqNext != 1 || w.writing {
-		t.Errorf("held back %v, %d frames; %d sent, writer started: %v", w.corked, w.in.cork, w.sqNext, w.writing)
+	w.sender.uncork()
+	if w.sender.corked || w.sender.held != 0 || w.sender.sqNext != 1 || w.sender.writing {
+		t.Errorf("held back %v, %d frames; %d sent, writer started: %v", w.sender.corked, w.sender.held, w.sender.sqNext, w.sender.writing)
 	}
 	w.mu.UnlockNotify()
 }
@@ -92,19 +92,19 @@ func TestPosterWritesAFewBatches(t *testing.T) {
 	w.takeToken()
 	for range 1000 { // until the socket has taken each batch as a whole
 		r := w.sq.at(0)
-		r.Sent, w.sqSent, w.begun = 0, 0, false
-		if w.pump(w.c) {
+		r.Sent, w.sender.sqSent, w.sender.begun = 0, 0, false
+		if w.sender.pump(w.c) {
 			t.Fatal("nothing is left to the writer")
 		}
-		if len(w.out.bufs) == 0 {
+		if len(w.sender.out.bufs) == 0 {
 			break
 		}
-		w.out.reset()
+		w.sender.out.reset()
 	}
-	if w.sqSent != inlineRounds*batchFrames || !w.sending {
-		t.Errorf("%d bytes are sent, want %d; token kept %v", w.sqSent, inlineRounds*batchFrames, w.sending)
+	if w.sender.sqSent != inlineRounds*batchFrames || !w.sender.sending {
+		t.Errorf("%d bytes are sent, want %d; token kept %v", w.sender.sqSent, inlineRounds*batchFrames, w.sender.sending)
 	}
-	w.releaseToken()
+	w.sender.releaseToken()
 	w.mu.UnlockNotify()
 	w.c.conn.Close()
 	returns(t, "the peer", received)
@@ -119,15 +119,15 @@ func TestNotificationsAreHeldBack(t *testing.T) {
 		w := newWired(t, nil)
 		notified := 0
 		w.mu.Lock()
-		w.corked, w.ending = tt.corked, tt.ending
+		w.sender.corked, w.ending = tt.corked, tt.ending
 		w.mu.Notify(func() { notified++ })
-		w.unlock()
+		w.sender.unlock()
 		if notified != tt.want {
 			t.Errorf("held back %v, ending %v: %d notifications, want %d", tt.corked, tt.ending, notified, tt.want)
 		}
 		w.mu.Lock()
-		w.corked, w.ending = false, false
-		w.unlock()
+		w.sender.corked, w.ending = false, false
+		w.sender.unlock()
 		if notified != 1 {
 			t.Errorf("held back %v, ending %v: then %d notifications, want 1", tt.corked, tt.ending, notified)
 		}
@@ -141,10 +141,10 @@ func TestArrivalEndsStreaming(t *testing.T) {
 		posts     int
 		was, want bool
 	}{{0, false, false}, {0, true, true}, {1, true, false}, {1, false, false}, {2, false, true}, {3, true, true}} {
-		q := &queuePair{posts: tt.posts, streaming: tt.was, inlineWrites: 2}
-		q.noteArrival()
-		if q.streaming != tt.want || q.posts != 0 || q.inlineWrites != 0 || !q.heard {
-			t.Errorf("%d posts, streaming before: %v: %v, %d posts, %d writes, heard %v", tt.posts, tt.was, q.streaming, q.posts, q.inlineWrites, q.heard)
+		s := sender{posts: tt.posts, streaming: tt.was, inlineWrites: 2}
+		s.noteArrival()
+		if s.streaming != tt.want || s.posts != 0 || s.inlineWrites != 0 || !s.heard {
+			t.Errorf("%d posts, streaming before: %v: %v, %d posts, %d writes, heard %v", tt.posts, tt.was, s.streaming, s.posts, s.inlineWrites, s.heard)
 		}
 	}
 }
@@ -158,8 +158,8 @@ func TestPostsAreCounted(t *testing.T) {
 		want int
 	}{{[]verbs.SendWR{one}, 1}, {[]verbs.SendWR{one, one}, 2}, {nil, 2}, {[]verbs.SendWR{{Opcode: 99}}, 2}} {
 		w.PostSend(tt.wrs)
-		if w.posts != tt.want {
-			t.Errorf("post %d: %d are counted, want %d", i, w.posts, tt.want)
+		if w.sender.posts != tt.want {
+			t.Errorf("post %d: %d are counted, want %d", i, w.sender.posts, tt.want)
 		}
 	}
 }
@@ -168,7 +168,8 @@ func TestPostsAreCounted(t *testing.T) {
 // no pause is on.
 func TestReadyToSend(t *testing.T) {
 	for i := range 32 {
-		q := &queuePair{mayWrite: i&1 != 0, paused: i&2 != 0, nudgeDue: i&4 != 0}
+		q := new(queues)
+		s := sender{q: q, mayWrite: i&1 != 0, paused: i&2 != 0, nudgeDue: i&4 != 0}
 		if i&8 != 0 {
 			q.sq.next()
 			q.sq.push()
@@ -177,8 +178,8 @@ func TestReadyToSend(t *testing.T) {
 			q.resp.next()
 			q.resp.push()
 		}
-		if want := i&3 == 1 && i > 3; q.ready() != want {
-			t.Errorf("may send %v, paused %v, nudge %v, requests %d, responses %d: ready is %v", q.mayWrite, q.paused, q.nudgeDue, q.sq.len(), q.resp.len(), !want)
+		if want := i&3 == 1 && i > 3; s.ready() != want {
+			t.Errorf("may send %v, paused %v, nudge %v, requests %d, responses %d: ready is %v", s.mayWrite, s.paused, s.nudgeDue, q.sq.len(), q.resp.len(), !want)
 		}
 	}
 }
@@ -187,18 +188,19 @@ func TestReadyToSend(t *testing.T) {
 // batch empty. At the end of the connection the reader needs the batch.
 func TestTokenIsReleased(t *testing.T) {
 	for _, ending := range []bool{false, true} {
-		q := &queuePair{woken: make(chan struct{}, 1), sending: true, ending: ending}
+		q := &queues{woken: make(chan struct{}, 1), ending: ending}
+		s := sender{q: q, sending: true}
 		b := batches.Get().(*batch)
 		b.arena, b.frames, b.direct, b.requests = append(b.arena, 1), make([]part, 1), 1, 7
-		q.out = b
-		q.releaseToken()
-		if q.sending || len(q.woken) != 1 {
-			t.Errorf("ending %v: token taken %v, %d signals", ending, q.sending, len(q.woken))
+		s.out = b
+		s.releaseToken()
+		if s.sending || len(q.woken) != 1 {
+			t.Errorf("ending %v: token taken %v, %d signals", ending, s.sending, len(q.woken))
 		}
-		if ending && (q.out != b || len(b.frames) != 1) {
+		if ending && (s.out != b || len(b.frames) != 1) {
 			t.Error("the batch of a connection that ends is gone")
 		}
-		if !ending && (q.out != nil || len(b.frames) != 0 || b.direct != 0 || b.requests != 0) {
+		if !ending && (s.out != nil || len(b.frames) != 0 || b.direct != 0 || b.requests != 0) {
 			t.Errorf("the batch given back has %d frames", len(b.frames))
 		}
 	}
@@ -213,16 +215,16 @@ func TestFailedWrite(t *testing.T) {
 		w.c.conn.Close()
 		w.mu.Lock()
 		if by == "the poster" {
-			w.push(true)
+			w.sender.push(true)
 		} else {
 			w.takeToken()
-			if w.write(w.c) {
+			if w.sender.write(w.c) {
 				t.Error("a write that fails goes on")
 			}
-			w.releaseToken()
+			w.sender.releaseToken()
 		}
-		if !w.ending || w.sending || w.ioCount != 0 || w.State() != verbs.StateError || !w.c.truncated || w.c.sending.Load() {
-			t.Errorf("%s: ending %v, token taken %v, %d in progress, state %v, truncated %v", by, w.ending, w.sending, w.ioCount, w.State(), w.c.truncated)
+		if !w.ending || w.sender.sending || w.ioCount != 0 || w.State() != verbs.StateError || !w.c.truncated || w.c.sending.Load() {
+			t.Errorf("%s: ending %v, token taken %v, %d in progress, state %v, truncated %v", by, w.ending, w.sender.sending, w.ioCount, w.State(), w.c.truncated)
 		}
 		w.mu.UnlockNotify()
 		if err := w.Err(); !errors.Is(err, verbs.ErrConnectionBroken) || !errors.Is(err, net.ErrClosed) {
@@ -240,20 +242,20 @@ func TestRestOfABatch(t *testing.T) {
 	w.queue(t, verbs.Send, 900)
 	w.mu.Lock()
 	w.takeToken()
-	w.fill(w.c, true)
-	w.out.seal(toySum)
-	want := bytes.Clone(w.out.bufs[0])
-	if n, err := w.c.try(w.out.bufs[0][:100]); n != 100 || err != nil || keepsBytes(w.c) {
+	w.sender.fill(w.c, true)
+	w.sender.out.seal(toySum)
+	want := bytes.Clone(w.sender.out.bufs[0])
+	if n, err := w.c.try(w.sender.out.bufs[0][:100]); n != 100 || err != nil || keepsBytes(w.c) {
 		t.Fatalf("%d bytes, %v, memory kept: %v", n, err, keepsBytes(w.c))
 	}
-	w.out.advance(100)
-	if !w.write(w.c) || w.sqNext != 1 || w.sq.len() != 0 || w.ioCount != 0 {
+	w.sender.out.advance(100)
+	if !w.sender.write(w.c) || w.sender.sqNext != 1 || w.sq.len() != 0 || w.ioCount != 0 {
 		t.Errorf("%d requests are not completed, %d in progress", w.sq.len(), w.ioCount)
 	}
-	if w.write(w.c) || w.ending {
+	if w.sender.write(w.c) || w.ending {
 		t.Error("there is more to write")
 	}
-	w.releaseToken()
+	w.sender.releaseToken()
 	w.mu.UnlockNotify()
 	w.c.conn.Close()
 	if got, err := io.ReadAll(w.peer); err != nil || !bytes.Equal(got, want) {
@@ -279,17 +281,17 @@ func TestFullSocket(t *testing.T) {
 	w.queue(t, verbs.Send, 900)
 	w.mu.Lock()
 	w.takeToken()
-	for rounds := 0; rounds < 1000 && w.pump(w.c); rounds++ { // the system has found room
+	for rounds := 0; rounds < 1000 && w.sender.pump(w.c); rounds++ { // the system has found room
 		w.mu.Unlock()
 		fill()
 		w.queue(t, verbs.Send, 900)
 		w.mu.Lock()
 		w.takeToken()
 	}
-	if w.ioCount != 0 || !w.sending || w.ending || len(w.out.bufs) == 0 {
-		t.Errorf("token kept %v, %d in progress, ending %v", w.sending, w.ioCount, w.ending)
+	if w.ioCount != 0 || !w.sender.sending || w.ending || len(w.sender.out.bufs) == 0 {
+		t.Errorf("token kept %v, %d in progress, ending %v", w.sender.sending, w.ioCount, w.ending)
 	}
-	w.releaseToken()
+	w.sender.releaseToken()
 	w.mu.Unlock()
 }
 
@@ -311,9 +313,9 @@ func TestWrittenBatchCompletesInOrder(t *testing.T) {
 	for len(w.woken) > 0 {
 		<-w.woken
 	}
-	w.out = &batch{requests: 3, responses: 2, direct: 70, staged: 9}
-	w.sqNext, w.rspNext = 3, 2
-	w.sent()
+	w.sender.out = &batch{requests: 3, responses: 2, direct: 70, staged: 9}
+	w.sender.sqNext, w.sender.rspNext = 3, 2
+	w.sender.sent()
 	var done []bool
 	for i := w.sq.head; i < w.sq.tail; i++ {
 		done = append(done, w.sq.at(i).done)
@@ -324,9 +326,9 @@ func TestWrittenBatchCompletesInOrder(t *testing.T) {
 	if w.resp.len() != 1 || w.messages.len() != 0 || w.rq.len() != 0 || len(w.woken) != 1 {
 		t.Errorf("%d responses, %d messages, %d Receives, %d signals", w.resp.len(), w.messages.len(), w.rq.len(), len(w.woken))
 	}
-	w.out, w.sq.head, w.sqNext = nil, w.sq.tail, w.sq.tail
+	w.sender.out, w.sq.head, w.sender.sqNext = nil, w.sq.tail, w.sq.tail
 	w.SendUsed.Store(0)
-	w.resp, w.rspNext = ring[Response]{}, 0
+	w.resp, w.sender.rspNext = ring[Response]{}, 0
 	w.mu.UnlockNotify()
 	if s := w.dev.Stats(); s.SentDirect != 70 || s.SentStaged != 9 {
 		t.Errorf("%+v", s)
@@ -338,7 +340,7 @@ func TestWriteTooSlow(t *testing.T) {
 	for err, want := range map[error]error{errSlow: verbs.StatusError{Status: verbs.StatusRetryExceeded}, io.ErrShortWrite: io.ErrShortWrite} {
 		q, _ := loneQP(t)
 		q.mu.Lock()
-		q.writeFailed(err)
+		q.sender.writeFailed(err)
 		q.mu.UnlockNotify()
 		if !errors.Is(q.Err(), want) || errors.Is(q.Err(), verbs.StatusError{Status: verbs.StatusRetryExceeded}) != (err == errSlow) {
 			t.Errorf("%v: %v", err, q.Err())
@@ -358,13 +360,13 @@ func TestDirectPayload(t *testing.T) {
 		}
 		w.mu.Lock()
 		w.takeToken()
-		if w.pump(w.c) || !w.sending {
+		if w.sender.pump(w.c) || !w.sender.sending {
 			t.Error("a poster sends direct payload")
 		}
-		if !w.write(w.c) || len(w.out.pins) != 0 || w.c.sending.Load() || w.ioCount != 0 {
-			t.Errorf("%d regions pinned, sends %v, %d in progress", len(w.out.pins), w.c.sending.Load(), w.ioCount)
+		if !w.sender.write(w.c) || len(w.sender.out.pins) != 0 || w.c.sending.Load() || w.ioCount != 0 {
+			t.Errorf("%d regions pinned, sends %v, %d in progress", len(w.sender.out.pins), w.c.sending.Load(), w.ioCount)
 		}
-		w.releaseToken()
+		w.sender.releaseToken()
 		w.mu.UnlockNotify()
 		b := make([]byte, toyHeader+4096+trailerSize)
 		if _, err := io.ReadFull(w.peer, b); err != nil || !bytes.Equal(b[toyHeader:toyHeader+4096], w.mr.Bytes()[:4096]) {
@@ -389,8 +391,8 @@ func TestInvalidateDuringWrite(t *testing.T) {
 	wrote := make(chan bool)
 	go func() {
 		w.mu.Lock()
-		ok := w.write(w.c)
-		w.releaseToken()
+		ok := w.sender.write(w.c)
+		w.sender.releaseToken()
 		w.mu.UnlockNotify()
 		wrote <- ok
 	}()
@@ -398,7 +400,7 @@ func TestInvalidateDuringWrite(t *testing.T) {
 		w.mu.Unlock()
 		w.mu.Lock()
 	}
-	whole := w.out.requests
+	whole := w.sender.out.requests
 	if !w.c.sending.Load() {
 		t.Error("the writer does not say that it sends")
 	}

@@ -2,14 +2,22 @@ package stream
 
 import (
 	"fmt"
-	"sync/atomic"
-	"time"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// queuePair implements verbs.QueuePair. mu guards all fields that are not atomic.
+// queuePair implements verbs.QueuePair: what its user calls. The work is in three parts, and each
+// knows only those below it:
+//
+//	queuePair   posts, connects, disconnects, closes
+//	    │
+//	reader      the frames that arrive: read, checked, placed, carried out
+//	    │
+//	sender      the token and its batch: frames that can be sent, and their writes
+//	    │
+//	queues      requests, Receives and responses; their completions, in order; the end
+//	    │
+//	Conn        the byte stream
 //
 // Its states, and the functions that change them:
 //
@@ -28,103 +36,23 @@ import (
 // After finish the reader sends the last bytes (lastBytes) and closes the stream, in
 // the background.
 type queuePair struct {
-	soft.QueuePair
-	dev *Device
+	queues
+	sender sender
+	reader reader
+}
 
-	conn atomic.Pointer[Conn]
-
-	mu soft.Mutex
-
-	// The end of the connection: it starts with end and is complete with finish.
-	err        error
-	ending     bool
-	ioCount    int           // goroutines in the middle of a read or write of registered memory
-	endStarted chan struct{} // closed by end
-	ended      chan struct{} // closed by finish
-	cancel     func(error)   // cancels a Dial in progress
-	last       Report        // the report for the peer
-
-	depth, resources int    // Reads of ours and of the peer that may be outstanding, as negotiated
-	maxSend          uint32 // length of the longest Send that the peer accepts
-
-	sq    ring[Request] // requests that are not completed
-	reads ring[uint64]  // numbers in sq of Reads that were sent and not answered
-	rq    ring[recv]    // Receives that are not completed
-
-	// Sending: see pump.go.
-	sending      bool          // a goroutine has the token
-	handoff      chan struct{} // capacity 1: hands the token to the writer
-	writing      bool          // the writer was started
-	out          *batch        // the batch of the token's holder; nil if none is borrowed
-	corked       bool          // the reader will send: see cork
-	inlineWrites int           // times that a posting goroutine has sent since the last arrival
-	heard        bool          // a frame has arrived
-	posts        int           // posts since the last arrival
-	streaming    bool          // there was more than one post before the last arrival
-	sqNext       uint64        // number of the first request that was not sent as a whole
-	begun        bool          // the Framer has begun request sqNext
-	sqSent       int           // bytes of it that are in batches
-	resp         ring[Response]
-	rspNext      uint64      // number of the first response that was not sent as a whole
-	mayWrite     bool        // Sender.Ready has returned true
-	paused       bool        // Session.Pause is not over
-	timer        *time.Timer // calls endPause; may be nil
-	nudge        []byte      // Session.Nudge
-	nudgeDue     bool        // it must be sent
-
-	// Receiving: see receive.go.
-	messages ring[message] // messages of the first Receives of rq, with their numbers
-	woken    chan struct{} // capacity 1: what the reader waits for may have happened (await)
-	in       incoming
-	turn     turn // the goroutine that receives
+// newQueuePair returns a queue pair of a device, before soft.QueuePair.Configure.
+func newQueuePair(d *Device) *queuePair {
+	q := &queuePair{queues: queues{dev: d, endStarted: make(chan struct{}), ended: make(chan struct{}), woken: make(chan struct{}, 1)}}
+	q.sender = sender{q: &q.queues, handoff: make(chan struct{}, 1)}
+	q.reader = reader{q: &q.queues, s: &q.sender, turn: newTurn()}
+	return q
 }
 
 var (
 	_ verbs.QueuePair          = (*queuePair)(nil)
 	_ verbs.ReasonDisconnecter = (*queuePair)(nil)
 )
-
-// recv is a posted Receive. There are many at rest.
-type recv struct {
-	wrid  uint64
-	sgl   *soft.List // nil if RecvWR.Lend is total
-	total uint32
-}
-
-// list returns the memory of the Receive. Without memory the list is empty.
-func (r *recv) list() soft.List {
-	if r.sgl == nil {
-		return nil
-	}
-	return *r.sgl
-}
-
-// keep sets the memory of the Receive.
-func (r *recv) keep(l soft.List) {
-	if r.sgl == nil {
-		r.sgl = new(soft.List)
-	}
-	*r.sgl = l
-}
-
-// message is a Send of the peer that has a Receive.
-type message struct {
-	done       bool // wc is set; the Receive completes after those before it
-	wc         verbs.WC
-	solicited  bool
-	invalidate uint32 // key to invalidate when the Receive completes, or 0
-	barrier    uint64 // the Receive completes after all responses before this number were written
-}
-
-// Err implements verbs.QueuePair.
-func (q *queuePair) Err() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.State() < verbs.StateError {
-		return nil
-	}
-	return q.err
-}
 
 // Disconnect implements verbs.QueuePair.
 func (q *queuePair) Disconnect() error {
@@ -146,7 +74,7 @@ func (q *queuePair) DisconnectFor(why verbs.DisconnectReason) error {
 		said = ReasonSlow
 	}
 	q.mu.Lock()
-	early := said != ReasonGoodbye && q.State() == verbs.StateConnected && !q.mayWrite
+	early := said != ReasonGoodbye && q.State() == verbs.StateConnected && !q.sender.mayWrite
 	q.mu.Unlock()
 	if early {
 		return fmt.Errorf("%s: queue pair %d: disconnect with reason %v: the peer must send first, and has sent nothing: %w", q.dev.cfg.Provider, q.Num(), why, verbs.ErrNotSupported)
@@ -187,46 +115,23 @@ func (q *queuePair) Interrupt() {
 	}
 }
 
-// endPause ends Session.Pause, and is called once more after Session.Patience if there is a nudge.
-// sent is Session.Sent.
-func (q *queuePair) endPause(patience time.Duration, sent bool) {
-	q.mu.Lock()
-	defer q.mu.UnlockNotify()
-	if q.ending {
-		return
-	}
-	q.paused = false
-	switch {
-	case q.heard || q.nudge == nil:
-	case patience > 0:
-		q.timer = time.AfterFunc(patience, func() { q.endPause(0, sent) })
-	default:
-		q.nudgeDue = sent || q.sqNext > 0
-	}
-	q.kick()
-}
-
 // start moves a queue pair from StateConnecting to StateConnected and starts its
 // reader. If the queue pair has failed since, start returns the reason.
 func (q *queuePair) start(c *Conn, s *Session) error {
-	c.borrowInput()
+	c.input.borrow()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ending {
 		return q.err
 	}
 	q.depth, q.resources, q.maxSend, q.cancel = s.InitiatorDepth, s.ResponderResources, s.MaxSend, nil
-	c.framer, c.sum, c.turn = s.Framer, s.Sum, &q.turn
-	q.mayWrite = c.framer.Ready()
-	if s.Pause > 0 || len(s.Nudge) > 0 {
-		q.nudge, q.paused = s.Nudge, s.Pause > 0
-		q.timer = time.AfterFunc(s.Pause, func() { q.endPause(s.Patience, s.Sent) })
-	}
+	c.framer, c.sum, c.turn = s.Framer, s.Sum, &q.reader.turn
+	q.sender.start(c.framer.Ready(), s)
 	q.conn.Store(c)
 	q.SetState(verbs.StateConnected)
 	d := q.dev
 	d.stats.connections.Add(1)
 	d.last.Add(1) // the device is open, because the queue pair is
-	d.goroutines.Go(func() { q.readLoop(c) })
+	d.goroutines.Go(func() { q.reader.readLoop(c) })
 	return nil
 }

@@ -15,14 +15,14 @@ func TestEndOfStreamWaits(t *testing.T) {
 	for rounds := 0; ; rounds++ { // the wait is short, and the machine may be busy
 		w := newWired(t, nil)
 		w.mu.Lock()
-		w.sending = true
+		w.sender.sending = true
 		go func() {
 			w.mu.Lock()
-			w.sending = false
-			w.writeFailed(io.ErrShortWrite)
+			w.sender.sending = false
+			w.sender.writeFailed(io.ErrShortWrite)
 			w.mu.UnlockNotify()
 		}()
-		w.readFailed(io.EOF)
+		w.reader.readFailed(io.EOF)
 		w.mu.UnlockNotify()
 		if errors.Is(w.Err(), io.ErrShortWrite) {
 			break
@@ -43,7 +43,7 @@ func TestEndOfStreamWaits(t *testing.T) {
 		w.wake()
 		w.mu.UnlockNotify()
 	}()
-	if w.readFailed(io.EOF); !read {
+	if w.reader.readFailed(io.EOF); !read {
 		t.Error("the end does not wait for a response")
 	}
 	w.mu.UnlockNotify()
@@ -56,7 +56,7 @@ func TestEndOfStreamWaits(t *testing.T) {
 	w.mu.Lock()
 	w.reads.next()
 	*w.reads.at(w.reads.push()) = 0
-	w.readFailed(io.EOF)
+	w.reader.readFailed(io.EOF)
 	w.mu.UnlockNotify()
 	if err := w.Err(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a Read is outstanding: %v", err)
@@ -70,7 +70,7 @@ func TestEndOfStreamWaits(t *testing.T) {
 func TestRefusalIsReported(t *testing.T) {
 	w := newWired(t, nil)
 	w.mu.Lock()
-	w.readFailed(&breach{&Refusal{Reason: ReasonAccess, Number: 5, Key: 6, What: "no"}})
+	w.reader.readFailed(&breach{&Refusal{Reason: ReasonAccess, Number: 5, Key: 6, What: "no"}})
 	got := w.last
 	w.mu.UnlockNotify()
 	if want := (Report{Reason: ReasonAccess, AtHand: true, Number: 5, Key: 6}); got != want {
@@ -85,14 +85,14 @@ func TestReaderKeepsNothing(t *testing.T) {
 	w.peer.Close()
 	w.mu.Lock()
 	w.takeToken()
-	w.in.target = pieces(t, w.queuePair, w.mr, 8)
+	w.reader.in.target = pieces(t, w.queuePair, w.mr, 8)
 	w.mu.Unlock()
 	if !w.dev.mayHangUp() {
 		t.Fatal("the device is closed")
 	}
-	w.stopReading(w.c, io.ErrNoProgress)
-	if w.out != nil || w.in.target != nil || w.c.buf != nil || !w.ending {
-		t.Errorf("a batch is kept: %v, a target: %v, a buffer: %v", w.out != nil, w.in.target != nil, w.c.buf != nil)
+	w.reader.stopReading(w.c, io.ErrNoProgress)
+	if w.sender.out != nil || w.reader.in.target != nil || w.c.input.buf != nil || !w.ending {
+		t.Errorf("a batch is kept: %v, a target: %v, a buffer: %v", w.sender.out != nil, w.reader.in.target != nil, w.c.input.buf != nil)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestSlowFrame(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.peer.Close()
-	if err := w.readFrame(w.c); err != errSlow {
+	if err := w.reader.readFrame(w.c); err != errSlow {
 		t.Errorf("%v, want %v", err, errSlow)
 	}
 }
@@ -119,7 +119,7 @@ func TestLentBytes(t *testing.T) {
 		if _, err := w.peer.Write(w.frame(n, KindSend, toyLast, 0, 0, 0)); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.readFrame(w.c); err != nil {
+		if err := w.reader.readFrame(w.c); err != nil {
 			t.Fatal(err)
 		}
 		wcs := make([]verbs.WC, 1)
@@ -148,14 +148,17 @@ func TestCallerMayRead(t *testing.T) {
 		{"a response", func(w *wired) { w.resp.next(); w.resp.push() }, false},
 		{"a Read", func(w *wired) { w.reads.next(); w.reads.push() }, false},
 		{"no Receive", func(w *wired) { w.messages.next(); w.messages.push() }, false},
-		{"a long frame", func(w *wired) { w.c.next = toyHeader + 2048 + padding + trailerSize + 1; w.c.w = w.c.r + w.c.next }, false},
-		{"a part of a frame", func(w *wired) { w.c.w-- }, false},
+		{"a long frame", func(w *wired) {
+			w.c.input.next = toyHeader + 2048 + padding + trailerSize + 1
+			w.c.input.w = w.c.input.r + w.c.input.next
+		}, false},
+		{"a part of a frame", func(w *wired) { w.c.input.w-- }, false},
 	} {
 		w := newWired(t, nil)
 		w.receive(t, 8)
 		w.peerSends(t, w.frame(8, KindSend, toyLast, 0, 0, 0))
 		tt.set(w)
-		if got := w.callerMayRead(w.c); got != tt.want {
+		if got := w.reader.callerMayRead(w.c); got != tt.want {
 			t.Errorf("%s: %v", tt.what, got)
 		}
 		w.ending, w.resp, w.reads, w.messages = false, ring[Response]{}, ring[uint64]{}, ring[message]{}
@@ -168,11 +171,11 @@ func TestWakeOnlyAWaiter(t *testing.T) {
 		w := newWired(t, nil)
 		s := &scripted{Conn: w.c.conn}
 		w.c.conn = s
-		w.turn.state.Store(state)
+		w.reader.turn.state.Store(state)
 		if w.Wake(); (len(s.readLimits) == 1) != (state == turnWaiting) {
 			t.Errorf("state %d: %d interrupts", state, len(s.readLimits))
 		}
-		w.turn.state.Store(turnReader)
+		w.reader.turn.state.Store(turnReader)
 		w.c.conn = s.Conn
 	}
 	w := newWired(t, nil)
@@ -181,8 +184,8 @@ func TestWakeOnlyAWaiter(t *testing.T) {
 	if _, err := w.peer.Write([]byte{1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.awaitInput(w.c); err != nil || w.c.w-w.c.r != 1 {
-		t.Errorf("%d bytes, %v", w.c.w-w.c.r, err)
+	if err := w.reader.awaitInput(w.c); err != nil || w.c.input.w-w.c.input.r != 1 {
+		t.Errorf("%d bytes, %v", w.c.input.w-w.c.input.r, err)
 	}
 	w.c.done = nil
 }
@@ -192,15 +195,15 @@ func TestShortFrameBehindALongOne(t *testing.T) {
 	for _, tt := range []struct{ readAhead, behind int }{{aheadBehind, 10}, {aheadBehind, 0}, {inputSize, 10}} {
 		w := newWired(t, nil)
 		w.peerSends(t, w.frame(0, KindNone, toyLast, 0, 0, 0), make([]byte, tt.behind))
-		w.c.readAhead = tt.readAhead
-		if err := w.readFrame(w.c); err != nil {
+		w.c.input.readAhead = tt.readAhead
+		if err := w.reader.readFrame(w.c); err != nil {
 			t.Fatal(err)
 		}
-		if want := tt.readAhead < inputSize && tt.behind > 0; w.c.noWait != want || w.corked != want {
+		if want := tt.readAhead < inputSize && tt.behind > 0; w.c.noWait != want || w.sender.corked != want {
 			t.Errorf("%d bytes read ahead, %d behind the frame: expects more %v", tt.readAhead, tt.behind, w.c.noWait)
 		}
 		w.c.noWait = false
-		w.flush(w.c)
+		w.reader.flush(w.c)
 	}
 }
 
@@ -212,7 +215,7 @@ func TestStreamIsStaged(t *testing.T) {
 	if _, err := w.peer.Write(w.frame(4000, KindSend, toyLast, 0, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.readFrame(w.c); err != nil {
+	if err := w.reader.readFrame(w.c); err != nil {
 		t.Fatal(err)
 	}
 	if s := w.dev.Stats(); s.ReceivedDirect != 0 || s.ReceivedStaged != 4000 {
@@ -223,7 +226,7 @@ func TestStreamIsStaged(t *testing.T) {
 // A read into a target keeps no reference to it.
 func TestReadKeepsNoTarget(t *testing.T) {
 	w := newWired(t, nil)
-	w.c.returnInput()
+	w.c.input.giveBack()
 	if _, err := w.peer.Write([]byte("1234")); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +247,7 @@ func TestRegionDuringARead(t *testing.T) {
 			w.peer.Close()
 		}
 		read := make(chan error, 1)
-		go func() { read <- w.readFrame(w.c) }()
+		go func() { read <- w.reader.readFrame(w.c) }()
 		if !waits {
 			if err := <-read; err != io.ErrUnexpectedEOF || w.ioCount != 0 {
 				t.Errorf("%v, %d in progress", err, w.ioCount)

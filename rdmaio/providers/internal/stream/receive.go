@@ -11,7 +11,25 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// incoming is the reader's state: of open messages, and of the frame at hand.
+// reader handles what arrives. Its goroutine, or a caller of Progress in its place, is the only one
+// that uses these fields: the one that has the turn.
+//
+//	         ┌──────────────────────────────────────────────────────────────────┐
+//	         ▼                                                                  │
+//	waits: readFrame ──> check ──> receiveStaged ───────────────┬──> commit ────┤
+//	         │             │       receiveDirect: place ────────┘               │
+//	         │             └─ await: no Receive is posted, or a Read is served ─┘
+//	         │ an error, or the end
+//	         ▼
+//	stopReading: readFailed ──> hangup
+type reader struct {
+	q    *queues
+	s    *sender
+	in   incoming
+	turn turn // the goroutine that receives
+}
+
+// incoming has the open messages and the frame at hand.
 type incoming struct {
 	frame   Frame
 	recv    uint64          // number of the Receive of the open Send
@@ -20,7 +38,6 @@ type incoming struct {
 	loan    *soft.Loan      // these, once there is a byte to place; else nil
 	write   [1]soft.Element // target of the open Write
 	read    [1]soft.Element // source of a Read Request
-	cork    int             // frames since queuePair.corked was set
 
 	target soft.List // target of the frame's payload
 	pieces [][]byte  // memory of the target, while it is pinned
@@ -28,15 +45,15 @@ type incoming struct {
 
 // readLoop is the reader goroutine. At the end it closes the stream. At rest it waits in
 // readFrame, where 4 KiB of stack are enough, because the frames up to there are small (ADR 0083).
-func (q *queuePair) readLoop(c *Conn) {
+func (rd *reader) readLoop(c *Conn) {
 	for {
-		wanted := q.turn.isWanted() // the frame at hand is probably what that caller waits for
-		err := q.readFrame(c)
-		if err == nil && wanted && q.mayOffer(c) {
-			err = q.turn.offer(q.endStarted, q.interruptCaller)
+		wanted := rd.turn.isWanted() // the frame at hand is probably what that caller waits for
+		err := rd.readFrame(c)
+		if err == nil && wanted && rd.mayOffer(c) {
+			err = rd.turn.offer(rd.q.endStarted, rd.interruptCaller)
 		}
 		if err != nil {
-			q.stopReading(c, err)
+			rd.stopReading(c, err)
 			return
 		}
 	}
@@ -44,42 +61,18 @@ func (q *queuePair) readLoop(c *Conn) {
 
 // stopReading breaks the connection because the reader failed, unless it is broken already, and
 // closes the stream at the end.
-func (q *queuePair) stopReading(c *Conn, err error) {
-	q.mu.Lock()
-	q.readFailed(err)
-	q.mu.UnlockNotify()
-	<-q.ended
-	q.logEnd(c)
-	q.mu.Lock()
-	last := q.lastBytes(c)
-	q.out, q.in = nil, incoming{} // nothing is sent or placed any more
-	q.mu.Unlock()
-	c.returnInput()
+func (rd *reader) stopReading(c *Conn, err error) {
+	rd.q.mu.Lock()
+	rd.readFailed(err)
+	rd.q.mu.UnlockNotify()
+	<-rd.q.ended
+	rd.q.logEnd(c)
+	rd.q.mu.Lock()
+	last := rd.s.lastBytes(c)
+	rd.s.out, rd.in = nil, incoming{} // nothing is sent or placed any more
+	rd.q.mu.Unlock()
+	c.input.giveBack()
 	c.hangup(last)
-}
-
-// lastBytes returns what to send before the stream is closed: the rest of a write that
-// the socket did not take at once and, if a frame can begin here, the report.
-func (q *queuePair) lastBytes(c *Conn) (b []byte) {
-	if c.truncated {
-		return nil
-	}
-	if q.out != nil {
-		for _, rest := range q.out.bufs {
-			b = append(b, rest...)
-		}
-	}
-	if q.last.Reason == ReasonNone || !q.mayWrite && !q.last.AtHand {
-		return b
-	}
-	sent := NotBegun
-	switch {
-	case q.begun && q.sqSent > 0:
-		sent = SentPart
-	case q.begun:
-		sent = BegunOnly
-	}
-	return c.framer.LastBytes(b, &q.last, sent)
 }
 
 // breach is an error of the Framer: the peer broke a rule.
@@ -88,67 +81,59 @@ type breach struct{ error }
 func (b *breach) Unwrap() error { return b.error }
 
 // readFailed breaks the connection because the reader failed, unless it is broken already.
-func (q *queuePair) readFailed(err error) {
+func (rd *reader) readFailed(err error) {
 	var broken *breach
 	var refusal *Refusal
 	last := Report{}
 	switch {
-	case err == io.EOF && !q.in.frame.Open && q.reads.len() == 0:
+	case err == io.EOF && !rd.in.frame.Open && rd.q.reads.len() == 0:
 		// The system reports an error once. If a write got it, that one is the reason.
-		q.await(func() bool { return !q.sending }, lingerWrite)
+		rd.await(func() bool { return !rd.s.sending }, lingerWrite)
 		// The peer may still read responses to its Reads. The writer limits the time.
-		q.await(func() bool { return q.resp.len() == 0 }, math.MaxInt64)
-		q.end(verbs.ErrPeerDisconnected, last)
+		rd.await(func() bool { return rd.q.resp.len() == 0 }, math.MaxInt64)
+		rd.q.end(verbs.ErrPeerDisconnected, last)
 		return
 	case err == io.EOF:
 		err = fmt.Errorf("the peer closed the stream inside a message or before its response to a Read: %w", io.ErrUnexpectedEOF)
 	case err == errSlow:
 		last.Reason = ReasonSlow
 		err = fmt.Errorf("the peer was too slow: a segment took longer than %v (Config.SegmentTimeout), or an open message had none for %v (Config.MessageTimeout): %w",
-			q.dev.cfg.SegmentTimeout, q.dev.cfg.MessageTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
+			rd.q.dev.cfg.SegmentTimeout, rd.q.dev.cfg.MessageTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 	case errors.As(err, &refusal):
-		q.refuse(Report{Reason: refusal.Reason, AtHand: true, Number: refusal.Number, Key: refusal.Key}, refusal.What)
+		rd.q.refuse(Report{Reason: refusal.Reason, AtHand: true, Number: refusal.Number, Key: refusal.Key}, refusal.What)
 		return
 	case errors.As(err, &broken):
 		err = broken.error
 		last = Report{Reason: ReasonFormat, Err: err, AtHand: true}
 	default:
-		err = q.dev.vanished(err)
+		err = rd.q.dev.vanished(err)
 	}
-	q.end(fmt.Errorf("%w: queue pair %d: %w", verbs.ErrConnectionBroken, q.Num(), err), last)
-}
-
-// refuse breaks the connection because the peer sent a wrong message, and reports the reason to the
-// peer. q.mu must be held.
-func (q *queuePair) refuse(why Report, what string) error {
-	err := fmt.Errorf("%w: queue pair %d: peer's message %#x: %s", verbs.ErrConnectionBroken, q.Num(), why.Number, what)
-	q.end(err, why)
-	return err
+	rd.q.end(fmt.Errorf("%w: queue pair %d: %w", verbs.ErrConnectionBroken, rd.q.Num(), err), last)
 }
 
 // readFrame reads and handles the next frame: see the package documentation.
-func (q *queuePair) readFrame(c *Conn) error {
-	if n := q.in.cork; n >= corkFrames || n > 0 && !c.noWait && !c.frameBuffered() {
-		q.flush(c)
+func (rd *reader) readFrame(c *Conn) error {
+	if n := rd.s.held; n >= corkFrames || n > 0 && !c.noWait && !c.frameBuffered() {
+		rd.flush(c)
 	}
-	f, prefix := &q.in.frame, q.dev.cfg.Shape.Prefix
-	c.setLimit(c.nextLimit(f.Open))
-	if _, err := q.need(c, 1); err != nil {
+	f, prefix := &rd.in.frame, rd.q.dev.cfg.Shape.Prefix
+	c.setLimit(c.open.nextLimit(f.Open, rd.q.dev.cfg.MessageTimeout))
+	if _, err := rd.need(c, 1); err != nil {
 		return err
 	}
 	if !c.frameBuffered() {
-		c.setLimit(time.Now().Add(q.dev.cfg.SegmentTimeout))
+		c.setLimit(time.Now().Add(rd.q.dev.cfg.SegmentTimeout))
 	}
-	b, err := q.need(c, prefix)
+	b, err := rd.need(c, prefix)
 	if err != nil {
 		return unexpected(err)
 	}
 	*f = Frame{}
 	summed := false
-	if shape := &q.dev.cfg.Shape; shape.SumFirst && c.sum != nil {
+	if shape := &rd.q.dev.cfg.Shape; shape.SumFirst && c.sum != nil {
 		wire := c.framer.Wire(b)
 		if summed = wire <= shape.Header+shape.StageReceive; summed {
-			if b, err = q.need(c, wire); err != nil {
+			if b, err = rd.need(c, wire); err != nil {
 				return unexpected(err)
 			}
 			if err := c.checkSum(f, c.sum(0, b[:wire-trailerSize]), b[wire-trailerSize:]); err != nil {
@@ -160,104 +145,83 @@ func (q *queuePair) readFrame(c *Conn) error {
 	if err != nil {
 		return &breach{err}
 	}
-	if b, err = q.need(c, size); err != nil {
+	if b, err = rd.need(c, size); err != nil {
 		return unexpected(err)
 	}
 	if err := c.framer.Decode(f, b); err != nil {
 		return &breach{err}
 	}
-	if q.leavesToReader(c, f) {
+	if rd.leavesToReader(c, f) {
 		return errLeave
 	}
-	if err := q.check(c, f); err != nil {
+	if err := rd.check(c, f); err != nil {
 		return err
 	}
-	c.openBytes += int64(f.Payload)
+	c.open.bytes += int64(f.Payload)
 	if f.Head > size {
-		if b, err = q.need(c, f.Head); err != nil {
+		if b, err = rd.need(c, f.Head); err != nil {
 			return unexpected(err)
 		}
 		if err := c.framer.Control(f, b[size:]); err != nil {
 			return &breach{err}
 		}
 	}
-	if f.Payload <= q.dev.cfg.Shape.StageReceive {
-		return q.receiveStaged(c, f, summed)
+	if f.Payload <= rd.q.dev.cfg.Shape.StageReceive {
+		return rd.receiveStaged(c, f, summed)
 	}
-	if err := q.receiveDirect(c, f); err != nil {
+	if err := rd.receiveDirect(c, f); err != nil {
 		return unexpected(err)
 	}
 	if f.Observe {
-		c.framer.Observe(f, q.Num())
+		c.framer.Observe(f, rd.q.Num())
 	}
-	q.mu.Lock()
-	defer q.unlock()
-	if q.ending {
+	rd.q.mu.Lock()
+	defer rd.s.unlock()
+	if rd.q.ending {
 		return errClosing
 	}
-	q.noteArrival()
-	if err := q.commit(c, f); err != nil {
+	rd.s.noteArrival()
+	if err := rd.commit(c, f); err != nil {
 		return err
 	}
-	if q.corked || f.End && q.reads.len() > 0 { // more input is at hand or expected
+	if rd.s.corked || f.End && rd.q.reads.len() > 0 { // more input is at hand or expected
 		c.noWait = true
-		q.cork(f.Payload)
+		rd.s.cork(f.Payload)
 	}
 	return nil
 }
 
 // need is Conn.need, which waits for bytes only after what the reader held back was
 // released.
-func (q *queuePair) need(c *Conn, n int) ([]byte, error) {
+func (rd *reader) need(c *Conn, n int) ([]byte, error) {
 	b, err := c.need(n)
 	if err == errIdle {
-		q.flush(c)
+		rd.flush(c)
 		b, err = c.need(n)
 	}
 	return b, err
 }
 
 // flush releases what the reader held back.
-func (q *queuePair) flush(c *Conn) {
+func (rd *reader) flush(c *Conn) {
 	c.noWait = false
-	q.mu.Lock()
-	q.uncork()
-	q.mu.UnlockNotify()
-}
-
-// leastRate is the slowest rate of an open message, in bytes of payload a second (RFC
-// 5042 §6.4.3.1). Empty frames cannot keep a message open without limit.
-const leastRate = 1 << 10
-
-// nextLimit returns the time by which the next frame must begin: no limit, unless a
-// message is open.
-func (c *Conn) nextLimit(open bool) time.Time {
-	if !open {
-		c.openSince = time.Time{}
-		return time.Time{}
-	}
-	now, patience := time.Now(), c.dev.cfg.MessageTimeout
-	if c.openSince.IsZero() {
-		c.openSince, c.openBytes = now, 0
-	}
-	last := c.openSince.Add(patience + time.Duration(min(c.openBytes, 1<<40))*(time.Second/leastRate))
-	if next := now.Add(patience); next.Before(last) {
-		return next
-	}
-	return last
+	rd.q.mu.Lock()
+	rd.s.uncork()
+	rd.q.mu.UnlockNotify()
 }
 
 // frameBuffered reports whether a whole frame seems to have been read ahead. Its
 // length is not checked yet, so the result may only decide about time limits and writes.
 func (c *Conn) frameBuffered() bool {
-	n := c.w - c.r
-	if c.next == 0 {
+	in := &c.input
+	n := in.w - in.r
+	if in.next == 0 {
 		if n < c.dev.cfg.Shape.Prefix {
 			return false
 		}
-		c.next = c.framer.Wire(c.buf[c.r:c.w])
+		in.next = c.framer.Wire(in.buf[in.r:in.w])
 	}
-	return c.next <= n
+	return in.next <= n
 }
 
 // unexpected turns io.EOF inside a frame into io.ErrUnexpectedEOF.

@@ -57,11 +57,11 @@ func TestWriteBehindASlowReadIsRefused(t *testing.T) {
 	w := newWired(t, func(c *Config) { c.SendTimeout = time.Millisecond })
 	w.respond(t, 8)
 	w.mu.Lock()
-	w.sending = true // the response is not written
+	w.sender.sending = true // the response is not written
 	w.mu.Unlock()
 	w.c.framer = &blaming{toyFramer: *w.f}
 	w.peerSends(t, w.frame(8, KindWrite, toyLast, w.mr.RKey(), w.mr.RemoteAddr(), 8))
-	if err := w.readFrame(w.c); !errors.Is(err, verbs.ErrConnectionBroken) || !strings.Contains(err.Error(), "Config.SendTimeout") {
+	if err := w.reader.readFrame(w.c); !errors.Is(err, verbs.ErrConnectionBroken) || !strings.Contains(err.Error(), "Config.SendTimeout") {
 		t.Error(err)
 	}
 	w.mu.Lock()
@@ -69,7 +69,7 @@ func TestWriteBehindASlowReadIsRefused(t *testing.T) {
 	if w.last.Reason != ReasonSlow || w.last.Key != w.mr.RKey() || !w.last.AtHand {
 		t.Errorf("reports %+v, want reason %d", w.last, ReasonSlow)
 	}
-	w.sending, w.resp = false, ring[Response]{}
+	w.sender.sending, w.resp = false, ring[Response]{}
 }
 
 // session is a stream with a TLS session of a version.

@@ -17,7 +17,7 @@ func TestSumComesFirstForStagedFramesOnly(t *testing.T) {
 		bad := w.frame(100, KindReport+1, 0, 0, 0, 0)
 		bad[len(bad)-1] ^= 1
 		w.peerSends(t, bad)
-		if err := w.readFrame(w.c); !errors.Is(err, errToy) || !strings.Contains(err.Error(), "sum ") {
+		if err := w.reader.readFrame(w.c); !errors.Is(err, errToy) || !strings.Contains(err.Error(), "sum ") {
 			t.Errorf("a frame with a wrong sum and a wrong header: %v, want its sum", err)
 		}
 	})
@@ -31,7 +31,7 @@ func TestSumComesFirstForStagedFramesOnly(t *testing.T) {
 			return sum(s, b)
 		}
 		w.peerSends(t, f)
-		if err := w.readFrame(w.c); err != nil || summed != len(f)-trailerSize {
+		if err := w.reader.readFrame(w.c); err != nil || summed != len(f)-trailerSize {
 			t.Errorf("%d bytes are summed, want %d; %v", summed, len(f)-trailerSize, err)
 		}
 	})
@@ -55,7 +55,7 @@ func TestSumComesFirstForStagedFramesOnly(t *testing.T) {
 		}
 		go func() {
 			defer close(read)
-			if err := w.readFrame(w.c); err != nil {
+			if err := w.reader.readFrame(w.c); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -82,7 +82,7 @@ func TestDirectFrameIsNotCarriedOutAfterTheEnd(t *testing.T) {
 		return sum(s, b)
 	}
 	w.peerSends(t, w.frame(3000, KindSend, toyLast, 0, 0, 0))
-	if err := w.readFrame(w.c); err != errClosing {
+	if err := w.reader.readFrame(w.c); err != errClosing {
 		t.Errorf("%v, want %v", err, errClosing)
 	}
 	var wcs [4]verbs.WC

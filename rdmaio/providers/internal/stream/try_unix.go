@@ -79,21 +79,21 @@ func (c *Conn) arrive(dst []byte, room int) (int, error) {
 // call it again.
 func (c *Conn) readSome(fd uintptr) bool {
 	a := &c.arrival
-	if c.buf == nil {
-		c.borrowInput()
+	if c.input.buf == nil {
+		c.input.borrow()
 	}
 	for {
 		if a.dst == nil {
-			a.n, a.err = syscall.Read(int(fd), c.buf[:a.room])
+			a.n, a.err = syscall.Read(int(fd), c.input.buf[:a.room])
 		} else {
-			a.n, a.err = readv(fd, a.dst, c.buf[:a.room])
-			c.r, c.w = 0, max(0, a.n-len(a.dst))
-			a.n -= c.w
+			a.n, a.err = readv(fd, a.dst, c.input.buf[:a.room])
+			c.input.r, c.input.w = 0, max(0, a.n-len(a.dst))
+			a.n -= c.input.w
 		}
 		switch {
 		case a.err == syscall.EINTR:
 		case a.err == syscall.EAGAIN:
-			c.returnInput()
+			c.input.giveBack()
 			a.n, a.err = 0, errIdle
 			return c.noWait
 		case a.err != nil:

@@ -54,8 +54,8 @@ func newWired(t *testing.T, shape func(*Config)) *wired {
 	must(ln.Close())
 	w := &wired{queuePair: qp.(*queuePair), peer: peer, mr: mr, f: &toyFramer{toy: cfg.Framing.(*toy), ready: true}}
 	w.c = newConn(dev, conn)
-	w.c.framer, w.c.sum, w.c.turn = w.f, toySum, &w.turn
-	w.mayWrite, w.depth, w.resources, w.maxSend = true, 4, 4, 1<<30
+	w.c.framer, w.c.sum, w.c.turn = w.f, toySum, &w.reader.turn
+	w.sender.mayWrite, w.depth, w.resources, w.maxSend = true, 4, 4, 1<<30
 	w.conn.Store(w.c)
 	w.SetState(verbs.StateConnected)
 	t.Cleanup(func() {
@@ -139,7 +139,7 @@ func (w *wired) kinds(b *batch) (list []Kind) {
 
 // takeToken takes the token with an empty batch, as push does.
 func (w *wired) takeToken() {
-	w.sending, w.out = true, &batch{arena: make([]byte, 0, batchArena)}
+	w.sender.sending, w.sender.out = true, &batch{arena: make([]byte, 0, batchArena)}
 }
 
 // returns waits until done is closed.
