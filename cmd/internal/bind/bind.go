@@ -29,6 +29,8 @@
 package bind
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -70,6 +72,9 @@ func Parse(f *source.File, report func(diag.Diagnostic)) *File {
 			end++
 		}
 		if w := p.words(start, end); len(w) > 0 {
+			if p.isXDR(w[0]) {
+				return p.out
+			}
 			p.line(w)
 		}
 		start = end + 1
@@ -82,6 +87,7 @@ type parser struct {
 	report func(diag.Diagnostic)
 	out    *File
 	seen   map[string]source.Span // first statement about each thing, by a key of once
+	began  bool                   // the first statement was seen
 }
 
 // words returns the words of a line, up to the comment.
@@ -102,6 +108,22 @@ func (p *parser) words(start, end int) []Word {
 	}
 	return out
 }
+
+// isXDR reports whether the first statement is a definition in XDR, and not a statement of
+// a sidecar. It reports that, as the only finding.
+func (p *parser) isXDR(first Word) bool {
+	began := p.began
+	p.began = true
+	if began || !slices.Contains(definitions, first.Text) {
+		return false
+	}
+	p.report(diag.New(diag.BindUnknownWord, first.Pos, "found %s: %s is XDR, expected a sidecar", diag.Quote(first.Text), p.f.Base()).
+		Helpf("give the XDR file as FILE, and with -bind its sidecar: xdrgen help sidecar"))
+	return true
+}
+
+// definitions are the words that begin a definition in XDR.
+var definitions = []string{"const", "typedef", "enum", "struct", "union", "program"}
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
@@ -171,11 +193,15 @@ func (p *parser) line(w []Word) {
 		d := diag.New(diag.BindUnknownWord, w[0].Pos, "%s is not a statement of a sidecar", diag.Quote(w[0].Text))
 		if near, ok := spelling.Nearest(w[0].Text, statements); ok {
 			d = d.Helpf("did you mean %s?", near)
+		} else if strings.HasPrefix(w[0].Text, "/") || strings.HasPrefix(w[0].Text, "*") {
+			d = d.Helpf("a comment in a sidecar begins with # and ends with the line")
 		}
 		p.report(d)
 		return
+	case w[0].Text == "code" && len(w) > 1 && !p.space(w[1]): // also if other words are missing
+		return
 	case len(w) != n && (len(w) < n || !more(w)):
-		p.report(diag.New(diag.BindSyntax, all, "found %d words, expected %s", len(w), text))
+		p.report(diag.New(diag.BindSyntax, all, "found %s, expected %s", counted(len(w)), text))
 		return
 	}
 	b := p.out.Bind
@@ -234,6 +260,14 @@ func (p *parser) line(w []Word) {
 	case "views":
 		b.Views = p.once("views", w[0].Pos, "views") || b.Views
 	}
+}
+
+// counted returns a number of words.
+func counted(n int) string {
+	if n == 1 {
+		return "1 word"
+	}
+	return fmt.Sprintf("%d words", n)
 }
 
 // once reports whether this is the first statement about a thing. For a second one, it reports

@@ -26,10 +26,8 @@ func (p *parser) space(w Word) bool {
 	return false
 }
 
+// code parses a statement that a constant is a code point. Its space is known.
 func (p *parser) code(w []Word) {
-	if !p.space(w[1]) {
-		return
-	}
 	if !p.once("code "+w[1].Text+" "+w[2].Text, w[2].Pos, "code "+w[2].Text) {
 		return
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
-// languages are interface languages whose files may be given by mistake. text matches such a file
-// from its first syntax error on, and no misspelled XDR definition.
+// languages are kinds of files that may be given by mistake. text matches such a file from its
+// first syntax error on, and no misspelled XDR definition.
 var languages = []struct {
 	is   string
 	text *regexp.Regexp
@@ -26,7 +26,30 @@ var languages = []struct {
 		"a file of Thrift", regexp.MustCompile(`^(?:namespace\s+[\w*]+\s+[\w.]+|include\s+["'][^"'\n]*\.thrift["']|service\s+\w+\s*(?:extends\s+[\w.]+\s*)?\{|exception\s+\w+\s*\{|\d+\s*:\s*(?:required\s|optional\s)?\s*\w+)`),
 		"use thrift, or declare each structure without field numbers and each service as a program: the encoding is another",
 	},
+	{
+		"Go source", regexp.MustCompile(`^package[ \t]+\w+[ \t\r]*\n`),
+		"give the .x file: the comment at the top of a generated Go file has its name",
+	},
+	{
+		"a file with the marks of an unfinished merge", regexp.MustCompile(`^<<<<<<< `),
+		"choose one of the two versions at each place, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>",
+	},
+	{
+		"a patch", regexp.MustCompile(`^(?:diff --git |\S[^\n]*\n\+\+\+ )`),
+		"apply it with git apply or patch, and give the file that it changes",
+	},
+	{
+		"a PEM file, with a certificate or a key", regexp.MustCompile(`^BEGIN [A-Z0-9 ]+-----`),
+		"give the .x file",
+	},
+	{
+		"HTML or XML", regexp.MustCompile(`(?i)^<(?:!doctype|!--|\?xml|html|rfc)\b`),
+		"give the .x file; a document of the IETF in plain text is read by tools/extract",
+	},
 }
+
+// sidecarHelp is the help on a sidecar in place of XDR.
+const sidecarHelp = "give the .x file: its sidecar is found by its name, or given with -bind"
 
 // jsonHelp is the help on JSON in place of XDR.
 const jsonHelp = "a JSON Schema has no order and no sizes of fields: declare the types in XDR; xdrgen json converts values of declared types"
@@ -49,6 +72,9 @@ func otherLanguage(f *source.File, first source.Span) (d diag.Diagnostic, found 
 	}
 	if start := bytes.TrimSpace(f.Text); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
 		return finding("JSON", jsonHelp)
+	}
+	if path.Ext(f.Base()) == ".bind" {
+		return finding("a sidecar", sidecarHelp)
 	}
 	if isDocument(f.Text) {
 		x := strings.TrimSuffix(f.Base(), path.Ext(f.Base())) + ".x"

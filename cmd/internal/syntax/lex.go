@@ -165,7 +165,25 @@ func (s *scanner) badCharacter() {
 		}
 		return
 	}
-	s.report(diag.New(diag.BadCharacter, s.span(start, s.pos), "character %s is not part of XDR", strconv.QuoteRune(r)))
+	d := diag.New(diag.BadCharacter, s.span(start, s.pos), "character %s is not part of XDR", strconv.QuoteRune(r))
+	c, ok := lookalikes[r]
+	switch {
+	case ok && c == ' ':
+		d = d.Helpf("write a space").Replace(d.Span, " ")
+	case ok:
+		d = d.Helpf("write %c", c).Replace(d.Span, string(c))
+	}
+	if ok && strings.IndexByte("{}()[]<>;:,=*", c) >= 0 { // it counts as c: nothing else is missing
+		s.toks = append(s.toks, token{tPunct, start, s.pos, string(c)})
+	}
+	s.report(d)
+}
+
+// lookalikes are characters that word processors and keyboards write in place of ASCII.
+var lookalikes = map[rune]byte{
+	'“': '"', '”': '"', '„': '"', '‘': '\'', '’': '\'', '–': '-', '—': '-', '−': '-', '‐': '-', '‑': '-', '×': '*', '∗': '*', '‹': '<', '›': '>',
+	'；': ';', '，': ',', '：': ':', '（': '(', '）': ')', '｛': '{', '｝': '}', '［': '[', '］': ']', '＜': '<', '＞': '>', '＝': '=', '＊': '*',
+	'\u00a0': ' ', '\u2007': ' ', '\u2009': ' ', '\u202f': ' ', '\u3000': ' ',
 }
 
 // blockComment lexes a comment between /* and */.
