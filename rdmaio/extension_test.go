@@ -315,17 +315,14 @@ func TestExtensionSendRefused(t *testing.T) {
 // R312: with host authentication, an extension is attached when both ends are done, and its
 // property is among those that the messages of the method cover.
 func TestExtensionHostAuth(t *testing.T) {
-	for _, name := range []string{"mem", "rdmatcp"} {
+	for name, world := range map[string]func(testing.TB) *rdmaiotest.World{"mem": rdmaiotest.New, "rdmatcp": rdmaiotest.NewTCP} {
 		for _, mode := range []rdmaio.HostAuthMode{rdmaio.HostAuthWanted, rdmaio.HostAuthRequired} {
-			f, h := fabrics[name](t), newHosts(t)
+			w, h := world(t), newHosts(t)
 			cx, sx := newHint("client"), newHint("server")
 			server, client := authConfig(mode, method(t, h.serverKey())), authConfig(mode, method(t, h.clientKey()))
 			server.Extensions, client.Extensions = []rdmaio.Extension{sx}, []rdmaio.Extension{cx}
-			srv, _ := f.listen(t, server)
-			conn, err := f.dial(t, srv.Addr(), client)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.Serve(&app{}, config2(*server))
+			conn := w.Dial(config2(*client))
 			if conn.Peer().Host == nil || conn.Extension("hint") == nil {
 				t.Errorf("%s, %v: authenticated as %v, extension %v", name, mode, conn.Peer().Host, conn.Extension("hint"))
 			}
