@@ -3,6 +3,7 @@ package rdmaio_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -378,7 +379,7 @@ func TestServerEndsAnothersKey(t *testing.T) {
 		n := copy(p.Mem, append(append([]byte(nil), first[:16]...), make([]byte, 20)...))
 		if _, err := p.QP.PostSend([]verbs.SendWR{{
 			WRID: 1 << 33, Opcode: verbs.SendWithInvalidate, SGL: []verbs.SGE{{MR: p.MR, Length: n}},
-			InvalidateRKey: uint32(addr(hex.EncodeToString(second[28:32]))),
+			InvalidateRKey: binary.BigEndian.Uint32(second[28:32]),
 		}}); err != nil {
 			t.Error(err)
 		}
