@@ -12,30 +12,23 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
-// rounds returns the number of rounds of a random test.
-func rounds() int {
-	if testing.Short() {
-		return 3
-	}
-	return 12
-}
-
 // Clients with several connections, random limits, versions, cancellations, lost connections and
 // servers that answer late, never, or to one connection alone: each Call ends, and in the end none
 // uses a connection or waits for one.
-func TestConnectionsRandom(t *testing.T) {
-	for n := range rounds() {
+func TestRandomLoadOverConnectionsEnds(t *testing.T) {
+	for n := range rdmaiotest.Rounds() {
 		seed := uint64(time.Now().UnixNano()) + uint64(n)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomConnections(t, seed) })
 	}
 }
 
-// randomConnections is a round of TestConnectionsRandom.
+// randomConnections is a round of TestRandomLoadOverConnectionsEnds.
 func randomConnections(t *testing.T, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	o := rdmaiotest.Options{Bare: true}
@@ -58,9 +51,9 @@ func randomConnections(t *testing.T, seed uint64) {
 		case drops && rand.N(50) == 0:
 			r.Drop(nil)
 		case k < 5:
-			answer(r)
+			rpctest.Answer(r)
 		default:
-			go func() { time.Sleep(time.Duration(rand.N(2000)) * time.Microsecond); answer(r) }()
+			go func() { time.Sleep(time.Duration(rand.N(2000)) * time.Microsecond); rpctest.Answer(r) }()
 		}
 	}), &rdmaio.Config{Credits: 1 + rnd.IntN(4), Versions: serverVersions, MaxConns: []int{0, 0, 1, 2}[rnd.IntN(4)]})
 	cfg := &rdmaio.ClientConfig{
@@ -79,12 +72,12 @@ func randomConnections(t *testing.T, seed uint64) {
 		}
 	}
 	if rnd.IntN(4) == 0 {
-		cfg.Conn.ReverseHandler = rdmaio.HandlerFunc(func(r *rdmaio.Request) { answer(r) })
+		cfg.Conn.ReverseHandler = rdmaio.HandlerFunc(func(r *rdmaio.Request) { rpctest.Answer(r) })
 	}
-	c := newClient(w, cfg)
+	c := rdmaiotest.NewClient(w, cfg)
 	stop, flips := func() {}, false
 	if rnd.IntN(2) == 0 {
-		stop = loseConns(server, 20*time.Millisecond)
+		stop = rdmaiotest.LoseConns(server, 20*time.Millisecond)
 		// A connection that is lost before an answer leads to the other version. If that happens
 		// twice during a Call, the refusal of that version ends the Call (R186).
 		flips = len(serverVersions) < len(versions)
@@ -102,7 +95,7 @@ func randomConnections(t *testing.T, seed uint64) {
 					ctx, cancel = context.WithTimeout(context.Background(), time.Duration(rand.N(5000))*time.Microsecond)
 				}
 				inflight.Store(i, fmt.Sprintf("call %d, cancels %v, since %v", k, cancels, time.Now()))
-				_, err := c.Call(ctx, nullCall(c.XID(), 40))
+				_, err := c.Call(ctx, rpctest.NullCall(c.XID(), 40))
 				cancel()
 				pe, _ := errors.AsType[*rdmaio.PeerError](err)
 				if err != nil && !cancels && !(flips && pe != nil && pe.Code == rdmaio.PeerErrVers) {
@@ -128,29 +121,5 @@ func randomConnections(t *testing.T, seed uint64) {
 	}
 	if err := c.Close(); err != nil {
 		t.Errorf("seed %d: close: %v", seed, err)
-	}
-}
-
-// loseConns closes a connection of the server, any one, after each pause of at most pause. stop
-// waits until all are closed.
-func loseConns(server *rdmaio.Server, pause time.Duration) (stop func()) {
-	stopped := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			select {
-			case <-stopped:
-				return
-			case <-time.After(rand.N(pause)):
-			}
-			if all := server.Conns(); len(all) > 0 {
-				conn := all[rand.N(len(all))]
-				wg.Go(func() { _ = conn.Close() })
-			}
-		}
-	})
-	return func() {
-		close(stopped)
-		wg.Wait()
 	}
 }

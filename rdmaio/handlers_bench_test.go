@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 )
 
 // What a goroutine for each handler costs: docs/adr/0042-handler-goroutines.md.
 func BenchmarkHandlers(b *testing.B) {
 	h := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
+		r.Reply(rdmaio.Message{Inline: rpctest.ReplyHeader(rpctest.XID(r.Message)).Buf}, nil)
 	})
 	for _, depth := range []int{1, 8, 32} {
 		for name, nonBlocking := range map[string]bool{"default": false, "nonblocking": true} {
@@ -32,12 +33,12 @@ func BenchmarkHandlers(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				again(b, c, smallCall(), 1)
+				rpctest.Again(b, c, rpctest.SmallCall(), 1)
 				b.ResetTimer()
 				var wg sync.WaitGroup
 				for range depth {
 					wg.Go(func() {
-						call := smallCall()
+						call := rpctest.SmallCall()
 						for range b.N/depth + 1 {
 							binary.BigEndian.PutUint32(call.Inline, c.XID())
 							if _, err := c.Call(context.Background(), call); err != nil {

@@ -146,7 +146,10 @@ func Table() []Row {
 		{Package: "rdmaio/internal/machine"},
 		{Package: "rdmaio/internal/mrpool", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/internal/peertest/...", Imports: []string{"rdmaio/internal/peertest", "rdmaio/verbs/...", "rdmaio/providers/*", "gen/*", "runtime/*"}},
-		{Package: "rdmaio/internal/rdmaiotest", Imports: []string{"internal/rdmatcp/segment", "rdmaio", "rdmaio/internal/peertest/...", "rdmaio/verbs/...", "rdmaio/providers/*/...", "internal/golden"}},
+		{Package: "rdmaio/internal/rdmaiotest", Imports: []string{"internal/rdmatcp/segment", "rdmaio", "rdmaio/internal/peertest/...", "rdmaio/hostauth/...", "rdmaio/verbs/...", "rdmaio/providers/*/...", "internal/golden"}},
+		{Package: "rdmaio/internal/rpctest", Imports: []string{"rdmaio", "rdmaio/internal/rdmaiotest", "runtime/oncrpc", "runtime/xdr/..."}},
+		{Package: "rdmaio/internal/v2test", Imports: []string{"rdmaio", "rdmaio/internal/peertest/...", "rdmaio/internal/rdmaiotest", "rdmaio/internal/rpctest"}},
+		{Package: "rdmaio/internal/test/*"}, // tests alone
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
 
 		// The transport, which gets a provider from its user, and the protocols over it.

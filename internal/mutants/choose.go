@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,6 +34,60 @@ func within(all []mutant, room string) (chosen []mutant) {
 		}
 	}
 	return chosen
+}
+
+// expanded returns the mutants with the folders that have tests, in and below FOLDER, in place of
+// FOLDER/... in their lists. A folder that a list has already is not in it again.
+func expanded(all []mutant, root string) ([]mutant, error) {
+	folders := make(map[string][]string) // by pattern
+	all = slices.Clone(all)
+	for i := range all {
+		var tests []string
+		for _, pkg := range all[i].tests {
+			above, ok := strings.CutSuffix(pkg, "/...")
+			if !ok {
+				tests = append(tests, pkg)
+				continue
+			}
+			if folders[pkg] == nil {
+				list, err := tested(root, above)
+				if err != nil {
+					return nil, err
+				}
+				folders[pkg] = list
+			}
+			for _, pkg := range folders[pkg] {
+				if !slices.Contains(tests, pkg) {
+					tests = append(tests, pkg)
+				}
+			}
+		}
+		all[i].tests = tests
+	}
+	return all, nil
+}
+
+// tested returns the folders with tests, in and below a folder.
+func tested(root, folder string) (list []string, err error) {
+	err = filepath.WalkDir(filepath.Join(root, filepath.FromSlash(folder)), func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "testdata":
+			return filepath.SkipDir
+		case !strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(name))
+		if pkg := filepath.ToSlash(rel); err == nil && !slices.Contains(list, pkg) {
+			list = append(list, pkg)
+		}
+		return err
+	})
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%s/...: no folder has tests", folder)
+	}
+	return list, err
 }
 
 // hunk is a changed part of a file: lines first to last, or the place between them if lines were

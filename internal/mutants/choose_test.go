@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,5 +89,26 @@ func TestChooseTouched(t *testing.T) {
 	root, _ := repository(t, map[string]string{"p/p.go": before})
 	if _, err := touched(list, root, "nonesuch"); err == nil || !strings.Contains(err.Error(), "nonesuch") {
 		t.Errorf("a revision that does not exist: %v", err)
+	}
+}
+
+// FOLDER/... in a list of tests stands for each folder with tests, in and below FOLDER, once.
+func TestFolderStandsForItsTests(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a/a_test.go", "a/b/c/c_test.go", "a/b/c/d_test.go", "a/d/d.go", "a/testdata/e_test.go"} {
+		write(t, root, name, "package p\n")
+	}
+	list := []mutant{{name: "1", tests: []string{"x", "a/b/c", "a/..."}}, {name: "2", tests: []string{"x"}}}
+	got, err := expanded(list, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"x", "a/b/c", "a"}; !slices.Equal(got[0].tests, want) || !slices.Equal(got[1].tests, list[1].tests) {
+		t.Errorf("%v and %v, want %v and %v", got[0].tests, got[1].tests, want, list[1].tests)
+	}
+	for _, folder := range []string{"a/d", "nonesuch"} {
+		if _, err := expanded([]mutant{{tests: []string{folder + "/..."}}}, root); err == nil || !strings.Contains(err.Error(), folder) {
+			t.Errorf("%s, which has no tests: %v", folder, err)
+		}
 	}
 }

@@ -95,7 +95,10 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return 0
 	}
-	c.list = chosen
+	if c.list, err = expanded(chosen, c.root); err != nil {
+		fmt.Fprintln(stderr, "mutants:", err)
+		return 2
+	}
 	return c.run(ctx)
 }
 

@@ -13,7 +13,7 @@ import (
 type mutant struct {
 	name, file string
 	old, new   string
-	tests      []string // packages to try, in this order
+	tests      []string // packages to try, in this order; see expanded for FOLDER/...
 }
 
 // mutate returns the changed file.

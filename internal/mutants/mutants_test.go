@@ -13,7 +13,11 @@ import (
 // mutants.
 func TestMutantsApply(t *testing.T) {
 	names := make(map[string]bool)
-	for _, m := range located(mutants, "../..") {
+	all, err := expanded(located(mutants, "../.."), "../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
 		if _, err := m.mutate("../.."); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}

@@ -23,7 +23,8 @@ const tryHelp = `-try reads mutants from a file, "-" is stdin:
 Between <<<< and ==== stands text that the file contains once: parts of lines or several lines,
 without the last line break. Between ==== and >>>> stands the text to put there, which may be
 nothing. "mutant NAME" may be left out. file and tests apply until the next; the tests of a new file
-are those of its package, until a tests line follows.
+are those of its package, until a tests line follows. In a tests line FOLDER/... is each folder with
+tests in and below FOLDER: package rdmaio has most of its tests in rdmaio/internal/test/...
 `
 
 // parseTry reads mutants in the form of tryHelp. name is for errors.

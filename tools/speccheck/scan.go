@@ -55,6 +55,7 @@ func (c *citations) section(s section) *cited {
 // look at codecs, or at parts that see no message.
 var endpoints = []string{
 	"rdmaio",                 // client and server over a provider
+	"rdmaio/internal/test/",  // the same, by subject
 	"rdmaio/connconf",        // the connection configuration protocol, over them
 	"rdmaio/xchar",           // transport characteristics: an endpoint, and connections with it
 	"rdmaio/internal/engine", // the protocol itself, stepped by tests that play its peer
@@ -69,7 +70,8 @@ var endpoints = []string{
 
 // harness lists the folders without product code: their code outside of test files serves tests.
 var harness = []string{
-	"bench/", "examples/filestore/", "examples/notes/", "examples/readwrite/", "internal/", "rdmaio/internal/peertest/", "rdmaio/internal/rdmaiotest/", "rdmaio/internal/sim/", "runtime/xdr/codectest/",
+	"bench/", "examples/filestore/", "examples/notes/", "examples/readwrite/", "internal/", "rdmaio/internal/peertest/", "rdmaio/internal/rdmaiotest/",
+	"rdmaio/internal/rpctest/", "rdmaio/internal/sim/", "rdmaio/internal/test/", "rdmaio/internal/v2test/", "runtime/xdr/codectest/",
 }
 
 // shared lists the product code in folders of harness: what the provider, the tests of dissectors

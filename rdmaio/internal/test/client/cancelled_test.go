@@ -1,0 +1,47 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
+)
+
+// A cancelled Call without an answer is the only Call that the server lets be in flight on one
+// connection. In version 2 a credit may be left there, for other messages: the next Calls go to the
+// other connection.
+func TestCancelledCallHoldsItsPlace(t *testing.T) {
+	for _, version := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			w := rdmaiotest.New(t)
+			held := make(requests, 8)
+			w.Serve(held, &rdmaio.Config{Credits: 1, Versions: []int{version}})
+			c := rdmaiotest.NewClient(w, &rdmaio.ClientConfig{Connections: 2, StuckTimeout: -1, Conn: &rdmaio.Config{Versions: []int{version}}})
+			ctx, cancel := context.WithCancel(context.Background())
+			cancelled := callIn(ctx, c)
+			(<-held).Drop(nil) // it is never answered
+			cancel()
+			if err := <-cancelled; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			for range 3 {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				next := callIn(ctx, c)
+				select {
+				case r := <-held:
+					rpctest.Answer(r)
+				case <-ctx.Done():
+				}
+				if err := <-next; err != nil {
+					t.Errorf("version %d: %v", version, err)
+				}
+				cancel()
+			}
+		})
+	}
+}
