@@ -41,6 +41,7 @@ var mutants = slices.Concat(
 	rdmaioMutants,
 	statesMutants,
 	rpcMutants,
+	reconnectMutants,
 	hostauthMutants,
 	providerMutants,
 	iwarpMutants,

@@ -147,6 +147,7 @@ func (c *Conn) abandon(p *pending, why error) {
 func (c *Conn) reply(xid uint32, rec []byte) (kept bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.seen.Received++
 	p := c.calls[xid]
 	if p == nil || p.out.state < writing { // of a cancelled Call, or of none
 		if !c.abandoned.remove(xid) {
@@ -163,7 +164,7 @@ func (c *Conn) reply(xid uint32, rec []byte) (kept bool) {
 		r.Message, kept = rec, true
 	}
 	delete(c.calls, xid)
-	p.over, c.replied = true, true
+	p.over, c.seen.Replied = true, true
 	p.settle()
 	return kept
 }
@@ -173,6 +174,8 @@ type xidSet struct{ recent, older map[uint32]bool }
 
 // mostAbandoned is half of the largest number of XIDs in an xidSet.
 const mostAbandoned = 4096
+
+func (s *xidSet) len() int { return len(s.recent) + len(s.older) }
 
 func (s *xidSet) has(xid uint32) bool { return s.recent[xid] || s.older[xid] }
 

@@ -2,13 +2,14 @@ package tcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/reconnect"
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -55,10 +56,28 @@ type ClientConfig struct {
 	Retransmits int
 
 	// IdleTimeout is the time after which a connection without Calls is closed. If zero, the
-	// default is 5 min. If negative, there is no limit. With a Conn.ReverseHandler the connection
-	// is never idle, and is replaced at once when it is lost, because the server may call (RFC 8167
-	// §5.4 has the rule for RDMA).
+	// default is 5 min. If negative, there is no limit. With a Conn.ReverseHandler a connection is
+	// never idle, and the last one is replaced at once when it is lost, because the server may call
+	// (RFC 8167 §5.4 has the rule for RDMA).
 	IdleTimeout time.Duration
+
+	// StuckTimeout is the time after which a useless connection is replaced. A connection is
+	// useless while a cancelled Call that was sent has no reply, and nothing at all arrives from
+	// the server. It is replaced within 1.5 times StuckTimeout. If zero, the default is 1 min. If
+	// negative, there is no limit. It must be longer than the server takes for any Call: Calls in
+	// progress on the connection are sent again.
+	//
+	// A server that is gone is noticed earlier, by Conn.PeerTimeout. This limit is for one that
+	// still acknowledges data but no longer answers, for example because the process hangs.
+	StuckTimeout time.Duration
+
+	// Connections is the largest number of connections to the server at a time. If zero or
+	// negative, the default is 1. A Call that finds others in progress on all connections makes the
+	// Client connect once more, and does not wait for that. Up to Connections times Conn.MaxCalls
+	// Calls can be in progress. StuckTimeout and IdleTimeout hold for each connection by itself,
+	// and Connected is called on each. See "Several connections" in the documentation of the
+	// package.
+	Connections int
 }
 
 // settled returns the configuration with its defaults. Times that are off are zero.
@@ -81,6 +100,8 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 	duration(&c.MinBackoff, 100*time.Millisecond)
 	duration(&c.MaxBackoff, 30*time.Second)
 	duration(&c.IdleTimeout, 5*time.Minute)
+	duration(&c.StuckTimeout, time.Minute)
+	c.Connections = max(c.Connections, 1)
 	if c.Retransmits == 0 {
 		c.Retransmits = 4
 	}
@@ -91,8 +112,27 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 	return c, nil
 }
 
-// Client makes Calls to a server over one connection at a time. It connects when a Call needs a
-// connection, and replaces a lost one. All methods are safe for concurrent use.
+// rules returns what the settled configuration says about connections.
+func (cfg *ClientConfig) rules() machine.Rules[*Conn] {
+	r := machine.Rules[*Conn]{
+		Connections: cfg.Connections, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff,
+		DialFailures: max(cfg.DialFailures, 0), WaitForServer: cfg.WaitForServer,
+		IdleTimeout: cfg.IdleTimeout, StuckTimeout: cfg.StuckTimeout,
+		Keeps: cfg.Conn != nil && cfg.Conn.ReverseHandler != nil,
+		Room:  func(c *Conn) int { return c.set.MaxCalls }, Full: "one of Config.MaxCalls Calls",
+		Vitals:  (*Conn).vitals,
+		Lasting: func(err error) bool { return errors.Is(err, ErrTLS) },
+		Closed:  oncrpc.ErrClosed,
+	}
+	if cfg.DialFailures == 0 {
+		r.DialFailures = -1 // no limit
+	}
+	return r
+}
+
+// Client makes Calls to a server over one connection at a time, or over several
+// (ClientConfig.Connections). It connects when a Call needs a connection, and replaces lost ones.
+// All methods are safe for concurrent use. These are the states of a Client with one connection:
 //
 //	          a Call waits             Dial and Connected succeed
 //	idle ----------------> connecting -----------------------------> connected
@@ -104,35 +144,17 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 //	 +---------------------------------------------------------------------+
 //	                        ended after a reply
 //
-// A connection is closed when it is lost, and after IdleTimeout. With a ReverseHandler, and while
-// Calls wait, an idle Client connects again at once. If no Call waits when an attempt has failed,
-// the Client is idle, and the pause delays the next Call. Close closes the Client in every state.
+// A connection is closed when it is lost, and by IdleTimeout or StuckTimeout. With a
+// ReverseHandler, and while Calls wait, an idle Client connects again at once. If no Call waits
+// when an attempt has failed, the Client is idle, and the pause delays the next Call. Close closes
+// the Client in every state. Package internal/reconnect has the rules for several connections.
 type Client struct {
-	addr   string
-	cfg    ClientConfig
-	log    *slog.Logger
-	xids   oncrpc.XIDs
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	wg     sync.WaitGroup // run, and the closing of each connection
-	again  atomic.Uint64
-
-	mu      sync.Mutex
-	probe   [2]uint32     // program and version of the last Call, for the probe for TLS
-	conn    *Conn         // the one for Calls, or nil
-	users   int           // Calls on it
-	used    time.Time     // when users became 0
-	waiting int           // Calls that wait for a connection
-	running bool          // run is running
-	served  bool          // a connection to an RPC server was made, and has ended
-	changed chan struct{} // closed and replaced when something changes for waiting Calls
-	failed  error         // of the last attempt to connect
-	next    time.Time     // of the next attempt, after a failure
-	stats   ClientStats
-
-	// Only run uses these.
-	pause   time.Duration // the last pause
-	failing int           // failures to connect in a row
+	addr  string
+	cfg   ClientConfig
+	xids  oncrpc.XIDs
+	pool  *reconnect.Pool[*Conn]
+	again atomic.Uint64
+	probe atomic.Uint64 // program and version of the last Call, for the probe for TLS
 }
 
 // ClientStats holds the counts of a Client. They only grow.
@@ -140,8 +162,13 @@ type ClientStats struct {
 	Connects        uint64 // connections made
 	DialFailures    uint64 // attempts to connect that failed
 	Lost            uint64 // connections that this Client did not close
+	Stuck           uint64 // connections closed after ClientConfig.StuckTimeout
 	IdleCloses      uint64 // connections closed after ClientConfig.IdleTimeout
 	Retransmissions uint64 // Calls sent again on a further connection
+
+	// DelayedCalls is the number of times that a Call waited because all connections had
+	// Conn.MaxCalls Calls. With one connection nothing counts: Calls wait on the connection.
+	DelayedCalls uint64
 }
 
 // NewClient returns a Client for a server at an address of the form that net.Dial has for "tcp". It
@@ -157,8 +184,13 @@ func NewClient(addr string, cfg *ClientConfig) (*Client, error) {
 			return nil, fmt.Errorf("tcp: the address of a Client must be host:port: %w", err)
 		}
 	}
-	c := &Client{addr: addr, cfg: set, changed: make(chan struct{}), log: set.Conn.settle().Logger.With("server", addr)}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c := &Client{addr: addr, cfg: set}
+	c.pool = reconnect.New(reconnect.Config[*Conn]{
+		Rules: set.rules(), Carrier: "tcp", Log: set.Conn.settle().Logger.With("server", addr),
+		Dial:      func(ctx context.Context) (*Conn, error) { return set.Dial(ctx, addr, c.connConfig()) },
+		Connected: set.Connected, DialTimeout: set.DialTimeout,
+		Ended: func(conn *Conn) (refused bool) { return hasNotRun(conn.Err()) },
+	})
 	c.xids.Seed()
 	return c, nil
 }
@@ -176,22 +208,21 @@ func (c *Client) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, er
 	return retry(ctx, call, c, c.cfg.Retransmits, &c.again)
 }
 
+// acquire implements source.
+func (c *Client) acquire(ctx context.Context) (*Conn, error) { return c.pool.Acquire(ctx) }
+
+// release implements source.
+func (c *Client) release(conn *Conn) { c.pool.Release(conn) }
+
 // Stats returns the counts.
 func (c *Client) Stats() ClientStats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.stats
-	s.Retransmissions = c.again.Load()
-	return s
+	s := c.pool.Stats()
+	return ClientStats{
+		Connects: s.Connects, DialFailures: s.DialFailures, Lost: s.Lost, Stuck: s.Stuck, IdleCloses: s.IdleCloses,
+		Retransmissions: c.again.Load(), DelayedCalls: s.Delayed,
+	}
 }
 
-// Close closes the connection as Conn.Close does and fails all Calls. The rules of Conn.Close
+// Close closes all connections as Conn.Close does and fails all Calls. The rules of Conn.Close
 // apply.
-func (c *Client) Close() error {
-	c.mu.Lock()
-	c.cancel()
-	c.news()
-	c.mu.Unlock()
-	c.wg.Wait()
-	return nil
-}
+func (c *Client) Close() error { return c.pool.Close() }

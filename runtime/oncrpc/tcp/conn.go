@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"sync"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -60,9 +62,9 @@ type Conn struct {
 	stalled   bool // with MaxRequests; its reader fills the read buffer
 	calls     map[uint32]*pending
 	abandoned xidSet
-	requests  int  // not answered
-	unsent    int  // bytes of replies that are not written
-	replied   bool // a reply has come
+	requests  int            // not answered
+	unsent    int            // bytes of replies that are not written
+	seen      machine.Vitals // Received counts records
 	stats     Stats
 }
 
@@ -383,11 +385,14 @@ func (c *Conn) Stats() Stats {
 	return c.stats
 }
 
-// answered reports whether a Call was answered on the connection.
-func (c *Conn) answered() bool {
+// vitals returns what a Client has to know of the connection. Cancelled Calls hold nothing that
+// others need, so there is no largest number of them.
+func (c *Conn) vitals() machine.Vitals {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.replied
+	return machine.Vitals{
+		Received: c.seen.Received + c.in.parts.Load(), Replied: c.seen.Replied, Abandoned: c.abandoned.len(), Most: math.MaxInt,
+	}
 }
 
 // Close closes the connection, which ends Request.Context, and waits for the handlers to answer the

@@ -19,6 +19,16 @@
 // address may be wrong, unless ClientConfig.WaitForServer is set. Once it was connected, Calls wait
 // until it is again. ClientConfig.DialFailures is another choice for both. Each failure is logged.
 //
+// # Several connections
+//
+// A connection's records are read by one goroutine at each end. A Client with
+// ClientConfig.Connections has several, over which its Calls spread: more processors take part, and
+// a long reply keeps fewer others waiting. The server sees each as a separate connection: its
+// reverse Calls come on the connection that it chooses, Config.MaxPerSource counts each, and a
+// reply cache must know the client by something else than the connection (package replycache does).
+//
+// # Messages
+//
 // Items of a message are not copied: the system reads them from the caller's memory. Call.Results
 // and MaxReply have no effect. A reply that fits Call.ReplyBuf is copied there.
 //

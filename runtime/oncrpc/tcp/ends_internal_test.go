@@ -102,26 +102,3 @@ func TestForgottenCallEndsTheWaitOfClose(t *testing.T) {
 		}
 	})
 }
-
-// A Call that has not released a lost connection yet does not count as a user of the next one.
-func TestUsersOfALostConnectionAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, err := NewClient("host:1", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ours, theirs := net.Pipe()
-		conn := NewConn(ours, nil)
-		c.users = 2
-		go c.watch(conn)
-		synctest.Wait()
-		c.mu.Lock()
-		if c.users != 0 || c.conn != conn {
-			t.Errorf("the new connection has %d users, want none", c.users)
-		}
-		c.mu.Unlock()
-		_, _ = conn.Close(), theirs.Close()
-		synctest.Wait()
-		_ = c.Close()
-	})
-}

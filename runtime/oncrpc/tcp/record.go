@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,6 +50,8 @@ type records struct {
 	begun bool // a record has been read
 	armed bool // a deadline is set
 	due   int  // bytes that must come until then, marks included
+
+	parts atomic.Uint64 // reads of a fragment before the last: a long record is on its way
 }
 
 // next reads a record into the empty slice buf and returns it. It replaces buf by larger memory
@@ -112,6 +115,9 @@ func (rd *records) fragment(buf []byte, n int) ([]byte, error) {
 		rd.due -= got
 		if n -= got; err != nil {
 			return buf, fmt.Errorf("fragment, %d bytes before its end: %w", n, noEOF(err))
+		}
+		if n > 0 {
+			rd.parts.Add(1)
 		}
 	}
 	return buf, nil

@@ -76,6 +76,7 @@ func unavailable(call []byte) *oncrpc.ReplyError {
 func (c *Conn) admit() (ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.seen.Received++
 	for (c.requests >= c.set.MaxRequests || c.full()) && c.err == nil {
 		if len(c.calls) == 0 {
 			if err := c.stall(); err != nil {

@@ -267,20 +267,6 @@ func TestClientKeepsSessionsOfItsOwn(t *testing.T) {
 	}
 }
 
-// The end of a Call's use of a connection counts for that connection alone.
-func TestReleaseOfEarlierConnection(t *testing.T) {
-	c := &Client{conn: new(Conn), users: 2}
-	if c.release(new(Conn)); c.users != 2 {
-		t.Errorf("%d Calls use the connection, want 2", c.users)
-	}
-	if c.release(c.conn); c.users != 1 || !c.used.IsZero() {
-		t.Errorf("%d Calls use the connection, want 1", c.users)
-	}
-	if c.release(c.conn); c.users != 0 || c.used.IsZero() {
-		t.Errorf("%d Calls use the connection, want none", c.users)
-	}
-}
-
 // Without IdleTimeout a connection without Calls stays.
 func TestNoIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -209,11 +209,11 @@ func TestCallsBeforeTLSAreScreened(t *testing.T) {
 func TestClientConfig(t *testing.T) {
 	got, err := (*ClientConfig)(nil).settled()
 	if err != nil || got.DialTimeout != 10*time.Second || got.MinBackoff != 100*time.Millisecond || got.MaxBackoff != 30*time.Second ||
-		got.IdleTimeout != 5*time.Minute || got.Retransmits != 4 || got.DialFailures != 0 || got.Dial == nil {
+		got.IdleTimeout != 5*time.Minute || got.StuckTimeout != time.Minute || got.Connections != 1 || got.Retransmits != 4 || got.DialFailures != 0 || got.Dial == nil {
 		t.Errorf("defaults %+v, %v", got, err)
 	}
-	got, err = (&ClientConfig{DialTimeout: -1, MinBackoff: -1, MaxBackoff: -1, IdleTimeout: -1, Retransmits: -1}).settled()
-	if err != nil || got.DialTimeout != 0 || got.MinBackoff != 0 || got.MaxBackoff != 0 || got.IdleTimeout != 0 || got.Retransmits != 0 {
+	got, err = (&ClientConfig{DialTimeout: -1, MinBackoff: -1, MaxBackoff: -1, IdleTimeout: -1, StuckTimeout: -1, Connections: -1, Retransmits: -1}).settled()
+	if err != nil || got.DialTimeout != 0 || got.MinBackoff != 0 || got.MaxBackoff != 0 || got.IdleTimeout != 0 || got.StuckTimeout != 0 || got.Connections != 1 || got.Retransmits != 0 {
 		t.Errorf("without limits %+v, %v", got, err)
 	}
 	if _, err := (&ClientConfig{MinBackoff: time.Minute}).settled(); err == nil {

@@ -288,9 +288,7 @@ func (c *Client) noteProgram(call *oncrpc.Call) {
 		return
 	}
 	if program, version, _, ok := oncrpc.Procedure(call.Inline); ok {
-		c.mu.Lock()
-		c.probe = [2]uint32{program, version}
-		c.mu.Unlock()
+		c.probe.Store(uint64(program)<<32 | uint64(version))
 	}
 }
 
@@ -300,8 +298,7 @@ func (c *Client) connConfig() *Config {
 		return c.cfg.Conn
 	}
 	cfg := *c.cfg.Conn
-	c.mu.Lock()
-	cfg.TLS.Program, cfg.TLS.Version = c.probe[0], c.probe[1]
-	c.mu.Unlock()
+	probe := c.probe.Load()
+	cfg.TLS.Program, cfg.TLS.Version = uint32(probe>>32), uint32(probe)
 	return &cfg
 }
