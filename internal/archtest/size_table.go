@@ -5,9 +5,7 @@ package archtest
 // for a type within the limits.
 func Large() map[string]Size {
 	return map[string]Size{
-		"nfs/nfsd.Server":           {66, 13},
-		"rdmaio/internal/sim.end":   {30, 30},
-		"rdmaio/internal/sim.world": {21, 31},
-		"runtime/oncrpc/tcp.Conn":   {51, 35},
+		"nfs/nfsd.Server":         {66, 13},
+		"runtime/oncrpc/tcp.Conn": {51, 35},
 	}
 }

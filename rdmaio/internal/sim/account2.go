@@ -106,7 +106,7 @@ func (a *account2) post(m seen, n int) {
 	if m.kind != isError {
 		a.granted += low
 	}
-	if free, need := len(a.e.rq)+a.e.unread(), a.granted-a.received; free < need+1 {
+	if free, need := len(a.e.port.rq)+a.e.unread(), a.granted-a.received; free < need+1 {
 		fail("has %d Receives, and %d credits are outstanding", free, need)
 	}
 	if most := a.granted - a.received; most > a.ceiling {
@@ -140,7 +140,7 @@ func (a *account2) post(m seen, n int) {
 		delete(a.unanswered, m.xid)
 	}
 	if inside || m.more {
-		a.w.parts++
+		a.w.tally.parts++
 	}
 }
 
@@ -164,8 +164,8 @@ func (a *account2) receive(m seen) {
 // unread returns the number of messages that have arrived and that the engine has not received:
 // their Receives are in use, and their credits count as outstanding still.
 func (e *end) unread() (n int) {
-	for i := range e.wcs {
-		if e.wcs[i].Opcode == verbs.WCRecv {
+	for i := range e.port.wcs {
+		if e.port.wcs[i].Opcode == verbs.WCRecv {
 			n++
 		}
 	}

@@ -27,6 +27,14 @@ type cached struct {
 	done bool
 }
 
+// replies are the reply caches of the servers.
+type replies struct {
+	cache map[callKey]*cached
+	seed  maphash.Seed
+}
+
+func newReplies() replies { return replies{make(map[callKey]*cached), maphash.MakeSeed()} }
+
 // retryAfter is the time that a repeated Call waits before the server looks for the first one
 // again.
 const retryAfter = time.Millisecond
@@ -34,21 +42,21 @@ const retryAfter = time.Millisecond
 // lookUp answers a Call from the cache, or executes it.
 func (e *end) lookUp(q *engine.Request, p *rpc) {
 	w := e.w
-	key := callKey{e.i, binary.BigEndian.Uint32(q.Message), maphash.Bytes(w.seed, strip(q.Message, q.Padding, len(p.msg)))}
-	c := w.cache[key]
+	key := callKey{e.i, binary.BigEndian.Uint32(q.Message), maphash.Bytes(w.replies.seed, strip(q.Message, q.Padding, len(p.msg)))}
+	c := w.replies.cache[key]
 	switch {
 	case e.gone: // the reply could not be sent
 		e.answer(q, engine.Answer{Drop: true})
 	case c == nil:
 		c = &cached{key: key, from: e}
-		w.cache[key] = c
+		w.replies.cache[key] = c
 		e.execute(q, p, c)
 	case !c.done, c.from != e && !c.from.gone:
 		w.note("%s: RPC %d waits for the one before it", e.name, p.tag)
 		w.after(retryAfter, e.name+" looks again", func() { e.lookUp(q, p) })
 	default:
 		c.from = e
-		w.fromCache++
+		w.tally.fromCache++
 		w.after(w.soon(), e.name+" answers from its cache", func() { e.answer(q, e.shape(q, p)) })
 	}
 }
@@ -60,6 +68,6 @@ func (c *cached) finish(w *world, keep bool) {
 	case keep:
 		c.done = true
 	default:
-		delete(w.cache, c.key)
+		delete(w.replies.cache, c.key)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
-	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // chainTimeout is the engine.Config.ChainTimeout of both ends.
@@ -23,27 +22,13 @@ type end struct {
 	peer *end
 
 	eng      *engine.Engine
-	recv     []*region // by WRID of the Receive
-	rq       []verbs.RecvWR
-	sq       []send
-	wcs      []verbs.WC
-	lastWC   time.Duration
-	moving   bool
-	reading  int        // RDMA Reads in sq
-	gone     bool       // it has ended, and its memory is not accessed
-	await    bool       // the engine wants completions of the send queue as they come
-	unpolled []verbs.WC // completions of the send queue that were not polled
+	port     port
+	mem      memory
 	timer    time.Duration
-	borrowed int // send buffers that the engine borrowed
-	loans    int // not returned
-	regions  map[uint32]*region
-	reads    map[*engine.Request][]*region // read chunks of a reply, until it is released
-	given    map[*engine.Request][][]byte  // a handler's memory, until its Request is released
+	gone     bool // it has ended, and its memory is not accessed
+	heard    bool // a message was received
 	account  account
 	account2 account2
-	reserved int  // bytes, by Config.Reserve
-	skips    int  // times that it had no memory
-	heard    bool // a message was received
 
 	requests map[*engine.Request]bool // not released; true: a handler has it
 	faults   uint64                   // found by the engine
@@ -55,7 +40,7 @@ var names = [2]string{"client", "server"}
 // newLink makes a connection and its ends.
 func (w *world) newLink() {
 	l := &link{w: w}
-	w.links++
+	w.tally.links++
 	w.link = l
 	for i := range 2 {
 		l.ends[i] = w.newEnd(l, i)
@@ -79,8 +64,7 @@ func (w *world) newEnd(l *link, i int) *end {
 		serves = 0
 	}
 	e := &end{
-		w: w, i: i, link: l, name: names[i], regions: make(map[uint32]*region), requests: make(map[*engine.Request]bool),
-		reads: make(map[*engine.Request][]*region), given: make(map[*engine.Request][][]byte),
+		w: w, i: i, link: l, name: names[i], mem: newMemory(w, names[i]), requests: make(map[*engine.Request]bool),
 		account: account{
 			w: w, name: names[i], asks: calls, grants: serves, granted: 1, calls: make(map[uint32]bool), unanswered: make(map[uint32]bool),
 			reading: make(map[uint32]bool), due: make(map[uint32]bool),
@@ -108,7 +92,7 @@ func (w *world) newEnd(l *link, i int) *end {
 	for range recvs {
 		r := &region{bytes: poisoned(size)}
 		cfg.Recv = append(cfg.Recv, engine.Buffer{MR: r, Bytes: r.bytes})
-		e.recv = append(e.recv, r)
+		e.port.recv = append(e.port.recv, r)
 	}
 	e.eng = engine.New(cfg)
 	return e
@@ -123,8 +107,8 @@ func (e *end) step(events ...engine.Event) {
 	if e.gone && (len(f.Recvs) > 0 || len(f.Sends) > 0 || f.Fail != nil) {
 		e.w.fail("%v posts to a connection that it ended", e.name)
 	}
-	e.rq = append(e.rq, f.Recvs...)
-	if e.await = f.Await; e.await && len(e.unpolled) > 0 {
+	e.port.rq = append(e.port.rq, f.Recvs...)
+	if e.port.await = f.Await; e.port.await && len(e.port.unpolled) > 0 {
 		e.w.after(e.w.soon(), e.name+" polls", e.poll)
 	}
 	for i := range f.Sends {
@@ -136,7 +120,7 @@ func (e *end) step(events ...engine.Event) {
 	}
 	for _, b := range f.Return {
 		copy(b.Bytes, poisoned(len(b.Bytes))) // a later use is found
-		e.borrowed--
+		e.mem.borrowed--
 	}
 	if n := f.WantBuffers; n > 0 {
 		e.w.after(e.w.soon(), e.name+" gets send buffers", func() { e.growSendBuffers(n) })
@@ -154,7 +138,7 @@ func (e *end) step(events ...engine.Event) {
 	}
 	for _, q := range f.Release {
 		delete(e.requests, q) // a Call that was refused at once is not in the map
-		e.released(q)
+		e.mem.released(q)
 	}
 	s := e.eng.Stats()
 	busy := s.InFlight // Calls of the peer that are not answered
@@ -175,7 +159,7 @@ func (e *end) step(events ...engine.Event) {
 		e.timer = f.Deadline
 		e.w.after(f.Deadline-e.w.now, e.name+" timer", func() {
 			if !e.gone {
-				e.step(append(e.look(), engine.Event{Kind: engine.EventTimer})...)
+				e.step(append(e.port.look(), engine.Event{Kind: engine.EventTimer})...)
 			}
 		})
 	}
@@ -190,12 +174,13 @@ func (e *end) tolerated() uint64 {
 	case v.fall && e.i == 1:
 		return 1
 	}
-	return uint64(e.skips)
+	return uint64(e.mem.skips)
 }
 
 // end disconnects.
 func (e *end) end(why error) {
-	e.gone, e.sq, e.rq, e.wcs, e.unpolled = true, nil, nil, nil, nil
+	e.gone = true
+	e.port.close()
 	e.w.note("%s ends: %v", e.name, why)
 	l := e.link
 	if errors.Is(why, engine.ErrInternal) {
@@ -230,7 +215,7 @@ func (e *end) growSendBuffers(n int) {
 	for ; n > 0 && !e.w.chance(NoMemory); n-- {
 		list = append(list, e.buffer())
 	}
-	e.borrowed += len(list)
+	e.mem.borrowed += len(list)
 	e.step(engine.Event{Kind: engine.EventBuffers, Control: &engine.Control{Buffers: list}})
 }
 
@@ -241,7 +226,7 @@ func (e *end) giveAssembly(q *engine.Request) {
 		ev.Err = errMemory
 		// A client of the draft may be asking for a Reply, whose Call ends with this error.
 		if e.i == 1 || !e.w.draw.legacy {
-			e.w.byXID[1-e.i][q.XID].narrow = true // it ends like an RPC that does not fit
+			e.w.calls.byXID[1-e.i][q.XID].narrow = true // it ends like an RPC that does not fit
 		}
 	} else {
 		n := q.AssemblySize

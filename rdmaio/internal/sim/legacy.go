@@ -25,8 +25,8 @@ func (d *draw) mayOfferReadChunks(p *rpc) bool { return d.legacy && p.from == 0 
 func (e *end) offerReadChunks(q *engine.Request, p *rpc) (a engine.Answer) {
 	p.byReadChunks = true
 	give := func(position int, data []byte) {
-		r := e.register(e.give(q, data), verbs.AccessRemoteRead)
-		e.reads[q] = append(e.reads[q], r)
+		r := e.mem.register(e.mem.give(q, data), verbs.AccessRemoteRead)
+		e.mem.reads[q] = append(e.mem.reads[q], r)
 		e.split(r, 1+e.w.rng.IntN(min(3, len(data))), func(s header.Segment) {
 			a.Reads = append(a.Reads, header.ReadSegment{Position: uint32(position), Segment: s})
 		})
@@ -41,19 +41,6 @@ func (e *end) offerReadChunks(q *engine.Request, p *rpc) (a engine.Answer) {
 		give(c.at, p.want[c.at:c.at+c.n])
 	}
 	return a
-}
-
-// released ends the use of a Request: it invalidates the keys of the reply, and fills the handler's
-// memory with poison.
-func (e *end) released(q *engine.Request) {
-	for _, r := range e.reads[q] {
-		r.live = false
-	}
-	for _, b := range e.given[q] {
-		copy(b, poisoned(len(b)))
-	}
-	delete(e.reads, q)
-	delete(e.given, q)
 }
 
 // pad sometimes adds padding to a message whose RPC message begins at offset payload (draft §3.9),

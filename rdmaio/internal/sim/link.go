@@ -31,12 +31,6 @@ func (e *end) parse(b []byte) seen {
 	return parse(b, e.w.draw.legacy && e.i == 1)
 }
 
-// send is a request in a send queue.
-type send struct {
-	wr  verbs.SendWR
-	sge verbs.SGE
-}
-
 // post adds requests to the send queue. They are carried out in order.
 func (e *end) post(wrs []verbs.SendWR) {
 	if len(wrs) > 0 && !e.link.broken && e.w.chance(RefusePost) {
@@ -44,14 +38,7 @@ func (e *end) post(wrs []verbs.SendWR) {
 		defer e.link.breakNow()
 	}
 	for i := range wrs {
-		s := send{wr: wrs[i]}
-		if s.wr.Opcode == verbs.RDMARead {
-			e.reading++
-		}
-		if len(wrs[i].SGL) > 0 {
-			s.sge = wrs[i].SGL[0]
-		}
-		e.sq = append(e.sq, s)
+		s := e.port.add(&wrs[i])
 		if s.wr.Opcode == verbs.Send || s.wr.Opcode == verbs.SendWithInvalidate {
 			b := local(&s.sge)
 			switch m := e.parse(b); {
@@ -63,21 +50,21 @@ func (e *end) post(wrs []verbs.SendWR) {
 			}
 		}
 	}
-	if len(e.sq) > e.w.draw.sendWRs[e.i] {
-		e.w.fail("%v: %d requests in a send queue of %d", e.name, len(e.sq), e.w.draw.sendWRs[e.i])
+	if len(e.port.sq) > e.w.draw.sendWRs[e.i] {
+		e.w.fail("%v: %d requests in a send queue of %d", e.name, len(e.port.sq), e.w.draw.sendWRs[e.i])
 	}
-	if most := e.w.draw.reads[e.i]; most > 0 && e.reading > most {
-		e.w.fail("%v has %d RDMA Reads in progress, %d were negotiated", e.name, e.reading, most)
+	if most := e.w.draw.reads[e.i]; most > 0 && e.port.reading > most {
+		e.w.fail("%v has %d RDMA Reads in progress, %d were negotiated", e.name, e.port.reading, most)
 	}
 	e.move()
 }
 
 // move schedules the first request of the send queue.
 func (e *end) move() {
-	if e.moving || len(e.sq) == 0 || e.link.broken {
+	if e.port.moving || len(e.port.sq) == 0 || e.link.broken {
 		return
 	}
-	e.moving = true
+	e.port.moving = true
 	l, d := e.link, e.w.soon()
 	switch {
 	case e.w.chance(Stall):
@@ -89,15 +76,11 @@ func (e *end) move() {
 		d += l.stuck - e.w.now
 	}
 	e.w.after(d, e.name+" moves", func() {
-		e.moving = false
+		e.port.moving = false
 		if l.broken || e.gone {
 			return
 		}
-		s := e.sq[0]
-		e.sq = e.sq[1:]
-		if s.wr.Opcode == verbs.RDMARead {
-			e.reading--
-		}
+		s := e.port.next()
 		if !e.carry(&s) {
 			l.breakNow()
 			return
@@ -130,14 +113,14 @@ func (e *end) carry(s *send) bool {
 	mem := local(&s.sge)
 	switch s.wr.Opcode {
 	case verbs.RDMAWrite:
-		to, ok := e.peer.at(s.wr.RKey, s.wr.RemoteAddr, len(mem), verbs.AccessRemoteWrite)
+		to, ok := e.peer.mem.at(s.wr.RKey, s.wr.RemoteAddr, len(mem), verbs.AccessRemoteWrite)
 		if ok {
 			copy(to, mem)
 			e.w.clean(mem)
 		}
 		return ok
 	case verbs.RDMARead:
-		from, ok := e.peer.at(s.wr.RKey, s.wr.RemoteAddr, len(mem), verbs.AccessRemoteRead)
+		from, ok := e.peer.mem.at(s.wr.RKey, s.wr.RemoteAddr, len(mem), verbs.AccessRemoteRead)
 		if ok {
 			copy(mem, from)
 			e.w.clean(from)
@@ -145,7 +128,7 @@ func (e *end) carry(s *send) bool {
 		return ok
 	}
 	p := e.peer
-	if len(p.rq) == 0 {
+	if len(p.port.rq) == 0 {
 		e.w.fail("%v sends to a peer without a posted Receive", e.name)
 		return false
 	}
@@ -163,11 +146,11 @@ func (e *end) carry(s *send) bool {
 		copy(m.Bytes[8:12], []byte{0, 0, 0, 0})
 	}
 	if e.w.draw.legacy && msg.payload > 0 && !msg.reads && (msg.kind == isCall) == (e.i == 0) {
-		m.Bytes = e.w.pad(m.Bytes, msg.payload, room(&p.rq[0]))
+		m.Bytes = e.w.pad(m.Bytes, msg.payload, room(&p.port.rq[0]))
 	}
 	wc := verbs.WC{Opcode: verbs.WCRecv, ByteLen: uint32(len(m.Bytes))}
 	if s.wr.Opcode == verbs.SendWithInvalidate {
-		r := p.regions[s.wr.InvalidateRKey]
+		r := p.mem.regions[s.wr.InvalidateRKey]
 		switch {
 		case r == nil || !r.live && !r.cancelled:
 			e.w.fail("%v invalidates key %#x, which it was not given", e.name, s.wr.InvalidateRKey)
@@ -182,19 +165,19 @@ func (e *end) carry(s *send) bool {
 		wc.InvalidatedRKey = s.wr.InvalidateRKey
 	}
 	for again := m.Copy; ; again = false {
-		recv := p.rq[0]
-		p.rq = p.rq[1:]
+		recv := p.port.rq[0]
+		p.port.rq = p.port.rq[1:]
 		if most := room(&recv); len(m.Bytes) > most {
 			e.w.fail("%v sends %d bytes to a Receive of %d", e.name, len(m.Bytes), most)
 			return false
 		}
 		if wc.WRID = recv.WRID; recv.Lend > 0 {
-			wc.Loan = p.lend(m.Bytes)
+			wc.Loan = p.mem.lend(m.Bytes)
 		} else {
 			copy(local(&recv.SGL[0]), m.Bytes)
 		}
 		p.complete(wc)
-		if !again || len(p.rq) == 0 {
+		if !again || len(p.port.rq) == 0 {
 			return true
 		}
 	}
@@ -218,44 +201,35 @@ func (w *world) clean(b []byte) {
 // stale is found in memory that was never written.
 var stale = bytes.Repeat([]byte{poison}, 8)
 
-// look polls the completions of the send queue that the engine did not wait for.
-func (e *end) look() (list []engine.Event) {
-	for _, wc := range e.unpolled {
-		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: &wc})
-	}
-	e.unpolled = nil
-	return list
-}
-
 // complete schedules a completion. Those of one end are polled in order. While the engine does not
 // wait for completions of the send queue, they are polled only together with others.
 func (e *end) complete(wc verbs.WC) {
-	if wc.Opcode != verbs.WCRecv && !e.await && len(e.wcs) == 0 {
-		e.unpolled = append(e.unpolled, wc)
+	if wc.Opcode != verbs.WCRecv && !e.port.await && len(e.port.wcs) == 0 {
+		e.port.unpolled = append(e.port.unpolled, wc)
 		return
 	}
 	d := e.w.soon()
 	if e.w.chance(LateWC) {
 		d += time.Duration(e.w.rng.IntN(int(chainTimeout / 8)))
 	}
-	e.lastWC = max(e.lastWC, e.w.now+d)
-	e.wcs = append(e.wcs, wc)
-	e.w.after(e.lastWC-e.w.now, e.name+" polls", e.poll)
+	e.port.lastWC = max(e.port.lastWC, e.w.now+d)
+	e.port.wcs = append(e.port.wcs, wc)
+	e.w.after(e.port.lastWC-e.w.now, e.name+" polls", e.poll)
 }
 
 // poll passes the engine a random number of the oldest completions, at least one.
 func (e *end) poll() {
-	if e.gone || len(e.wcs)+len(e.unpolled) == 0 {
+	if e.gone || len(e.port.wcs)+len(e.port.unpolled) == 0 {
 		return
 	}
-	n, list := 0, e.look()
-	if len(e.wcs) > 0 {
-		n = 1 + e.w.rng.IntN(len(e.wcs))
+	n, list := 0, e.port.look()
+	if len(e.port.wcs) > 0 {
+		n = 1 + e.w.rng.IntN(len(e.port.wcs))
 	}
-	for _, wc := range e.wcs[:n] {
+	for _, wc := range e.port.wcs[:n] {
 		if wc.Opcode == verbs.WCRecv && wc.Status == verbs.StatusSuccess {
 			e.hear()
-			if m := e.peer.parse(e.received(&wc)); m.vers == 2 {
+			if m := e.peer.parse(e.port.received(&wc)); m.vers == 2 {
 				e.account2.receive(m)
 			} else {
 				e.account.receive(m)
@@ -263,8 +237,8 @@ func (e *end) poll() {
 		}
 		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: &wc})
 	}
-	e.wcs = e.wcs[n:]
-	if len(e.wcs) > 0 {
+	e.port.wcs = e.port.wcs[n:]
+	if len(e.port.wcs) > 0 {
 		e.w.after(e.w.soon(), e.name+" polls", e.poll)
 	}
 	e.step(list...)
@@ -295,9 +269,9 @@ func (l *link) breakNow() {
 			continue
 		}
 		status := verbs.StatusFlushed
-		for i := range e.sq { // as with verbs: by flushed requests
-			if e.w.rng.IntN(2) == 0 && e.sq[i].wr.Flags&verbs.SendSignaled != 0 {
-				e.complete(verbs.WC{WRID: e.sq[i].wr.WRID, Status: status})
+		for i := range e.port.sq { // as with verbs: by flushed requests
+			if e.w.rng.IntN(2) == 0 && e.port.sq[i].wr.Flags&verbs.SendSignaled != 0 {
+				e.complete(verbs.WC{WRID: e.port.sq[i].wr.WRID, Status: status})
 				if e.w.cfg.Unflushed {
 					status = verbs.StatusSuccess
 				}
@@ -316,9 +290,8 @@ func (e *end) hear() {
 	}
 	e.heard = true
 	if w := e.w; w.versions.mixed && e.i == 1 {
-		for _, p := range w.waiting[1] {
+		for _, p := range w.calls.resume(1) {
 			w.after(w.soon(), e.name+" calls after the client", func() { w.try(p) })
 		}
-		w.waiting[1] = nil
 	}
 }

@@ -2,7 +2,10 @@ package sim
 
 import (
 	"container/heap"
+	"crypto/sha256"
 	"fmt"
+	"hash"
+	"math/rand/v2"
 	"time"
 )
 
@@ -38,37 +41,50 @@ func (q *queue) Pop() any {
 	return e
 }
 
+// clock has the events to come, in order of their time, and the trace of those that happened.
+type clock struct {
+	rng      *rand.Rand
+	now      time.Duration
+	queue    queue
+	seq      int
+	trace    hash.Hash
+	events   int
+	failures []string
+}
+
+func newClock(r *rand.Rand) clock { return clock{rng: r, trace: sha256.New()} }
+
 // after schedules do.
-func (w *world) after(d time.Duration, name string, do func()) {
-	w.seq++
-	heap.Push(&w.queue, &event{at: w.now + d, tie: w.rng.Uint32N(4), seq: w.seq, name: name, do: do})
+func (c *clock) after(d time.Duration, name string, do func()) {
+	c.seq++
+	heap.Push(&c.queue, &event{at: c.now + d, tie: c.rng.Uint32N(4), seq: c.seq, name: name, do: do})
 }
 
 // soon returns a short random duration.
-func (w *world) soon() time.Duration { return time.Duration(w.rng.IntN(20)) * time.Microsecond }
+func (c *clock) soon() time.Duration { return time.Duration(c.rng.IntN(20)) * time.Microsecond }
 
 // next runs the next event. It returns false if there is none.
-func (w *world) next() bool {
-	if len(w.queue) == 0 {
+func (c *clock) next() bool {
+	if len(c.queue) == 0 {
 		return false
 	}
-	e := heap.Pop(&w.queue).(*event)
-	w.now = e.at
-	w.note("%d %s", w.now, e.name)
+	e := heap.Pop(&c.queue).(*event)
+	c.now = e.at
+	c.note("%d %s", c.now, e.name)
 	e.do()
 	return true
 }
 
 // note adds a line to the trace.
-func (w *world) note(format string, args ...any) {
-	w.events++
-	fmt.Fprintf(w.trace, format+"\n", args...)
+func (c *clock) note(format string, args ...any) {
+	c.events++
+	fmt.Fprintf(c.trace, format+"\n", args...)
 }
 
 // fail records a broken rule.
-func (w *world) fail(format string, args ...any) {
-	if len(w.failures) < 10 {
-		w.failures = append(w.failures, fmt.Sprintf("%v: ", w.now)+fmt.Sprintf(format, args...))
+func (c *clock) fail(format string, args ...any) {
+	if len(c.failures) < 10 {
+		c.failures = append(c.failures, fmt.Sprintf("%v: ", c.now)+fmt.Sprintf(format, args...))
 	}
 }
 
@@ -78,7 +94,7 @@ func (w *world) chance(f Fault) bool {
 	if !w.faults || p == 0 || w.rng.Float64() >= p {
 		return false
 	}
-	w.fired[f]++
+	w.tally.fired[f]++
 	w.note("fault %v", f)
 	return true
 }

@@ -28,36 +28,6 @@ func poisoned(n int) []byte {
 	return b
 }
 
-// register registers memory for the peer, with a key that was never used before.
-func (e *end) register(b []byte, access verbs.Access) *region {
-	e.w.keys += 1 + e.w.rng.Uint32N(1000)
-	r := &region{bytes: b, key: e.w.keys, addr: e.w.rng.Uint64() >> 1, access: access, live: true}
-	e.regions[r.key] = r
-	return r
-}
-
-// at returns the n bytes at addr that the peer accesses by key. If the access is not allowed, it
-// reports why and returns false.
-func (e *end) at(key uint32, addr uint64, n int, access verbs.Access) ([]byte, bool) {
-	r := e.regions[key]
-	switch {
-	case r == nil:
-		e.w.fail("%v: key %#x was never registered", e.name, key)
-	case !r.live && r.cancelled:
-		e.w.note("late access to %#x", key)
-	case !r.live:
-		e.w.fail("%v: key %#x is used after it was invalidated", e.name, key)
-	case r.access&access == 0:
-		e.w.fail("%v: key %#x is used for %v, its rights are %v", e.name, key, access, r.access)
-	case addr < r.addr || addr-r.addr > uint64(len(r.bytes)) || uint64(n) > uint64(len(r.bytes))-(addr-r.addr):
-		e.w.fail("%v: key %#x is used outside of its memory", e.name, key)
-	default:
-		from := addr - r.addr
-		return r.bytes[from : from+uint64(n)], true
-	}
-	return nil, false
-}
-
 // local returns the memory of an element of a request.
 func local(s *verbs.SGE) []byte {
 	return s.MR.(*region).bytes[s.Offset : s.Offset+s.Length]

@@ -61,9 +61,8 @@ func message(xid uint32, typ header.MsgType, tag uint64, n int, r *rand.Rand) []
 
 // newRPC makes a random RPC.
 func (w *world) newRPC(from int) *rpc {
-	w.tags++
-	w.xids[from]++
-	p := &rpc{from: from, tag: w.tags, xid: w.xids[from]}
+	p := &rpc{from: from}
+	p.tag, p.xid = w.calls.number(from)
 	r := rand.New(rand.NewPCG(w.cfg.Seed, p.tag))
 	there, back := w.draw.inline[from], w.draw.inline[1-from]
 	chunks := from == 0 || w.draw.reverseChunks
@@ -184,7 +183,7 @@ func (p *rpc) issue(e *end) {
 	p.call = engine.Call{XID: p.xid, Owner: p, ReplyTo: poisoned(len(p.want) * w.rng.IntN(2))[:0]}
 	l := &p.call.Lists
 	place := func(n int) *region {
-		r := e.register(poisoned(n), verbs.AccessRemoteWrite)
+		r := e.mem.register(poisoned(n), verbs.AccessRemoteWrite)
 		p.regions = append(p.regions, r)
 		return r
 	}
@@ -204,7 +203,7 @@ func (p *rpc) issue(e *end) {
 		e.split(r, segments(p.tag, 9, p.chunk), func(s header.Segment) { l.Reply = append(l.Reply, s) })
 	}
 	read := func(position int, data []byte) {
-		r := e.register(data, verbs.AccessRemoteRead)
+		r := e.mem.register(data, verbs.AccessRemoteRead)
 		p.regions = append(p.regions, r)
 		e.split(r, 1+w.rng.IntN(min(3, len(data))), func(s header.Segment) {
 			l.Reads = append(l.Reads, header.ReadSegment{Position: uint32(position), Segment: s})

@@ -19,7 +19,7 @@ func (e *end) serve(q *engine.Request) {
 	w := e.w
 	var p *rpc
 	if len(q.Message) >= headSize {
-		p = w.rpcs[binary.BigEndian.Uint64(q.Message[8:])]
+		p = w.calls.rpcs[binary.BigEndian.Uint64(q.Message[8:])]
 	}
 	if p == nil || p.from == e.i || !bytes.Equal(strip(q.Message, q.Padding, len(p.msg)), p.msg) {
 		w.fail("%s: a Call of %d bytes that was never made", e.name, len(q.Message))
@@ -58,7 +58,7 @@ func (e *end) execute(q *engine.Request, p *rpc, c *cached) {
 	case w.chance(Slow):
 		d += time.Duration(w.rng.IntN(int(2 * chainTimeout)))
 	}
-	w.executed[p.tag]++
+	w.calls.executed[p.tag]++
 	end(" answers", true, func() engine.Answer { return e.shape(q, p) })
 }
 
@@ -100,11 +100,11 @@ func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 func (e *end) answer(q *engine.Request, a engine.Answer) {
 	q.Answer.Refuse, q.Answer.Drop = a.Refuse, a.Drop
 	for _, b := range a.Payload {
-		q.Answer.Payload = append(q.Answer.Payload, e.give(q, b))
+		q.Answer.Payload = append(q.Answer.Payload, e.mem.give(q, b))
 	}
 	for _, s := range append(a.Data, a.Long) {
 		if s.MR != nil {
-			s.MR = &region{bytes: e.give(q, s.MR.(*region).bytes)}
+			s.MR = &region{bytes: e.mem.give(q, s.MR.(*region).bytes)}
 		}
 		q.Answer.Data = append(q.Answer.Data, s)
 	}
@@ -113,13 +113,6 @@ func (e *end) answer(q *engine.Request, a engine.Answer) {
 	q.Answer.Reads = append(q.Answer.Reads, a.Reads...)
 	e.step(engine.Event{Kind: engine.EventReply, Request: q})
 	if e.w.cfg.ReleaseEarly {
-		e.released(q)
+		e.mem.released(q)
 	}
-}
-
-// give returns a copy of b that is filled with poison when q is released.
-func (e *end) give(q *engine.Request, b []byte) []byte {
-	b = bytes.Clone(b)
-	e.given[q] = append(e.given[q], b)
-	return b
 }

@@ -98,16 +98,6 @@ func (v *versions) of(i int, d *draw) (list []protocol.Version) {
 	return list
 }
 
-// reserve is engine.Config.Reserve of an end.
-func (e *end) reserve(n int) bool {
-	if n > 0 && e.w.chance(NoMemory) {
-		e.skips++
-		return false
-	}
-	e.reserved += n
-	return true
-}
-
 // spoiling is engine.Config.Memory of all ends. It fills memory with poison when that is given
 // back, so that a later use is found.
 type spoiling struct{}
@@ -124,8 +114,8 @@ func (spoiling) Give(b []byte) {
 // configure sets what version 2 needs.
 func (e *end) configure(cfg *engine.Config) {
 	cfg.Versions = e.w.versions.of(e.i, &e.w.draw)
-	cfg.OfferTimeout, cfg.OfferXID = 4*chainTimeout, 0xfff00000+uint32(e.w.links)
-	cfg.MaxContinued, cfg.Reserve = e.w.versions.room, e.reserve
+	cfg.OfferTimeout, cfg.OfferXID = 4*chainTimeout, 0xfff00000+uint32(e.w.tally.links)
+	cfg.MaxContinued, cfg.Reserve = e.w.versions.room, e.mem.reserve
 	cfg.Memory = spoiling{}
 }
 
