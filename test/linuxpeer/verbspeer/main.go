@@ -6,10 +6,13 @@
 //	verbspeer -device siw0 rping-client 10.0.2.15:7174
 //	verbspeer -device siw0 perftest-server send 10.0.2.15:18515
 //	verbspeer -device siw0 perftest-client send 10.0.2.15:18515
+//	verbspeer -device rxe0 -n 1000 -size 64 latency 192.168.77.1:0
+//	verbspeer -device rxe0 -n 100 -credits 32 rest 192.168.77.1:0
 //	verbspeer -device rxe0 calls 2 192.168.77.1:0
 //	verbspeer -device rxe0 -n 20 dials 2 192.168.77.1:0
 //	verbspeer -device rxe0 -peer-timeout 2s idle 192.168.77.1:0 20s
 //	verbspeer -device siw0 -peer-timeout 2s vanish 10.0.2.15:0 ip link set lo down
+//	verbspeer -device siw0 silent 10.0.2.15:0 10.0.2.15:7000 'ip link set lo down' 'ip link set lo up' tcp
 //	verbspeer -device rxe0 removed 192.168.77.1:0
 //	verbspeer -device rxe0 fsx 20049 20048 192.168.77.1:/export/fsx /export/fsx
 //
@@ -38,6 +41,7 @@ type options struct {
 	device   string
 	messages int // of rping or perftest, or operations of fsx
 	size     int // of a message of perftest
+	credits  int // of connections that rest
 	noCredit bool
 
 	peerTimeout time.Duration // ibverbs.Config.PeerTimeout
@@ -50,10 +54,13 @@ var commands = map[string]func(ctx context.Context, o *options, args []string) e
 	"rping-client":    rpingClient,
 	"perftest-server": perftestServer,
 	"perftest-client": perftestClient,
+	"latency":         latency,
+	"rest":            rest,
 	"calls":           calls,
 	"dials":           dials,
 	"idle":            idle,
 	"vanish":          vanish,
+	"silent":          silent,
 	"removed":         removed,
 	"fsx":             random,
 }
@@ -63,6 +70,7 @@ func main() {
 	flag.StringVar(&o.device, "device", "", "`name` of the device; by default the only one")
 	flag.IntVar(&o.messages, "n", 5, "`number` of messages of perftest, pings of rping, connections, or operations of fsx")
 	flag.IntVar(&o.size, "size", 4096, "`bytes` of a message of perftest")
+	flag.IntVar(&o.credits, "credits", 32, "`number` of calls at a time of a connection that rests")
 	flag.BoolVar(&o.noCredit, "no-credit", false, "perftest over RoCE or InfiniBand")
 	flag.DurationVar(&o.peerTimeout, "peer-timeout", 0, "`time` after which a peer that does not respond is given up; by default 30 s")
 	flag.Parse()
@@ -202,6 +210,9 @@ func perftestClient(ctx context.Context, o *options, args []string) error {
 	if cfg.Connect, err = dial(ctx, o, args, 1, nil); err != nil {
 		return err
 	}
-	_, err = perftest.Run(ctx, o.dev, cfg)
+	res, err := perftest.Run(ctx, o.dev, cfg)
+	if err == nil {
+		fmt.Printf("%d messages of %d bytes: %.2f MB/s\n", o.messages, o.size, float64(o.messages*o.size)/res.Time.Seconds()/1e6)
+	}
 	return err
 }

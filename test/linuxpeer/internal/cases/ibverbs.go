@@ -19,6 +19,9 @@ type verbsDevice struct {
 	// cut is a command of ip(8) that drops the packets between both ends when the device is
 	// connected to itself. mend lets them through again.
 	cut, mend []string
+
+	// silent is an address that no packets reach between the commands of the shell hide and show.
+	silent, hide, show string
 }
 
 func verbsDevices() []verbsDevice {
@@ -26,6 +29,7 @@ func verbsDevices() []verbsDevice {
 		{
 			name: "siw0", kind: "siw", addr: guest.GuestAddr,
 			cut: []string{"link", "set", "lo", "down"}, mend: []string{"link", "set", "lo", "up"},
+			silent: guest.GuestAddr + ":7000", hide: "ip link set lo down", show: "ip link set lo up",
 		},
 		{
 			// rxe delivers packets to its own address itself. Those to its former address go out,
@@ -33,6 +37,9 @@ func verbsDevices() []verbsDevice {
 			name: "rxe0", kind: "rxe", addr: guest.RxeAddr, ib: true,
 			cut:  []string{"link", "set", "rxenet", "address", "02:00:00:00:77:02"},
 			mend: []string{"link", "set", "rxenet", "address", "02:00:00:00:77:01"},
+			// The network has no other machine.
+			silent: "192.168.77.9:7000", hide: "ip neigh replace 192.168.77.9 lladdr 02:00:00:00:77:09 dev rxenet",
+			show: "ip neigh flush to 192.168.77.9",
 		},
 	}
 }
@@ -60,6 +67,8 @@ func ibverbsCases() []Case {
 		add("rping", "rping as server and as client", time.Minute, verbsRping)
 		add("perftest", "ib_send_bw, ib_write_bw and ib_read_bw of perftest as server and as client", 3*time.Minute,
 			func(t *T, d verbsDevice) { verbsPerftest(t, d, "send", "write", "read") })
+		add("beside-perftest", "rates and latency as ratios to perftest's", 5*time.Minute, verbsBesidePerftest)
+		add("rest", "connections without calls pin at most twice their Receives", 2*time.Minute, verbsRest)
 		add("to-knfsd", "a file of 8 MiB to the kernel's NFS server and back", 2*time.Minute, verbsToKernel)
 		add("mount", "programs on a mount of our NFS server", 4*time.Minute, verbsFromKernel)
 		add("fsx-to-knfsd", "random operations on the kernel's NFS server", 15*time.Minute, verbsFSXToKernel)
@@ -67,6 +76,7 @@ func ibverbsCases() []Case {
 		add("calls", "calls between two ends of ours in versions 1 and 2, with xchar", 2*time.Minute, verbsCalls)
 		add("dials", "connections in versions 1 and 2, one after the other", 2*time.Minute, verbsDials)
 		add("idle", "a connection without calls", 2*time.Minute, verbsIdle)
+		add("silent", "Dial to peers that do not answer ends with its context", 2*time.Minute, verbsSilent)
 		add("vanished", "a peer that vanishes", time.Minute, verbsVanished)
 		if d.ib {
 			alone("syscalls", "system calls counted, with registrations and with windows", 15*time.Minute, verbsSyscalls)

@@ -94,6 +94,16 @@ func verbsIdle(t *T, d verbsDevice) {
 	t.Say("%s", lastLine(t.Run(d.verbspeer("-peer-timeout", "2s", "idle", d.at(0), "20s")...)))
 }
 
+// verbsSilent dials peers that do not answer.
+func verbsSilent(t *T, d verbsDevice) {
+	t.Cleanup(func() { t.Shell(d.show) })
+	args := []string{"silent", d.at(0), d.silent, d.hide, d.show}
+	if !d.ib {
+		args = append(args, "tcp")
+	}
+	t.Say("%s", strings.ReplaceAll(t.Run(d.verbspeer(args...)...), "\n", "; "))
+}
+
 // verbsVanished cuts the network between both ends, which must notice.
 func verbsVanished(t *T, d verbsDevice) {
 	t.Cleanup(func() { t.Run(append([]string{"ip"}, d.mend...)...) })

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -35,10 +36,11 @@ type Config struct {
 	Connect func(qp verbs.QueuePair) error
 }
 
-// Result has the peer's version and credit.
+// Result has the peer's version and credit, and the time of the data.
 type Result struct {
-	Version string // Version belongs to the peer's program.
-	Credit  int    // Credit is the number that the peer has written to this end's counter.
+	Version string        // Version belongs to the peer's program.
+	Credit  int           // Credit is the number that the peer has written to this end's counter.
+	Time    time.Duration // Time is how long a client's transfers took.
 }
 
 // run is a run in progress.
@@ -68,9 +70,11 @@ func Run(ctx context.Context, dev verbs.Device, cfg Config) (res Result, err err
 	if res.Version, err = r.begin(); err != nil {
 		return res, fmt.Errorf("perftest: begin: %w", err)
 	}
+	start := time.Now()
 	if err = r.transfer(); err != nil {
 		return res, fmt.Errorf("perftest: data: %w (%v)", err, r.data.qp.Err())
 	}
+	res.Time = time.Since(start)
 	if err = r.end(); err != nil {
 		return res, fmt.Errorf("perftest: end: %w", err)
 	}

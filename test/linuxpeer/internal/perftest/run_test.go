@@ -81,8 +81,8 @@ func TestRun(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
-			if res.Version != "5.70" || res.Credit != tt.credit {
-				t.Errorf("result %+v, expected version 5.70 and credit %d", res, tt.credit)
+			if res.Version != "5.70" || res.Credit != tt.credit || res.Time <= 0 {
+				t.Errorf("result %+v, expected version 5.70, credit %d and a time", res, tt.credit)
 			}
 		})
 	}
