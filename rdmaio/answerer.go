@@ -45,7 +45,7 @@ func (a *answerer) queueAssembly(q *engine.Request) {
 // grantWaiting gives memory to the growing Call and to those that wait, in their order, while there
 // is enough.
 func (a *answerer) grantWaiting() {
-	for {
+	for a.chunks.wanted() {
 		q, n := a.chunks.next(a.mostMemory(), a.driver.Delivered())
 		if q == nil {
 			return

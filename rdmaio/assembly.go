@@ -49,6 +49,9 @@ func (m *chunkMemory) ask(q *engine.Request, most int) bool {
 	return true
 }
 
+// wanted reports whether a Call waits for memory. Without one, next returns nil.
+func (m *chunkMemory) wanted() bool { return m.asks || len(m.waiting) > 0 }
+
 // fits reports whether a Call with chunks may begin. The only one of a connection always may.
 func (m *chunkMemory) fits(q *engine.Request, most int) bool {
 	return m.used == 0 || m.used+q.AssemblySize <= most

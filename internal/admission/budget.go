@@ -32,12 +32,12 @@ type Waiter struct {
 // Take takes n bytes if that many are left, and reports whether it did.
 func (b *Budget) Take(n int) bool {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if int64(n) > b.most()-b.used-b.replies {
-		return false
+	ok := int64(n) <= b.most()-b.used-b.replies
+	if ok {
+		b.used += int64(n)
 	}
-	b.used += int64(n)
-	return true
+	b.mu.Unlock()
+	return ok
 }
 
 // TakeShare takes n bytes for a connection that has own bytes, unless it would then have more than
@@ -88,6 +88,9 @@ func (b *Budget) GiveBoth(n, reply int) {
 	waiting := b.waiting
 	b.waiting = nil
 	b.mu.Unlock()
+	if waiting == nil {
+		return // the usual case, without an iterator
+	}
 	for w := range waiting {
 		w.Call()
 	}
@@ -100,8 +103,9 @@ func (b *Budget) Left() int {
 		return math.MaxInt
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	return int(max(b.most()-b.used-b.replies, 0))
+	left := int64(b.Most) - b.used - b.replies
+	b.mu.Unlock()
+	return int(max(left, 0))
 }
 
 // Used returns the number of bytes that are taken, replies included.

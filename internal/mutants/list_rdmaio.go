@@ -15,7 +15,7 @@ var rdmaioMutants = []mutant{
 	{"a staged region comes back whole", poolFile, "p.copy(r.stage.user[:n], r.stage.Bytes)", "p.copy(r.stage.user, r.stage.Bytes)", poolTests},
 	{"a result may be read by the peer", "rdmaio/offer.go", "o.region(buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304", "o.region(buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteRead, number) // R304", ioTests},
 	{"a late handler's Call counts as never sent", "rdmaio/call.go", "sent = sent || s.call.Sent && ", "sent = sent && s.call.Sent && ", ioTests},
-	{"memory of Calls is not limited", budgetFile, "int64(n) > b.most()-b.used-b.replies {", "n < 0 {", placesTests},
+	{"memory of Calls is not limited", budgetFile, "ok := int64(n) <= b.most()-b.used-b.replies\n", "ok := n >= 0\n", placesTests},
 	{"a duplicate Call is executed", replyFile, "	case e != nil:\n", "	case e != nil && key.n < 0:\n", ioTests},
 	{"a duplicate of a Call in progress is executed", replyFile, "	case e != nil && e.done == nil:\n", "	case e != nil && e.done == nil && key.n < 0:\n", ioTests},
 	{"a reply goes to another client", replyFile, "e.from.Err() != nil:", "e.from != nil:", ioTests},
@@ -97,7 +97,7 @@ var rdmaioMutants = []mutant{
 	{"a listener that failed is not reported", "rdmaio/server.go", "			if s.taking.Err() == nil {", "			if false {", ioTests},
 
 	// Limits and retries.
-	{"a budget that was exceeded stays so", budgetFile, "		return false\n	}\n	b.used += int64(n)\n	return true\n}\n\n// TakeShare", "		b.used += int64(n)\n		return false\n	}\n	b.used += int64(n)\n	return true\n}\n\n// TakeShare", placesTests},
+	{"a budget that was exceeded stays so", budgetFile, "	if ok {\n		b.used += int64(n)\n	}\n", "	b.used += int64(n)\n", placesTests},
 	{"replies take more than half of a budget", budgetFile, "min(b.replies, b.most()/2)", "b.replies", placesTests},
 	{"a connection takes all that is left", budgetFile, "int64(own+n) <= ", "int64(n) <= ", placesTests},
 	{"a Waiter for memory is not called", budgetFile, "		w.Call()\n", "		_ = w\n", placesTests},

@@ -68,7 +68,9 @@ func New(cfg Config) *Engine {
 // Step handles events in their order and returns their effects. now is the time on any monotonic
 // clock.
 func (e *Engine) Step(now time.Duration, events []Event) *Effects {
-	e.responder.idle.recycle(e.eff.Release, e.cfg.Memory)
+	if len(e.eff.Release) > 0 {
+		e.responder.idle.recycle(e.eff.Release, e.cfg.Memory)
+	}
 	e.eff.reset()
 	e.sends.reset()
 	e.now = now

@@ -167,13 +167,16 @@ func (j *joiner) breakOff() (xid uint32, call, reply bool) {
 	return xid, call, reply
 }
 
+// isPart reports whether join has to look at a message: it is a part of a continued one, or it is
+// faulty or comes between two parts.
+func (e *Engine) isPart(a *arrival) bool {
+	return a.fault != nil || e.joiner.state != joinIdle || a.r.hdr.More
+}
+
 // join puts the parts of a continued message together. It returns false for a part that is not the
 // last.
 func (e *Engine) join(a *arrival) bool {
 	m := &a.r.hdr
-	if a.fault == nil && e.joiner.state == joinIdle && !m.More {
-		return true
-	}
 	whole := true
 	if a.fault == nil {
 		var into *Call

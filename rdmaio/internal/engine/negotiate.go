@@ -111,23 +111,17 @@ func (n *negotiation) fix(v protocol.Version) {
 	n.setTerms()
 }
 
-// decode decodes a message in the version of the connection, which the message may decide. It
-// counts a fault. It returns false if nothing is left to do for the message: it was refused,
-// dropped, or an answer to the offer.
-func (n *negotiation) decode(b []byte, m *header.Message) (f *header.Fault, ok bool) {
-	if n.state == versionOpen && !n.first(b) {
-		return nil, false
-	}
-	if f = n.version.Decode(b, m); f != nil {
+// decoded looks at a message that was decoded with a fault, or after the offer, and counts the
+// fault. It returns false if nothing is left to do for the message: it was an answer to the offer,
+// dropped or refused.
+func (n *negotiation) decoded(b []byte, m *header.Message, f *header.Fault) bool {
+	if f != nil {
 		n.fault(f)
 	}
-	switch {
-	case n.state == versionOffered && !n.answered(m, f):
-		return f, false
-	case f != nil && f.Code == header.FaultVersion && n.changed(b, f):
-		return f, false
+	if n.state == versionOffered && !n.answered(m, f) {
+		return false
 	}
-	return f, true
+	return f == nil || f.Code != header.FaultVersion || !n.changed(b, f)
 }
 
 // first deals with a message that comes before the version is fixed, at the end that accepted. It

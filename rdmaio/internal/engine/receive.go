@@ -25,55 +25,55 @@ type arrival struct {
 //	take ── decode ── admit ── join ── checkKey ── deliver
 func (e *Engine) received(wc *verbs.WC) {
 	var a arrival
-	if !e.take(&a, wc) || !e.decode(&a) || !e.admit(&a) || !e.join(&a) {
+	if !e.take(&a, wc) || !e.decode(&a) || !e.admit(&a) || e.isPart(&a) && !e.join(&a) {
 		return
 	}
-	if !e.checkKey(&a) || e.deliver(&a) {
+	if a.key != 0 && !e.checkKey(&a) || e.deliver(&a) {
 		if a.joined != nil {
 			e.giveBack(a.joined)
 		}
 	}
 }
 
-// take takes the message out of its Receive, which is not posted any more.
+// take takes the message out of its Receive, which is not posted any more, or out of lent memory,
+// and no byte behind it (T20).
 func (e *Engine) take(a *arrival, wc *verbs.WC) bool {
 	e.stats.Received++
 	e.stats.PostedRecvs--
-	b, ok := e.message(wc)
-	if !ok {
-		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("Receive %#x completed with %d bytes", wc.WRID, wc.ByteLen)})
-		return false
-	}
-	e.receives.posted[wc.WRID] = 0
-	e.delivered += uint64(wc.ByteLen)
-	a.bytes, a.recv, a.key = b, int(wc.WRID), wc.InvalidatedRKey
-	return true
-}
-
-// message returns the bytes of a message, which are in its Receive or lent, and no byte behind them
-// (T20). It reports false if the completion is impossible.
-func (e *Engine) message(wc *verbs.WC) (b []byte, ok bool) {
 	i, n := wc.WRID, int(wc.ByteLen)
 	switch {
 	case i >= uint64(e.cfg.Receives) || n > e.cfg.ReceiveMost:
-		return nil, false
+		return e.impossible(wc)
 	case e.cfg.Recv != nil:
-		return e.cfg.Recv[i].Bytes[:n:n], true
+		a.bytes = e.cfg.Recv[i].Bytes[:n:n]
 	case n > 0:
 		if e.loan == nil || len(e.loan.Bytes()) != n {
-			return nil, false
+			return e.impossible(wc)
 		}
-		b = e.loan.Bytes()
+		a.bytes = e.loan.Bytes()
 	}
-	return b, true
+	e.receives.posted[i] = 0
+	e.delivered += uint64(n)
+	a.recv, a.key = int(i), wc.InvalidatedRKey
+	return true
+}
+
+// impossible ends the connection, because no Receive can complete so. It returns false.
+func (e *Engine) impossible(wc *verbs.WC) bool {
+	e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("Receive %#x completed with %d bytes", wc.WRID, wc.ByteLen)})
+	return false
 }
 
 // decode decodes the header in the version of the connection. The message may decide the version.
 func (e *Engine) decode(a *arrival) bool {
-	r := e.responder.next
+	n, r := &e.negotiation, e.responder.next
 	a.r, r.Padding = r, Padding{}
-	var ok bool
-	if a.fault, ok = e.negotiation.decode(a.bytes, &r.hdr); !ok {
+	if n.state == versionOpen && !n.first(a.bytes) {
+		e.postUncounted(a.recv)
+		return false
+	}
+	a.fault = e.version.Decode(a.bytes, &r.hdr)
+	if (a.fault != nil || n.state == versionOffered) && !n.decoded(a.bytes, &r.hdr, a.fault) {
 		e.postUncounted(a.recv)
 		return false
 	}
@@ -103,12 +103,11 @@ func (e *Engine) admit(a *arrival) bool {
 	return true
 }
 
-// checkKey ends the connection if the peer had no right to invalidate a region with this message.
+// checkKey ends the connection if the peer had no right to invalidate the region that this message
+// has invalidated.
 func (e *Engine) checkKey(a *arrival) bool {
 	with := ""
 	switch {
-	case a.key == 0:
-		return true
 	case e.cfg.Role == Responder: // only the keys of forward Calls may be ended, and it makes none
 		with = "a message to the side that accepted the connection"
 	case !e.terms.RemoteInvalidate: // R265, T80

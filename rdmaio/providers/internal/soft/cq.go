@@ -143,14 +143,17 @@ func (cq *CompletionQueue) Poll(wcs []verbs.WC) (int, error) {
 // Arm implements verbs.CompletionQueue.
 func (cq *CompletionQueue) Arm(solicitedOnly bool) error {
 	cq.mu.Lock()
-	defer cq.mu.Unlock()
+	closed := cq.closed.Load()
 	switch {
-	case cq.closed.Load():
-		return fmt.Errorf("%s: arm: completion queue: %w", cq.dev.provider, verbs.ErrClosed)
+	case closed:
 	case !solicitedOnly:
 		cq.armed = armedAny
 	case cq.armed == disarmed:
 		cq.armed = armedSolicited
+	}
+	cq.mu.Unlock()
+	if closed {
+		return fmt.Errorf("%s: arm: completion queue: %w", cq.dev.provider, verbs.ErrClosed)
 	}
 	return nil
 }

@@ -50,11 +50,10 @@ func (q *QueuePair) BeginSend(r *Request, wrs []verbs.SendWR, i int, maxSend uin
 	r.WRID, r.Opcode, r.Flags, r.RKey, r.Addr, r.Invalidate = wr.WRID, wr.Opcode, wr.Flags, wr.RKey, wr.RemoteAddr, wr.InvalidateRKey
 	r.Total = 0
 	limit, longest, need := q.Cfg.MaxSendSGE, attrs.MaxMessageSize, verbs.Access(0)
-	var err error
 	switch wr.Opcode {
 	case verbs.SendWithInvalidate:
 		if !attrs.RemoteInvalidate {
-			err = fmt.Errorf("the device has no remote invalidation (DeviceAttributes.RemoteInvalidate): %w", verbs.ErrNotSupported)
+			return ListLimits{}, q.SendError(wrs, i, errNoInvalidation)
 		}
 		longest = min(longest, maxSend)
 	case verbs.Send:
@@ -63,17 +62,22 @@ func (q *QueuePair) BeginSend(r *Request, wrs []verbs.SendWR, i int, maxSend uin
 	case verbs.RDMARead:
 		limit, need = min(limit, attrs.MaxReadSGE), verbs.AccessLocalWrite
 		if depth == 0 {
-			err = fmt.Errorf("the connection was set up without Reads (initiator depth 0): %w", verbs.ErrNotSupported)
+			return ListLimits{}, q.SendError(wrs, i, errNoReads)
 		}
 	case verbs.LocalInvalidate: // it has no list
 	default:
-		err = fmt.Errorf("unknown opcode: %w", verbs.ErrInvalidWR)
+		return ListLimits{}, q.SendError(wrs, i, errOpcode)
 	}
-	if err != nil {
-		err = q.SendError(wrs, i, err)
-	}
-	return ListLimits{limit, int(longest), need}, err
+	return ListLimits{limit, int(longest), need}, nil
 }
+
+// The reasons for which BeginSend refuses a request. They are made once, because a function that
+// makes errors costs each post more.
+var (
+	errNoInvalidation = fmt.Errorf("the device has no remote invalidation (DeviceAttributes.RemoteInvalidate): %w", verbs.ErrNotSupported)
+	errNoReads        = fmt.Errorf("the connection was set up without Reads (initiator depth 0): %w", verbs.ErrNotSupported)
+	errOpcode         = fmt.Errorf("unknown opcode: %w", verbs.ErrInvalidWR)
+)
 
 // sendFull returns the error of a post whose request i finds no entry of the send queue.
 func (q *QueuePair) sendFull(wrs []verbs.SendWR, i int) error {
@@ -90,8 +94,10 @@ func (q *QueuePair) SendError(wrs []verbs.SendWR, i int, err error) error {
 // CheckRecv checks Receive i of a post. It returns the checked form of the list, in the
 // memory of to, and the sum of its lengths.
 func (q *QueuePair) CheckRecv(to List, wrs []verbs.RecvWR, i int) (List, int, error) {
-	if err := q.BeginRecv(wrs, i); err != nil {
-		return nil, 0, err
+	if !q.takes(&wrs[i]) {
+		if err := q.beginRecv(wrs, i); err != nil {
+			return nil, 0, err
+		}
 	}
 	l := q.RecvLimits()
 	to, total, err := q.PD.Check(to[:0], wrs[i].SGL, l.Elements, l.Bytes, l.Need)
@@ -108,13 +114,18 @@ func (q *QueuePair) RecvLimits() ListLimits {
 
 // BeginRecv is CheckRecv without the list, for a provider with another kind of regions.
 func (q *QueuePair) BeginRecv(wrs []verbs.RecvWR, i int) error {
-	if int(q.RecvUsed.Load()) < q.Cfg.MaxRecvWR && wrs[i].Lend == 0 {
+	if q.takes(&wrs[i]) {
 		return nil
 	}
 	return q.beginRecv(wrs, i)
 }
 
-// beginRecv is BeginRecv where it refuses or lends: apart, it makes the common case cheaper.
+// takes reports whether the receive queue has room for a Receive with memory, the common case.
+func (q *QueuePair) takes(wr *verbs.RecvWR) bool {
+	return wr.Lend == 0 && int(q.RecvUsed.Load()) < q.Cfg.MaxRecvWR
+}
+
+// beginRecv is BeginRecv where it refuses or lends.
 func (q *QueuePair) beginRecv(wrs []verbs.RecvWR, i int) error {
 	if int(q.RecvUsed.Load()) >= q.Cfg.MaxRecvWR {
 		return fmt.Errorf("%s: queue pair %d: receive %d of %d: all %d entries of the receive queue are in use: %w",
