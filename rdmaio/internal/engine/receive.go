@@ -58,7 +58,7 @@ func (e *Engine) take(a *arrival, wc *verbs.WC) bool {
 	return true
 }
 
-// impossible ends the connection, because no Receive can complete so. It returns false.
+// impossible closes the connection, because no Receive can complete so. It returns false.
 func (e *Engine) impossible(wc *verbs.WC) bool {
 	e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("Receive %#x completed with %d bytes", wc.WRID, wc.ByteLen)})
 	return false

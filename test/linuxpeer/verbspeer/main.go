@@ -12,7 +12,7 @@
 //	verbspeer -device rxe0 -n 20 dials 2 192.168.77.1:0
 //	verbspeer -device rxe0 -peer-timeout 2s idle 192.168.77.1:0 20s
 //	verbspeer -device siw0 -peer-timeout 2s vanish 10.0.2.15:0 ip link set lo down
-//	verbspeer -device siw0 silent 10.0.2.15:0 10.0.2.15:7000 'ip link set lo down' 'ip link set lo up' tcp
+//	verbspeer silent 10.0.2.15:0 10.0.2.15:7000 'ip link set lo down' 'ip link set lo up' tcp
 //	verbspeer -device rxe0 removed 192.168.77.1:0
 //	verbspeer -device rxe0 fsx 20049 20048 192.168.77.1:/export/fsx /export/fsx
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// errGivenUp is the reason for which a Dial's context ends.
+// errGivenUp is the cause of a Dial's context.
 var errGivenUp = errors.New("given up by the caller")
 
 // silentLimit is far shorter than the times after which the kernel gives up.
@@ -20,8 +20,8 @@ const silentLimit = 8 * time.Second
 
 // silent dials peers that do not answer: a listener of the device that accepts nothing; over iWARP,
 // with the word tcp as the last argument, a TCP listener; and an address to which no packets get
-// between two commands of the shell. Each Dial must end when its context does, although the call of
-// the library may last for minutes. Then the device must work.
+// between two commands of the shell. Each Dial must return when its context is canceled, although
+// the call of the library may last for minutes. Then the device must work.
 func silent(ctx context.Context, o *options, args []string) error {
 	if len(args) != 4 && (len(args) != 5 || args[4] != "tcp") {
 		return fmt.Errorf("found arguments %q, expected an address, another one, the command that cuts it off, the reverse, and tcp over iWARP", args)
@@ -64,7 +64,7 @@ func shell(ctx context.Context, command string) error {
 	return nil
 }
 
-// giveUp dials an address, and ends the context after a second.
+// giveUp dials an address, and cancels the context after a second.
 func giveUp(ctx context.Context, dev verbs.Device, what, addr string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -77,11 +77,11 @@ func giveUp(ctx context.Context, dev verbs.Device, what, addr string) error {
 		return errors.Join(fmt.Errorf("%s: Dial has connected to %s", what, addr), conn.Close())
 	}
 	if !errors.Is(err, errGivenUp) {
-		return fmt.Errorf("%s: Dial failed after %v with %w, expected that it ends with its context", what, took, err)
+		return fmt.Errorf("%s: Dial failed after %v with %w, expected the cause of its context", what, took, err)
 	}
 	if took > silentLimit {
-		return fmt.Errorf("%s: Dial ended after %v, expected it when its context ends, after a second", what, took)
+		return fmt.Errorf("%s: Dial returned after %v, expected a second, when its context was canceled", what, took)
 	}
-	fmt.Printf("%s: Dial ended after %v\n", what, took)
+	fmt.Printf("%s: Dial returned after %v\n", what, took)
 	return nil
 }

@@ -66,7 +66,7 @@ func ibverbsCases() []Case {
 		add("rping", "rping as server and as client", time.Minute, verbsRping)
 		add("perftest", "ib_send_bw, ib_write_bw and ib_read_bw of perftest as server and as client", 3*time.Minute,
 			func(t *T, d verbsDevice) { verbsPerftest(t, d, "send", "write", "read") })
-		add("beside-perftest", "rates and latency as ratios to perftest's", 5*time.Minute, verbsBesidePerftest)
+		add("ratios", "rates and latency as ratios to perftest's", 5*time.Minute, verbsRatios)
 		add("rest", "connections without calls pin what the page says", 2*time.Minute, verbsRest)
 		add("to-knfsd", "a file of 8 MiB to the kernel's NFS server and back", 2*time.Minute, verbsToKernel)
 		add("mount", "programs on a mount of our NFS server", 4*time.Minute, verbsFromKernel)

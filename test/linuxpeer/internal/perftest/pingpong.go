@@ -11,10 +11,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// PingPong sends messages of size bytes back and forth between two queue pairs of a device, each end
-// polling, as ib_send_lat does between two processes. It returns the median of half a round trip.
-// dial and accept connect the ends.
-func PingPong(ctx context.Context, dev verbs.Device, messages, size int, dial, accept func(context.Context, verbs.QueuePair) error) (_ time.Duration, err error) {
+// connector connects a queue pair, by Dial or by Accept.
+type connector = func(context.Context, verbs.QueuePair) error
+
+// PingPong sends messages of size bytes back and forth between two queue pairs of a device. Both
+// ends poll, as ib_send_lat does between two processes. It returns the median half of a round trip.
+func PingPong(ctx context.Context, dev verbs.Device, messages, size int, dial, accept connector) (_ time.Duration, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	const depth = 8

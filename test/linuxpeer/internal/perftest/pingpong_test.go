@@ -51,7 +51,7 @@ func TestPingPongReturnsHalfARoundTrip(t *testing.T) {
 			}
 			refused := func(context.Context, verbs.QueuePair) error { return verbs.ErrConnectionRefused }
 			if _, err := PingPong(t.Context(), tt.dev, 100, 64, refused, accept); !errors.Is(err, verbs.ErrConnectionRefused) {
-				t.Errorf("error %v, expected that of the connection", err)
+				t.Errorf("error %v, expected ErrConnectionRefused", err)
 			}
 		})
 	}

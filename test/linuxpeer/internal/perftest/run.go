@@ -40,7 +40,7 @@ type Config struct {
 type Result struct {
 	Version string        // Version belongs to the peer's program.
 	Credit  int           // Credit is the number that the peer has written to this end's counter.
-	Time    time.Duration // Time is how long a client's transfers took.
+	Time    time.Duration // Time belongs to a client's transfers.
 }
 
 // run is a run in progress.

@@ -33,9 +33,9 @@ func verbsRest(t *T, d verbsDevice) {
 	t.Say("%s", strings.Join(said, "; "))
 }
 
-// verbsBesidePerftest measures the provider and perftest's own client, one after the other and both
+// verbsRatios measures the provider and perftest's own client, one after the other and both
 // against perftest's server. For the latency both ends are of the same program.
-func verbsBesidePerftest(t *T, d verbsDevice) {
+func verbsRatios(t *T, d verbsDevice) {
 	const at = 18519
 	var said []string
 	for _, op := range []string{"read", "write"} {
