@@ -67,6 +67,33 @@ func TestServerGoesOnAfterAFailureToAccept(t *testing.T) {
 	})
 }
 
+// Shutdown returns when the goroutines of all connections have ended: nothing uses a stream
+// afterwards, and the server has no connection.
+func TestShutdownWaitsForReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := newResults()
+		s, err := Serve(ln, oncrpc.HandlerFunc(func(r *oncrpc.Request) { r.Drop(nil) }), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, theirs := net.Pipe()
+		defer ours.Close()
+		stream := &lingering{theirs, make(chan struct{})}
+		ln.ch <- stream
+		synctest.Wait()
+		done := make(chan error, 1)
+		go func() { done <- s.Shutdown(t.Context()) }()
+		synctest.Wait()
+		if len(done) != 0 {
+			t.Error("Shutdown has returned while a stream is read")
+		}
+		close(stream.release)
+		if err := <-done; err != nil || s.Stats().Conns != 0 {
+			t.Errorf("%v, %+v", err, s.Stats())
+		}
+	})
+}
+
 // A server whose listener is closed by its owner accepts no more connections, and says so.
 func TestServerOfAClosedListenerIsDone(t *testing.T) {
 	ln := newResults()

@@ -103,6 +103,9 @@ func TestRetransmission(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
+		if n := c.Stats().Lost; n != 2 {
+			t.Errorf("%d connections are lost: that which Close closed counts, too", n)
+		}
 		_, err := c.Call(context.Background(), callOf(1, 0))
 		wantError(t, err, oncrpc.ErrClosed, false)
 	})
@@ -334,6 +337,44 @@ func TestClientKeepsNoUseless(t *testing.T) {
 			t.Errorf("%d connections in a minute without a Call", n)
 		}
 		_, _ = c.Close(), s.Close()
+	})
+}
+
+// A Client with a ReverseHandler replaces a connection at once that has lasted longer than the pause
+// before it, and others after twice that pause, whatever MinBackoff is.
+func TestClientPausesForShortConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lives := []time.Duration{0, 0, 1500 * time.Millisecond, time.Minute, 0, time.Hour}
+		var begun []time.Time
+		s, ln := servePipes(t, newService(), nil)
+		c, err := tcp.NewClient("", &tcp.ClientConfig{
+			Conn: &tcp.Config{ReverseHandler: newService()}, Dial: ln.connect, MinBackoff: time.Second, MaxBackoff: time.Hour,
+			Connected: func(_ context.Context, c *tcp.Conn) error {
+				double(t, c)
+				life := lives[min(len(begun), len(lives)-1)]
+				begun = append(begun, time.Now())
+				for _, conn := range s.Conns() { // the server's end
+					time.AfterFunc(life, func() { _ = conn.Close() })
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		double(t, c) // the first connection is made for a Call
+		time.Sleep(10 * time.Minute)
+		_, _ = c.Close(), s.Close()
+		if len(begun) != len(lives) {
+			t.Fatalf("%d connections were made, want %d", len(begun), len(lives))
+		}
+		// Each pause is shortened by up to half.
+		for i, longest := range []time.Duration{1, 2, 4, 0, 1} {
+			longest *= time.Second
+			if d := begun[i+1].Sub(begun[i]) - lives[i]; d > longest || d < longest/2 {
+				t.Errorf("after connection %d, which lasted %v: %v, want %v to %v", i+1, lives[i], d, longest/2, longest)
+			}
+		}
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
+	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -149,4 +151,48 @@ func TestRequiredTLSIsThereAlready(t *testing.T) {
 		}
 		_, _ = c.Close(), theirs.Close()
 	}
+}
+
+// recording is a stream that records the last deadline of writes.
+type recording struct {
+	net.Conn
+	limit time.Time
+}
+
+func (r *recording) SetWriteDeadline(limit time.Time) error {
+	r.limit = limit
+	return r.Conn.SetWriteDeadline(limit)
+}
+
+// Over TLS, a batch leaves no deadline behind: an answer that the reader sends removes it, and the
+// next batch would count on it.
+func TestBatchOverTLSLeavesNoDeadline(t *testing.T) {
+	config := tlstest.NewAuthority(t).Config()
+	config.ServerName, config.SessionTicketsDisabled = "server.example", true // the client does not read
+	of, err := tlsstream.New(tlsstream.Options{Config: config, Protocol: sunrpc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	stream := &recording{Conn: ours}
+	read := make(chan error, 1)
+	go func() {
+		s := tls.Server(theirs, of.Config)
+		_, err := io.ReadFull(s, make([]byte, 100))
+		read <- err
+	}()
+	x := of.Client(stream, "")
+	if err := x.Handshake(t.Context(), time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	c := bare(settings{Config: Config{SendTimeout: time.Hour}})
+	c.out.nc, c.out.tls, c.out.bufs = x, x, [][]byte{make([]byte, 100)}
+	if err := errors.Join(c.out.writeAll(), <-read); err != nil {
+		t.Fatal(err)
+	}
+	if !stream.limit.IsZero() || !c.out.deadline.IsZero() {
+		t.Errorf("the stream has the deadline %v, and the writer counts on %v", stream.limit, c.out.deadline)
+	}
+	_ = ours.Close()
 }

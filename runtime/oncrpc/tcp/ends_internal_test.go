@@ -1,8 +1,10 @@
 package tcp
 
 import (
+	"io"
 	"log/slog"
 	"net"
+	"os"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -101,4 +103,46 @@ func TestForgottenCallEndsTheWaitOfClose(t *testing.T) {
 			c.wake.Broadcast()
 		}
 	})
+}
+
+// A read that waits for the reason of a failed write has it before the handlers of the batch hear
+// of the failure: their done functions may take their time.
+func TestReasonOfWriteDoesNotWaitForDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timedOut := os.NewSyscallError("write", syscall.ETIMEDOUT)
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		stream := &scripted{ours, make(chan error)}
+		c := bare(settings{})
+		c.out.nc = stream
+		c.log, c.requests = slog.New(slog.DiscardHandler), 1
+		memory := []byte{}
+		r := &request{conn: c, memory: &memory, done: func(error) { time.Sleep(time.Minute) }}
+		r.out.request = r
+		r.out.Message = oncrpc.Message{Inline: make([]byte, 24)}
+		c.mu.Lock()
+		c.enqueue(&r.out)
+		c.mu.Unlock()
+		go func() { stream.results <- timedOut }()
+		start := time.Now()
+		if err := c.awaitWriter(io.EOF); err != timedOut || time.Since(start) != 0 {
+			t.Errorf("%v after %v, want %v at once", err, time.Since(start), timedOut)
+		}
+		c.wg.Wait()
+	})
+}
+
+// An answer is released once, although its batch may be given back before the rest of the batch is
+// written: when a Call in it was cancelled.
+func TestAnswersOfABatchAreReleasedOnce(t *testing.T) {
+	c := bare(settings{})
+	memory, released := []byte{}, 0
+	r := &request{conn: c, memory: &memory, done: func(error) { released++ }}
+	c.out.batch = []*message{{request: r}, {call: &pending{}}}
+	c.requests = 1
+	c.out.written(nil)
+	c.out.written(nil)
+	if released != 1 || c.requests != 0 || len(c.out.batch) != 0 {
+		t.Errorf("released %d times, %d Requests and %d messages are left", released, c.requests, len(c.out.batch))
+	}
 }

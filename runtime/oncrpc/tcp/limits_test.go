@@ -103,7 +103,7 @@ func TestCancelledHalfSent(t *testing.T) {
 		if !pipe {
 			ours, theirs = tcpPair(t)
 		}
-		c := tcp.NewConn(ours, nil)
+		c := tcp.NewConn(ours, &tcp.Config{SendTimeout: -1}) // which would end the wait, too
 		const size = 16 << 20
 		call := callOf(1, size)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -126,7 +126,13 @@ func TestCancelledHalfSent(t *testing.T) {
 		stop()
 		wantError(t, err, context.DeadlineExceeded, false)
 		cancel()
-		wantError(t, <-done, context.Canceled, true)
+		select {
+		case err := <-done:
+			wantError(t, err, context.Canceled, true)
+		case <-time.After(patience):
+			_ = theirs.Close()
+			t.Fatal("the cancelled Call waits until its peer reads")
+		}
 		go func() {
 			for xid := range uint32(2) {
 				_, _ = c.Call(context.Background(), callOf(2+xid, 0))
@@ -447,6 +453,40 @@ func TestShutdownDropsCalls(t *testing.T) {
 		if n := conn.Stats().DroppedCalls; n != 2 {
 			t.Errorf("%d Calls dropped, want 2", n)
 		}
+	})
+}
+
+// A Call of the server that is being written at Shutdown is written to its end: the client sees the
+// end of the stream behind a record, not within one.
+func TestShutdownCutsNoRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := servePipes(t, newService(), &tcp.Config{Logger: quiet})
+		ours := ln.dial()
+		synctest.Wait()
+		conn := s.Conns()[0]
+		conn.AllowReverse()
+		called := make(chan error, 1)
+		go func() {
+			_, err := conn.Call(context.Background(), callOf(7, 1<<20))
+			called <- err
+		}()
+		got := make([]byte, 4+40+1<<20)
+		if _, err := io.ReadFull(ours, got[:1<<19]); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- s.Shutdown(context.Background()) }()
+		synctest.Wait()
+		if _, err := io.ReadFull(ours, got[1<<19:]); err != nil {
+			t.Errorf("the record is cut: %v", err)
+		}
+		if n, err := ours.Read(got); n > 0 || err != io.EOF {
+			t.Errorf("behind the record: %d bytes, %v", n, err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		wantError(t, <-called, oncrpc.ErrClosed, true)
 	})
 }
 

@@ -49,11 +49,15 @@ func (l *listed) acquire(context.Context) (*Conn, error) {
 
 func (l *listed) release(*Conn) { l.inUse-- }
 
-// connected returns a connection to a peer that ends it when a Call has come, serves Calls, or else
-// does nothing.
+// connected returns a connection to a peer that ends it when a Call has come, serves Calls, has no
+// TLS although it is required, or else does nothing.
 func connected(t *testing.T, does string) *Conn {
 	ours, theirs := net.Pipe()
-	c := NewConn(ours, nil)
+	var cfg Config
+	if does == "no TLS" {
+		cfg.TLS.Mode = TLSRequired
+	}
+	c := NewConn(ours, &cfg)
 	go func() {
 		defer theirs.Close()
 		b := make([]byte, 44)
@@ -93,6 +97,8 @@ func TestCallIsSentAgainOnlyAfterALoss(t *testing.T) {
 		{name: "lost, not sent", conns: []string{"ends", "down", "down", "serves"}, losses: 1, renewed: 1, again: 1},
 		{name: "lost, and no further connection", conns: []string{"ends"}, losses: 1, want: errNoMore, run: true},
 		{name: "no connection", want: errNoMore},
+		{name: "no TLS", conns: []string{"no TLS", "serves"}, losses: 1, want: ErrTLS},
+		{name: "lost, and then no TLS", conns: []string{"ends", "no TLS"}, losses: 1, want: ErrTLS, run: true, renewed: 1},
 		{name: "no further message", conns: []string{"ends", "serves"}, losses: 1, renewal: refused, want: refused, run: true, renewed: 1},
 		{name: "XID in use", conns: []string{"nothing", "serves"}, losses: 1, busy: true, want: oncrpc.ErrXIDInUse},
 	} {

@@ -339,6 +339,29 @@ func TestFailureEndsWithConnection(t *testing.T) {
 	})
 }
 
+// The defaults of Config are those that its comments state, and no limit exceeds what a record can
+// have.
+func TestConfigDefaults(t *testing.T) {
+	got := (*Config)(nil).settle().Config
+	got.Logger = nil
+	want := Config{
+		MaxCalls: 256, MaxRequests: 64, MaxHandlers: 256 * runtime.GOMAXPROCS(0), MaxRecord: 16<<20 + 64<<10, MaxFragments: 16384,
+		MaxMemory: 256 << 20, RecordTimeout: 30 * time.Second, SendTimeout: 30 * time.Second, FirstCallTimeout: 10 * time.Second,
+		PeerTimeout: 30 * time.Second, MaxConns: 10000, AcceptRate: 5000,
+	}
+	if got != want {
+		t.Errorf("found %+v, want %+v", got, want)
+	}
+	got = (&Config{MaxCalls: 1 << 20, MaxRecord: math.MaxInt}).settle().Config
+	if got.MaxCalls != 1<<16 || got.MaxRecord != math.MaxInt32 {
+		t.Errorf("%d Calls and records of %d bytes, want %d and %d", got.MaxCalls, got.MaxRecord, 1<<16, math.MaxInt32)
+	}
+	off := (&Config{RecordTimeout: -1, SendTimeout: -1, FirstCallTimeout: -1, PeerTimeout: -1}).settle()
+	if off.RecordTimeout != 0 || off.SendTimeout != 0 || off.FirstCallTimeout != 0 || off.PeerTimeout != 0 {
+		t.Errorf("%+v", off.Config)
+	}
+}
+
 // The limits of Config that are off leave room to compute with them.
 func TestLimitsOff(t *testing.T) {
 	off := (&Config{MaxCalls: -1, MaxRequests: -1, MaxHandlers: -1, MaxRecord: -1, MaxFragments: -1, MaxMemory: -1, MaxConns: -1, AcceptRate: -1}).settle()

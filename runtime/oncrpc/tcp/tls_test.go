@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
@@ -596,4 +597,34 @@ func TestTLSPeerNeverReads(t *testing.T) {
 			t.Errorf("found %v, want %v", err, want)
 		}
 	}
+}
+
+// Close over TLS gives a reply that is being written a moment to get to its peer, and no more,
+// whatever SendTimeout is.
+func TestTLSCloseDuringAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := tlstest.NewAuthority(t)
+		cfg := secured(a, tcp.TLSRequired)
+		cfg.SendTimeout, cfg.TLS.Config.SessionTicketsDisabled = -1, true // the client does not read them
+		ours, theirs := net.Pipe()
+		s := tcp.ServeConn(theirs, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			r.Reply(oncrpc.Message{Inline: append(goodReply(xidOf(r))[4:], make([]byte, 1<<20)...)}, nil)
+		}), cfg)
+		x, err := askTLS(ours, ofServer(a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.Write(goodCall(1)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // the reply fills the pipe
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close() }()
+		time.Sleep(time.Second)
+		if len(closed) == 0 {
+			t.Error("Close waits for a peer that does not read")
+		}
+		_ = ours.Close()
+		<-closed
+	})
 }
