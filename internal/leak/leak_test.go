@@ -1,6 +1,9 @@
 package leak
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -70,4 +73,51 @@ func TestWaitIsPatient(t *testing.T) {
 		t.Errorf("still there:\n%s", strings.Join(left, "\n\n"))
 	}
 	<-done
+}
+
+// closing is an io.Closer whose Close ends when the test lets it.
+type closing struct {
+	release chan struct{}
+	err     error
+}
+
+func (c *closing) Close() error { <-c.release; return c.err }
+
+// recorded is a testing.TB that records errors.
+type recorded struct {
+	testing.TB
+	errors []string
+}
+
+func (r *recorded) Helper() {}
+func (r *recorded) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+// A Close that does not return fails the test with the stack in which it waits, and so does an
+// error.
+func TestCloseThatHangsFailsTheTest(t *testing.T) {
+	t.Setenv("PATIENCE", "10ms")
+	hung := &closing{release: make(chan struct{})}
+	defer close(hung.release)
+	ended := &closing{release: make(chan struct{}), err: errors.New("out of coffee")}
+	close(ended.release)
+	for _, tt := range []struct {
+		c    io.Closer
+		want string
+	}{{hung, "(*closing).Close"}, {ended, "out of coffee"}} {
+		r := &recorded{TB: t}
+		if Close(r, tt.c); len(r.errors) != 1 || !strings.Contains(r.errors[0], tt.want) {
+			t.Errorf("found %q, want one error with %q", r.errors, tt.want)
+		}
+	}
+	fine := &closing{release: ended.release}
+	r := &recorded{TB: t}
+	if Close(r, fine); len(r.errors) != 0 {
+		t.Errorf("found %q, want no error", r.errors)
+	}
+	t.Setenv("PATIENCE", "")
+	if got := Patience(); got != 20*time.Second {
+		t.Errorf("the default is %v", got)
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -61,13 +60,13 @@ func TestPanicOnce(t *testing.T) {
 // after the end of its connection: its own may be up, and then nothing else would answer it.
 func TestDroppedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex // of a handler that drops while it has locked it
+		lock := make(chan bool, 1) // of a handler that drops while it has locked it; synctest sees who waits
 		first := true
 		executed := 0
 		drop := make(chan bool)
 		cache := replycache.New(oncrpc.HandlerFunc(func(r *oncrpc.Request) {
-			mu.Lock()
-			defer mu.Unlock()
+			lock <- true
+			defer func() { <-lock }()
 			if first {
 				first = false
 				<-drop

@@ -28,11 +28,7 @@ func listen(t testing.TB, h oncrpc.Handler, cfg *tcp.Config) *tcp.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { leak.Close(t, s) })
 	return s
 }
 
@@ -43,7 +39,7 @@ func dial(t testing.TB, addr string, cfg *tcp.Config) *tcp.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
+	t.Cleanup(func() { leak.Close(t, c) })
 	return c
 }
 

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -130,6 +132,72 @@ func TestReasonOfWriteDoesNotWaitForDone(t *testing.T) {
 		}
 		c.wg.Wait()
 	})
+}
+
+// The end of a connection wakes the goroutine that reads, whatever it waits for.
+func TestEndWakesTheReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		c := bare(settings{})
+		c.out.nc, c.log, c.out.writes = ours, slog.New(slog.DiscardHandler), true
+		time.AfterFunc(time.Millisecond, func() { c.fail(oncrpc.ErrClosed) })
+		start := time.Now()
+		if err := c.awaitWriter(io.EOF); err != io.EOF || time.Since(start) != time.Millisecond {
+			t.Errorf("%v after %v, want %v after 1 ms", err, time.Since(start), io.EOF)
+		}
+		_ = theirs.Close()
+	})
+}
+
+// Over TLS, the time limit of the handshake ends with the handshake, at both ends, and a server that
+// drains waits for its handlers as it does without TLS.
+func TestHandshakeLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := tlstest.NewAuthority(t).Config()
+		config.ServerName = "server.example"
+		cfg := &Config{FirstCallTimeout: -1, TLS: TLS{Mode: TLSRequired, Config: config, HandshakeTimeout: time.Second}}
+		ours, theirs := net.Pipe()
+		requests := make(chan *oncrpc.Request, 1)
+		server := ServeConn(theirs, oncrpc.HandlerFunc(func(r *oncrpc.Request) { requests <- r }), cfg)
+		set := cfg.settle()
+		if err := set.settleTLS(false); err != nil {
+			t.Fatal(err)
+		}
+		stream, err := set.tls.startTLS(t.Context(), ours, "server.example:1", &set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := newConn(stream, set, false, nil, alone())
+		time.Sleep(time.Minute)
+		called := make(chan error, 1)
+		go func() {
+			_, err := client.Call(context.Background(), nullCall(t, 1))
+			called <- err
+		}()
+		synctest.Wait()
+		if len(requests) == 0 {
+			t.Fatalf("the Call was not served: the client has %v, the server %v", client.Err(), server.Err())
+		}
+		go server.drain()
+		synctest.Wait()
+		r := <-requests
+		b, _ := oncrpc.NewReply(1, oncrpc.Success).AppendBinary(nil)
+		r.Reply(oncrpc.Message{Inline: b}, nil)
+		if err := <-called; err != nil {
+			t.Error(err)
+		}
+		_, _ = client.Close(), server.Close()
+	})
+}
+
+// A Backchannel sends a Call again as often as its configuration says, and never less than not at
+// all.
+func TestBackchannelConfig(t *testing.T) {
+	for set, want := range map[int]int{0: 4, 1: 1, 9: 9, -1: 0} {
+		if b := NewBackchannel(&BackchannelConfig{Retransmits: set}); b.losses != want {
+			t.Errorf("Retransmits %d: sent again %d times, want %d", set, b.losses, want)
+		}
+	}
 }
 
 // An answer is released once, although its batch may be given back before the rest of the batch is

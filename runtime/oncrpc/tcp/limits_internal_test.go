@@ -116,6 +116,21 @@ func TestRecordLimits(t *testing.T) {
 	}
 }
 
+// A record that is in the read buffer sets no deadline: each would be a call of the runtime.
+func TestBufferedRecordSetsNoDeadline(t *testing.T) {
+	rd, _ := reader(append(fragment(40, true), fragment(40, true)...), 100, 1)
+	deadlines := 0
+	rd.timeout, rd.deadline = time.Minute, func(time.Time) { deadlines++ }
+	for range 2 {
+		if _, err := rd.next(make([]byte, 0, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if deadlines != 0 {
+		t.Errorf("%d deadlines were set or removed", deadlines)
+	}
+}
+
 // The memory of a record follows the bytes that have come.
 func TestRecordMemoryFollowsBytes(t *testing.T) {
 	const size = 4 << 20

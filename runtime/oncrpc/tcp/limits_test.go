@@ -318,8 +318,11 @@ func TestMaxConns(t *testing.T) {
 		first, second := dial(t, s.Addr(), nil), dial(t, s.Addr(), nil)
 		double(t, first)
 		double(t, second)
-		third := dial(t, s.Addr(), nil)
-		<-third.Done()
+		third := raw(t, s.Addr())
+		_ = third.SetReadDeadline(time.Now().Add(patience))
+		if got, err := io.ReadAll(third); err != nil || !bytes.Equal(got, record()) {
+			t.Errorf("%s: a further connection got %x, and then %v, want an empty record and the end", name, got, err)
+		}
 		double(t, first)
 		if st := s.Stats(); st.Accepted != 2 || st.Rejected != 1 || st.Conns != 2 {
 			t.Errorf("%s: %+v", name, st)

@@ -151,15 +151,19 @@ func TestStalledTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	soon, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
 	var calls sync.WaitGroup
 	for xid := range uint32(300) { // some far longer than a TLS record, all than any buffer
 		calls.Go(func() {
-			if _, err := c.Call(context.Background(), callOf(xid, int(xid%5)*9000)); err != nil {
+			if _, err := c.Call(soon, callOf(xid, int(xid%5)*9000)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	calls.Wait()
+	if calls.Wait(); t.Failed() {
+		return
+	}
 	if runtime.GOOS != "linux" {
 		_ = c.Close()
 		return

@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/carriertest"
@@ -27,7 +28,7 @@ import (
 )
 
 // patience is the time after which a test gives up waiting.
-const patience = 20 * time.Second
+var patience = leak.Patience()
 
 // secured returns a Config with TLS of an authority, for both ends.
 func secured(a *tlstest.Authority, mode tcp.TLSMode) *tcp.Config {
@@ -80,7 +81,7 @@ func dialWithin(t testing.TB, addr string, cfg *tcp.Config) (*tcp.Conn, error) {
 	defer stop()
 	c, err := tcp.Dial(ctx, addr, cfg)
 	if err == nil {
-		t.Cleanup(func() { _ = c.Close() })
+		t.Cleanup(func() { leak.Close(t, c) })
 	}
 	return c, err
 }

@@ -38,11 +38,7 @@ func listen(t testing.TB, addr string, h oncrpc.Handler, cfg *udp.Config) *udp.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { leak.Close(t, s) })
 	return s
 }
 
@@ -53,7 +49,7 @@ func dial(t testing.TB, addr string, cfg *udp.Config) *udp.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
+	t.Cleanup(func() { leak.Close(t, c) })
 	return c
 }
 
@@ -102,7 +98,7 @@ func newService() *rpc.Handler {
 }
 
 func soon(t testing.TB) context.Context {
-	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), leak.Patience())
 	t.Cleanup(stop)
 	return ctx
 }
@@ -141,7 +137,7 @@ func xidOf(b []byte) uint32 { return binary.BigEndian.Uint32(b) }
 // waitFor waits until a condition holds.
 func waitFor(t testing.TB, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(leak.Patience()); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("waited in vain")
 		}

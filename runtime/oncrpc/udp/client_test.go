@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
@@ -18,6 +20,7 @@ func socket(t testing.TB) *net.UDPConn {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_ = sock.SetReadDeadline(time.Now().Add(leak.Patience()))
 	t.Cleanup(func() { _ = sock.Close() })
 	return sock
 }
@@ -55,7 +58,11 @@ func TestRetransmission(t *testing.T) {
 	if err := rpc.NewClient(c, program, nil).Call(soon(t), 1, nil, nil, nil); err != nil {
 		t.Error(err)
 	}
-	<-first
+	select {
+	case <-first:
+	case <-time.After(leak.Patience()):
+		t.Fatalf("the Call was not sent 20 times, with %+v", c.Stats())
+	}
 	if st := c.Stats(); st.Retransmissions < 20 || st.StrayReplies < 3 {
 		t.Errorf("%+v: the Call was sent again 20 times at least, and strays came", st)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -18,7 +19,7 @@ func newServer(t testing.TB, h oncrpc.Handler, cfg *Config) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
+	t.Cleanup(func() { leak.Close(t, s) })
 	return s
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -73,7 +74,11 @@ func TestConnAfterPanic(t *testing.T) {
 	}
 	first := serve(1)
 	<-requests
-	<-serve(2).Conn().Done()
+	select {
+	case <-serve(2).Conn().Done():
+	case <-time.After(leak.Patience()):
+		t.Error("the Conn of the panic is up")
+	}
 	third := serve(3)
 	<-requests
 	var panicked *oncrpc.PanicError
