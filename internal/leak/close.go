@@ -10,7 +10,7 @@ import (
 
 // Close closes c, at the end of a test for example. If that takes longer than Patience, the test
 // fails with the stacks of this module's goroutines. Otherwise a test that hangs in Close would say
-// nothing until the time limit of all tests ends the process.
+// nothing before the process is at the time limit of all tests.
 func Close(t testing.TB, c io.Closer) {
 	t.Helper()
 	closed := make(chan error, 1)

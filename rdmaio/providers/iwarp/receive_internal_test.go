@@ -6,6 +6,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp/internal/ddp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp/internal/mpa"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp/internal/rdmap"
 )
 
@@ -43,6 +44,7 @@ func TestFaultsOfDDPComeFirst(t *testing.T) {
 	for name, h := range map[string]ddp.Header{
 		"a number that is not the next": {Last: true, MSN: 9, ULP: 0x4f},
 		"a queue that does not exist":   {Last: true, MSN: 1, QN: 7, ULP: 0x4f},
+		"the queue after the last":      {Last: true, MSN: 1, QN: rdmap.QueueTerminate + 1, ULP: 0x4f},
 	} {
 		f := new(framer)
 		fr := decoded(t, f, h, 4)
@@ -56,6 +58,42 @@ func TestFaultsOfDDPComeFirst(t *testing.T) {
 	broken := (*rdmap.Error)(nil)
 	if err := f.Accept(fr, nil); !errors.As(err, &broken) {
 		t.Errorf("an opcode that is not known: %v", err)
+	}
+}
+
+// RFC 6581 §9.2: the first message must be the ready-to-receive indication. An initiator that gives
+// up reports why all the same (RFC 5040 §4.8).
+func TestTerminateMayBeTheFirstMessage(t *testing.T) {
+	offer := mpa.Offer{Revision: 2, RTR: mpa.RTRWrite}
+	initiator := mpa.NewInitiator(offer)
+	b, err := initiator.Request(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := mpa.Frame{Kind: mpa.Request}
+	if err := request.Decode(b); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		h    ddp.Header
+		n    int
+		want stream.Kind
+		err  bool
+	}{
+		"a Terminate": {ddp.Header{Last: true, MSN: 1, QN: rdmap.QueueTerminate, ULP: rdmap.TerminateOp.Control()}, 4, stream.KindReport, false},
+		"a Send":      {ddp.Header{Last: true, MSN: 1, ULP: rdmap.Send.Control()}, 4, 0, true},
+	} {
+		f := new(framer)
+		if err := f.responder.Receive(&request); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.responder.Accept(nil, offer); err != nil {
+			t.Fatal(err)
+		}
+		fr := decoded(t, f, tt.h, tt.n)
+		if err := f.Accept(fr, nil); (err != nil) != tt.err || err == nil && fr.Kind != tt.want {
+			t.Errorf("%s: kind %v, %v", name, fr.Kind, err)
+		}
 	}
 }
 

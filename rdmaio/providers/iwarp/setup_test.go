@@ -161,6 +161,32 @@ func TestWakeUpPeerToPeer(t *testing.T) {
 	}
 }
 
+// An initiator waits for FirstDelay before the indication, too.
+func TestFirstDelayPeerToPeer(t *testing.T) {
+	const delay = 50 * time.Millisecond
+	reply := accepts
+	reply.Setup.PeerToPeer, reply.Setup.RTR = true, mpa.RTRSend
+	_, peer, err := initiate(t, &iwarp.Config{PeerToPeer: true, FirstDelay: delay}, reply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, _ := fpdu(t, peer); rdmap.OpcodeOf(h.ULP) != rdmap.Send || time.Since(peer.replied) < delay {
+		t.Errorf("%+v after %v, want a Send after at least %v", h, time.Since(peer.replied), delay)
+	}
+}
+
+// RFC 5044 §7.1.1: a Terminate that answers a reply has a CRC if either side wants one.
+func TestTerminateOfTheSetUpHasACRC(t *testing.T) {
+	reply := mpa.Frame{Revision: 2, Enhanced: true, CRC: true, Setup: mpa.Setup{ORD: 17}}
+	_, peer, err := initiate(t, &iwarp.Config{NoCRC: true}, reply)
+	if !errors.Is(err, mpa.InsufficientIRD) {
+		t.Errorf("%v, want %v", err, mpa.InsufficientIRD)
+	}
+	if h, _ := fpdu(t, peer); rdmap.OpcodeOf(h.ULP) != rdmap.TerminateOp { // fpdu checks the CRC
+		t.Errorf("%+v, want a Terminate", h)
+	}
+}
+
 func isTimeout(err error) bool {
 	var e net.Error
 	return errors.As(err, &e) && e.Timeout()

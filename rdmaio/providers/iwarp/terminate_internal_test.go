@@ -153,6 +153,12 @@ func TestTerminateStatus(t *testing.T) {
 		{rdmap.Cause{Layer: rdmap.LayerDDP, Type: ddp.TypeTagged, Code: 4}, &sends, verbs.StatusRemoteInvalidRequest},
 		{rdmap.TooManyReads.Cause(), &reads, verbs.StatusRemoteInvalidRequest},
 		{causeFailed, &sends, verbs.StatusRemoteOperation},
+		{rdmap.Cause{Layer: rdmap.LayerRDMAP, Type: rdmap.TypeOperation, Code: 6}, &sends, verbs.StatusRemoteInvalidRequest},
+		{rdmap.Cause{Layer: rdmap.LayerRDMAP, Type: rdmap.TypeOperation, Code: 7}, &sends, verbs.StatusRemoteOperation},
+		{rdmap.Cause{Layer: rdmap.LayerRDMAP, Type: rdmap.TypeOperation, Code: 8}, &sends, verbs.StatusRemoteOperation},
+		{rdmap.Cause{Layer: rdmap.LayerDDP, Type: ddp.TypeLocal}, &sends, verbs.StatusRemoteOperation},
+		{rdmap.Cause{Layer: rdmap.LayerLLP, Code: mpa.CodeLocalCatastrophic}, &sends, verbs.StatusRemoteOperation},
+		{rdmap.Cause{Layer: 7}, &sends, verbs.StatusRemoteOperation},
 	} {
 		if got := status(tt.c, tt.t); got != tt.want {
 			t.Errorf("%v, queue %d: %v, want %v", tt.c, tt.t.DDP.QN, got, tt.want)

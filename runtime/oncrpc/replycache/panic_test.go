@@ -60,7 +60,7 @@ func TestPanicOnce(t *testing.T) {
 // after the end of its connection: its own may be up, and then nothing else would answer it.
 func TestDroppedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lock := make(chan bool, 1) // of a handler that drops while it has locked it; synctest sees who waits
+		lock := make(chan bool, 1) // held by a handler that drops; package synctest ignores a Mutex
 		first := true
 		executed := 0
 		drop := make(chan bool)

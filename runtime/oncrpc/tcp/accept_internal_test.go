@@ -67,7 +67,7 @@ func TestServerGoesOnAfterAFailureToAccept(t *testing.T) {
 	})
 }
 
-// Shutdown returns when the goroutines of all connections have ended: nothing uses a stream
+// Shutdown returns when the goroutines of all connections have returned: nothing uses a stream
 // afterwards, and the server has no connection.
 func TestShutdownWaitsForReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -104,7 +104,7 @@ func TestRetransmission(t *testing.T) {
 			t.Error(err)
 		}
 		if n := c.Stats().Lost; n != 2 {
-			t.Errorf("%d connections are lost: that which Close closed counts, too", n)
+			t.Errorf("%d connections are lost, want 2: Close counts the one that it closes", n)
 		}
 		_, err := c.Call(context.Background(), callOf(1, 0))
 		wantError(t, err, oncrpc.ErrClosed, false)
@@ -340,8 +340,8 @@ func TestClientKeepsNoUseless(t *testing.T) {
 	})
 }
 
-// A Client with a ReverseHandler replaces a connection at once that has lasted longer than the pause
-// before it, and others after twice that pause, whatever MinBackoff is.
+// A Client with a ReverseHandler replaces a connection at once if it has lasted longer than the
+// pause before it, and otherwise after twice that pause, whatever MinBackoff is.
 func TestClientPausesForShortConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lives := []time.Duration{0, 0, 1500 * time.Millisecond, time.Minute, 0, time.Hour}

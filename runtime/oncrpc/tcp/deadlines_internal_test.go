@@ -168,7 +168,8 @@ func (r *recording) SetWriteDeadline(limit time.Time) error {
 // next batch would count on it.
 func TestBatchOverTLSLeavesNoDeadline(t *testing.T) {
 	config := tlstest.NewAuthority(t).Config()
-	config.ServerName, config.SessionTicketsDisabled = "server.example", true // the client does not read
+	config.ServerName = "server.example"
+	config.SessionTicketsDisabled = true // the client reads nothing
 	of, err := tlsstream.New(tlsstream.Options{Config: config, Protocol: sunrpc})
 	if err != nil {
 		t.Fatal(err)

@@ -107,8 +107,8 @@ func TestForgottenCallEndsTheWaitOfClose(t *testing.T) {
 	})
 }
 
-// A read that waits for the reason of a failed write has it before the handlers of the batch hear
-// of the failure: their done functions may take their time.
+// A read that waits for the reason of a failed write gets it before the done functions of the batch
+// are called, which may block.
 func TestReasonOfWriteDoesNotWaitForDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timedOut := os.NewSyscallError("write", syscall.ETIMEDOUT)
@@ -149,8 +149,8 @@ func TestEndWakesTheReader(t *testing.T) {
 	})
 }
 
-// Over TLS, the time limit of the handshake ends with the handshake, at both ends, and a server that
-// drains waits for its handlers as it does without TLS.
+// Both ends remove the deadline of the TLS handshake afterwards, and a server that drains waits for
+// its handlers as it does without TLS.
 func TestHandshakeLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := tlstest.NewAuthority(t).Config()

@@ -459,8 +459,8 @@ func TestShutdownDropsCalls(t *testing.T) {
 	})
 }
 
-// A Call of the server that is being written at Shutdown is written to its end: the client sees the
-// end of the stream behind a record, not within one.
+// Shutdown completes a Call of the server that is being written: the client sees the stream close
+// after a record, not within one.
 func TestShutdownCutsNoRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, ln := servePipes(t, newService(), &tcp.Config{Logger: quiet})
@@ -484,7 +484,7 @@ func TestShutdownCutsNoRecord(t *testing.T) {
 			t.Errorf("the record is cut: %v", err)
 		}
 		if n, err := ours.Read(got); n > 0 || err != io.EOF {
-			t.Errorf("behind the record: %d bytes, %v", n, err)
+			t.Errorf("after the record: %d bytes, %v", n, err)
 		}
 		if err := <-done; err != nil {
 			t.Error(err)

@@ -49,8 +49,8 @@ func (l *listed) acquire(context.Context) (*Conn, error) {
 
 func (l *listed) release(*Conn) { l.inUse-- }
 
-// connected returns a connection to a peer that ends it when a Call has come, serves Calls, has no
-// TLS although it is required, or else does nothing.
+// connected returns a connection to a peer that closes it when a Call has come, serves Calls, lacks
+// the TLS that is required, or else does nothing.
 func connected(t *testing.T, does string) *Conn {
 	ours, theirs := net.Pipe()
 	var cfg Config

@@ -606,7 +606,8 @@ func TestTLSCloseDuringAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := tlstest.NewAuthority(t)
 		cfg := secured(a, tcp.TLSRequired)
-		cfg.SendTimeout, cfg.TLS.Config.SessionTicketsDisabled = -1, true // the client does not read them
+		cfg.SendTimeout = -1
+		cfg.TLS.Config.SessionTicketsDisabled = true // the client does not read them
 		ours, theirs := net.Pipe()
 		s := tcp.ServeConn(theirs, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
 			r.Reply(oncrpc.Message{Inline: append(goodReply(xidOf(r))[4:], make([]byte, 1<<20)...)}, nil)
