@@ -175,9 +175,11 @@ func (c *compiler) importUnit(u *unit, include, dir string, at source.Span) {
 	}
 	other := c.byDir[abs]
 	if other == nil {
-		if other = c.loadUnit(include, dir, abs, at); other == nil {
-			return
-		}
+		other = c.loadUnit(include, dir, abs, at)
+	}
+	if other.unread {
+		u.partial = true
+		return
 	}
 	for _, i := range append([]*unit{other}, other.imports...) {
 		u.addImport(i)
@@ -202,37 +204,17 @@ func importCycle(loading []*unit, at source.Span) diag.Diagnostic {
 	return diag.New(diag.ImportCycle, at, "units import each other: %s", strings.Join(names, " -> "))
 }
 
-// loadUnit reads and compiles all files of a folder as a unit.
+// loadUnit reads and compiles all files of a folder as a unit. A folder that cannot be read is
+// reported once, and its unit is empty.
 func (c *compiler) loadUnit(include, dir, abs string, at source.Span) *unit {
-	entries, err := c.lib.readDir(dir)
-	if err != nil {
-		c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
-		return nil
-	}
 	u := c.newUnit(abs)
 	u.imp = &ir.Import{Include: include, Unit: u.name}
-	c.loading = append(c.loading, u)
-	var names []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".x") && !e.IsDir() {
-			names = append(names, filepath.Join(dir, e.Name()))
-		}
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		fileAbs := filepath.Join(abs, filepath.Base(name))
-		f, err := c.lib.read(name, fileAbs, c.lib.found)
-		if err != nil {
-			c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
-			return nil
-		}
-		u.have[fileAbs] = true
-		u.files = append(u.files, &syntax.File{Source: f})
-	}
-	if err := c.loadBind(u, names); err != nil {
+	if err := c.readUnit(u, dir); err != nil {
 		c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
-		return nil
+		u.unread = true
+		return u
 	}
+	c.loading = append(c.loading, u)
 	for i := range u.files {
 		*u.files[i] = *c.parse(u, u.files[i].Source)
 	}
@@ -241,6 +223,31 @@ func (c *compiler) loadUnit(include, dir, abs string, at source.Span) *unit {
 	c.goPackage(u, at)
 	u.imp.Bind, u.imp.Decls = u.side.bind, u.decls
 	return u
+}
+
+// readUnit reads the files of a folder, and its sidecar.
+func (c *compiler) readUnit(u *unit, dir string) error {
+	entries, err := c.lib.readDir(dir)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".x") && !e.IsDir() {
+			names = append(names, filepath.Join(dir, e.Name()))
+		}
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		abs := filepath.Join(u.dir, filepath.Base(name))
+		f, err := c.lib.read(name, abs, c.lib.found)
+		if err != nil {
+			return err
+		}
+		u.have[abs] = true
+		u.files = append(u.files, &syntax.File{Source: f})
+	}
+	return c.loadBind(u, names)
 }
 
 // goPackage finds the Go package of an imported unit.

@@ -25,7 +25,8 @@ type unit struct {
 	macros  map[string]string
 	imports []*unit // all units that it builds on, directly or not, in order of first include
 	side    sidecar
-	partial bool // an include was not found, so names may be missing
+	unread  bool // its files could not be read; that was reported
+	partial bool // an include was not found or not read, so names may be missing
 
 	numbers    map[string][]rpcNumber // programs, versions and procedures by name
 	undeclared undeclared
