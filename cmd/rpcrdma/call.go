@@ -302,6 +302,8 @@ func refusalAdvice(r *oncrpc.ReplyError) string {
 		return "the interface file of the server: it does not have this procedure"
 	case r.Is(oncrpc.ErrGarbageArgs):
 		return "the interface file of the server: it declares other arguments for this procedure"
+	case r.Is(oncrpc.ErrAuth) && r.Auth == oncrpc.AuthStatTooWeak:
+		return "-tls required, if the connection has no TLS; another -cred, such as sys:1000:100"
 	case r.Is(oncrpc.ErrAuth):
 		return "another -cred, such as sys:1000:100, or -tls required if the server wants it"
 	}

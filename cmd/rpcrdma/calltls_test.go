@@ -81,9 +81,11 @@ func TestCallTLS(t *testing.T) {
 		{"-tls required -tls-name server.example" + mine + "localhost:" + port, exitDone, ""},
 		{"-tls required" + mine + plain, exitPeer, "-tls wanted or off"},
 		{"-tls wanted" + mine + plain, exitDone, "offers no TLS: the calls are in plaintext"},
-		{secure, exitPeer, "-tls required"}, // AUTH_TOOWEAK
+		{secure, exitPeer, "try: -tls required, if the connection has no TLS; another -cred"}, // AUTH_TOOWEAK
+		{"-tls required -ca " + ca + " " + secure, exitFailed, "try: -cert and -key with a certificate"},
+		{"-carrier rdma " + plain, exitFailed, "; -carrier tcp, if it is"},
 		{"-tls required -insecure -cert " + cert + " -key " + key + " " + secure, exitDone, ""},
-		{"-tls required -ca " + otherCA + " " + secure, exitFailed, "-ca, -tls-name"},
+		{"-tls required -ca " + otherCA + " " + secure, exitFailed, "try: -ca FILE with the authority"},
 		{"-tls required -tls-name other.example" + mine + secure, exitFailed, "other.example"},
 		{"-tls required -ca missing.pem " + secure, exitFailed, "missing.pem"},
 		{"-tls required" + mine + silent, exitFailed, "-no-alpn"},

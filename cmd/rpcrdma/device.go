@@ -231,14 +231,14 @@ func joinAddress(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// dial connects a provider's device to the first address of a host that does not refuse the
+// dial connects a device with these flags to the first address of a host that does not refuse the
 // connection, and returns that address. It tries IPv4 addresses first.
-func dial(ctx context.Context, provider provider, dev verbs.Device, addr string, cfg *rdmaio.Config) (*rdmaio.Conn, string, error) {
+func dial(ctx context.Context, flags *deviceFlags, dev verbs.Device, addr string, cfg *rdmaio.Config) (*rdmaio.Conn, string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil { // an address of the provider mem
 		conn, err := rdmaio.Dial(ctx, dev, addr, cfg)
 		if err != nil {
-			return nil, "", explainDial(provider, addr, err)
+			return nil, "", explainDial(flags, addr, err)
 		}
 		return conn, addr, nil
 	}
@@ -257,7 +257,7 @@ func dial(ctx context.Context, provider provider, dev verbs.Device, addr string,
 			return conn, at, nil
 		}
 		if i == len(ips)-1 || !errors.Is(err, verbs.ErrConnectionRefused) {
-			return nil, "", explainDial(provider, at, err)
+			return nil, "", explainDial(flags, at, err)
 		}
 	}
 	return nil, "", &failure{code: exitFailed, stage: "name of " + addr, err: errors.New("the name has no address")}

@@ -68,7 +68,7 @@ func TestHintsNameFlagsOfTheCommand(t *testing.T) {
 		at      []string // commands
 	}{
 		{"explain", func(err error) *failure { return explain("connection", "host", err) }, []string{"ping", "perf", "nfsping"}},
-		{"explainDial", func(err error) *failure { return explainDial("rdmatcp", "host", err) }, []string{"ping", "perf", "nfsping"}},
+		{"explainDial", func(err error) *failure { return explainDial(&deviceFlags{rdmaFlags: rdmaFlags{Provider: "rdmatcp"}, tlsFlags: tlsFlags{TLS: true}}, "host", err) }, []string{"ping", "perf", "nfsping"}},
 		{"explain", func(err error) *failure { return explain("call", "host", err) }, []string{"ping", "perf", "nfsping"}},
 		{"explainTCP", func(err error) *failure { return explainTCP("connection", "host", err) }, []string{"call"}},
 		{"explainCall", func(err error) *failure { return explainCall("host", err) }, []string{"call"}},
@@ -154,9 +154,9 @@ func TestHintProposesTheOtherProvider(t *testing.T) {
 		}
 	}
 	for name, f := range map[string]*failure{
-		"mem":       explainDial("mem", "host", verbs.ErrPeerDisconnected),
-		"cancelled": explainDial("iwarp", "host", errors.Join(verbs.ErrPeerDisconnected, context.DeadlineExceeded)),
-		"refused":   explainDial("iwarp", "host", verbs.ErrConnectionRefused),
+		"mem":       explainDial(&deviceFlags{rdmaFlags: rdmaFlags{Provider: "mem"}}, "host", verbs.ErrPeerDisconnected),
+		"cancelled": explainDial(&deviceFlags{rdmaFlags: rdmaFlags{Provider: "iwarp"}}, "host", errors.Join(verbs.ErrPeerDisconnected, context.DeadlineExceeded)),
+		"refused":   explainDial(&deviceFlags{rdmaFlags: rdmaFlags{Provider: "iwarp"}}, "host", verbs.ErrConnectionRefused),
 	} {
 		if strings.Contains(f.help, "-provider") {
 			t.Errorf("%s: hint %q", name, f.help)

@@ -132,7 +132,7 @@ func (c *infoCmd) askRDMA(ctx context.Context, f *fabric, dev verbs.Device, s *s
 	if s.at.IsValid() {
 		addr = s.at.String()
 	}
-	conn, _, err := dial(ctx, f.flags.Provider, dev, addr, f.dialConfig(c.Timeout))
+	conn, _, err := dial(ctx, f.flags, dev, addr, f.dialConfig(c.Timeout))
 	if err != nil {
 		s.err = err
 		return

@@ -109,7 +109,7 @@ func (p *nfspinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error
 	}
 	dev := &setupDevice{Device: inner}
 	start := time.Now()
-	conn, ip, err := dial(ctx, p.Provider, dev, p.addr, f.dialConfig(p.Wait))
+	conn, ip, err := dial(ctx, f.flags, dev, p.addr, f.dialConfig(p.Wait))
 	if err != nil {
 		return nil, err
 	}

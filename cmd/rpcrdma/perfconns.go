@@ -32,7 +32,7 @@ type sharedConn struct {
 func (c *perfCmd) connect(ctx context.Context, dev verbs.Device, addr string, cfg *rdmaio.Config) (*connections, string, error) {
 	limit, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
-	conn, at, err := dial(limit, c.Provider, dev, addr, cfg)
+	conn, at, err := dial(limit, &c.deviceFlags, dev, addr, cfg)
 	if err != nil {
 		return nil, "", err
 	}

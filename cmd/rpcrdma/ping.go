@@ -78,7 +78,7 @@ func (p *pinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error) {
 		return nil, err
 	}
 	start := time.Now()
-	conn, ip, err := dial(ctx, p.Provider, dev, p.addr, f.dialConfig(p.Wait))
+	conn, ip, err := dial(ctx, f.flags, dev, p.addr, f.dialConfig(p.Wait))
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func (f *remoteFlags) overRDMA(ctx context.Context, env environment, host, addr 
 	if err != nil {
 		return nil, errors.Join(err, fabric.close())
 	}
-	conn, at, err := dial(ctx, f.Provider, dev, addr, fabric.dialConfig(wait))
+	conn, at, err := dial(ctx, fabric.flags, dev, addr, fabric.dialConfig(wait))
 	if err != nil {
 		return nil, errors.Join(err, fabric.close())
 	}
@@ -119,7 +119,7 @@ func explainTCP(stage, addr string, err error) *failure {
 	case errors.Is(err, tcp.ErrNoTLS):
 		f.code, f.help = exitPeer, "-tls wanted or off, which anyone on the path can read, or switch TLS on at the server"
 	case errors.Is(err, tcp.ErrTLS):
-		f.help = "-cert, -key, -ca, -tls-name and -no-alpn that suit the server (rpcrdma help call); its log may have the reason"
+		f.help = adviceTLS(err, "-cert, -key, -ca, -tls-name and -no-alpn that suit the server (rpcrdma help call); its log may have the reason")
 	case errors.As(err, &name):
 		f.stage, f.help = "name of "+addr, "check the name, or use an IP address"
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -137,7 +137,7 @@ func explainTCP(stage, addr string, err error) *failure {
 	case errors.As(err, &decoding):
 		f.code, f.help = exitPeer, "check that an RPC server listens there: its answer is not a valid RPC reply (RFC 5531 §9)"
 	case errors.Is(err, tcp.ErrPeerClosed), errors.Is(err, syscall.ECONNRESET):
-		f.help = "read the server's log: it closed the connection"
+		f.help = "-carrier rdma, if the server is one of RPC over RDMA; otherwise read its log: it closed the connection"
 	}
 	return f
 }

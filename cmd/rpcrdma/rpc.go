@@ -35,7 +35,7 @@ func explain(stage, addr string, err error) *failure {
 	case errors.Is(err, verbs.ErrConnectionRefused):
 		f.help = "start the server, or check the port: RPC over RDMA does not use the port of TCP; for NFS it is " + defaultPort
 	case errors.Is(err, verbs.ErrTLS):
-		f.help = "-tls, -cert, -key, -ca and -tls-name that suit the server (rpcrdma help ping); its log has what it found"
+		f.help = adviceTLS(err, "-tls, -cert, -key, -ca and -tls-name that suit the server (rpcrdma help ping); its log has what it found")
 	case errors.As(err, &rejected):
 		f.code, f.help = exitPeer, "read the server's log: it lacks resources for the connection, or refuses this client"
 	case errors.Is(err, rdmaio.ErrNoVersion):
@@ -68,13 +68,18 @@ func explain(stage, addr string, err error) *failure {
 	return f
 }
 
-// explainDial is explain for a connection that a device of a provider has failed to make. A server
-// of another provider closes it without an answer.
-func explainDial(provider provider, addr string, err error) *failure {
+// explainDial is explain for a connection that a device with these flags has failed to make. A server
+// of another protocol closes it without an answer.
+func explainDial(flags *deviceFlags, addr string, err error) *failure {
 	f := explain("connection", addr, err)
-	other := map[string]string{"rdmatcp": "iwarp", "iwarp": "rdmatcp"}[provider.name()]
-	if other != "" && f.code == exitFailed && errors.Is(err, verbs.ErrPeerDisconnected) {
-		f.help = "-provider " + other + ", if the server speaks that: the peer accepted the TCP connection and closed it. Otherwise check the port, and read the server's log"
+	other := map[string]string{"rdmatcp": "iwarp", "iwarp": "rdmatcp"}[flags.Provider.name()]
+	if other == "" || f.code != exitFailed || !errors.Is(err, verbs.ErrPeerDisconnected) {
+		return f
+	}
+	f.help = "-provider " + other + ", if the server speaks that: the peer accepted the TCP connection and closed it; " +
+		"-carrier tcp, if it is a server of ONC RPC over TCP; otherwise check the port, and read the server's log"
+	if flags.TLS {
+		f.help = "no -tls, if the server has none; " + f.help
 	}
 	return f
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 )
 
@@ -58,9 +60,9 @@ func (t *tlsFlags) config(host string) (*tls.Config, error) {
 	}
 	c := &tls.Config{ServerName: cmp.Or(t.TLSName, host), InsecureSkipVerify: t.Insecure}
 	if t.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, cmp.Or(t.Key, t.Cert))
+		pair, err := t.pair()
 		if err != nil {
-			return nil, &failure{code: exitFailed, stage: "certificate", err: err, help: "-cert and -key are PEM files; without -key, -cert has both"}
+			return nil, err
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
@@ -76,6 +78,54 @@ func (t *tlsFlags) config(host string) (*tls.Config, error) {
 		c.RootCAs, c.ClientCAs, c.ClientAuth = pool, pool, tls.RequireAndVerifyClientCert
 	}
 	return c, nil
+}
+
+// pair reads the certificate of this side and its key.
+func (t *tlsFlags) pair() (tls.Certificate, error) {
+	fail := func(err error, help string) (tls.Certificate, error) {
+		return tls.Certificate{}, &failure{code: exitFailed, stage: "certificate", err: err, help: help}
+	}
+	cert, err := os.ReadFile(t.Cert)
+	if err != nil {
+		return fail(err, "-cert FILE is a PEM file with the certificate of this side")
+	}
+	keyFile := cmp.Or(t.Key, t.Cert)
+	key, err := os.ReadFile(keyFile)
+	if err != nil {
+		return fail(err, "-key FILE is a PEM file with the private key of the certificate in -cert")
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	switch {
+	case err == nil:
+		return pair, nil
+	case !bytes.Contains(cert, []byte("-----BEGIN CERTIFICATE-----")):
+		return fail(fmt.Errorf("%s has no certificate in PEM", t.Cert), "-cert FILE with a certificate, and -key FILE with its private key")
+	case !bytes.Contains(key, []byte("PRIVATE KEY-----")):
+		return fail(fmt.Errorf("%s has no private key in PEM", keyFile), "-key FILE with the private key of the certificate in "+t.Cert)
+	case strings.Contains(err.Error(), "does not match"):
+		return fail(fmt.Errorf("%s is not the private key of the first certificate in %s", keyFile, t.Cert), "-cert and -key of one pair")
+	}
+	return fail(fmt.Errorf("%s and %s: %w", t.Cert, keyFile, err), "-cert and -key with a certificate and its private key, both in PEM")
+}
+
+// adviceTLS returns what to try after two ends did not agree on TLS: by the reason, if it is known.
+func adviceTLS(err error, other string) string {
+	var (
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+	)
+	switch {
+	case errors.As(err, &authority):
+		return "-ca FILE with the authority that has issued the server's certificate; for a test, -insecure accepts any server"
+	case errors.As(err, &host):
+		return "the server by a name of its certificate, or -tls-name with such a name, if that is the right server"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "a certificate of the server that is valid now; check the clocks of both hosts"
+	case tlsstream.RefusesCertificate(err):
+		return "-cert and -key with a certificate of an authority that the server accepts; its log may have the reason"
+	}
+	return other
 }
 
 // temporary adds a certificate for 127.0.0.1 that only this configuration trusts.

@@ -43,6 +43,7 @@ func TestTLSErrors(t *testing.T) {
 	ca, cert, key := tlstest.NewAuthority(t).Write(nil)
 	other, _, _ := tlstest.NewAuthority(t).Write(nil)
 	addr := serving(t, "-q", "-tls", "-cert", cert, "-key", key)
+	mutual := serving(t, "-q", "-tls", "-cert", cert, "-key", key, "-ca", ca)
 	plain := serving(t, "-q")
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -56,13 +57,18 @@ func TestTLSErrors(t *testing.T) {
 		{"ping -c 1 -tls -ca " + ca + " " + addr, exitDone, nil},
 		{"ping -c 1 -tls -insecure " + addr, exitDone, nil},
 		{"ping -c 1 " + addr, exitFailed, []string{"the peer speaks TLS", "try: -tls"}},
-		{"ping -c 1 -tls -ca " + ca + " " + plain, exitFailed, []string{"it may have no TLS at this address"}},
-		{"ping -c 1 -tls " + addr, exitFailed, []string{"unknown authority", "try: -tls, -cert, -key, -ca"}},
+		{"ping -c 1 -tls -ca " + ca + " " + plain, exitFailed, []string{"it may have no TLS at this address", "try: no -tls, if the server has none; -provider iwarp"}},
+		{"ping -c 1 -tls " + addr, exitFailed, []string{"unknown authority", "try: -ca FILE with the authority"}},
 		{"ping -c 1 -tls -ca " + other + " " + addr, exitFailed, []string{"unknown authority"}},
-		{"ping -c 1 -tls -tls-name other.example -ca " + ca + " " + addr, exitFailed, []string{"not other.example"}},
+		{"ping -c 1 -tls -tls-name other.example -ca " + ca + " " + addr, exitFailed, []string{"not other.example", "try: the server by a name of its certificate, or -tls-name"}},
 		{"ping -c 1 -tls -ca " + ca + " localhost:" + port, exitFailed, []string{"not localhost"}},
 		{"ping -c 1 -tls -ca " + key + " " + addr, exitFailed, []string{"authorities:", "has no certificate in PEM"}},
-		{"ping -c 1 -tls -cert " + ca + " " + addr, exitFailed, []string{"certificate:", "without -key, -cert has both"}},
+		{"ping -c 1 -tls -cert " + ca + " " + addr, exitFailed, []string{"certificate: " + ca + " has no private key in PEM", "try: -key FILE with the private key"}},
+		{"ping -c 1 -tls -cert " + key + " -key " + key + " " + addr, exitFailed, []string{"certificate: " + key + " has no certificate in PEM"}},
+		{"ping -c 1 -tls -cert " + ca + " -key " + key + " " + addr, exitFailed, []string{key + " is not the private key of the first certificate in " + ca}},
+		{"ping -c 1 -tls -cert missing.pem " + addr, exitFailed, []string{"certificate: open missing.pem:", "try: -cert FILE is a PEM file"}},
+		{"ping -c 1 -tls -cert " + cert + " -key missing.pem " + addr, exitFailed, []string{"certificate: open missing.pem:", "try: -key FILE is a PEM file"}},
+		{"ping -c 1 -tls -ca " + ca + " " + mutual, exitFailed, []string{"try: -cert and -key with a certificate of an authority that the server accepts"}},
 		{"ping -c 1 -ca " + ca + " " + addr, exitUsage, []string{"-ca has no effect without -tls"}},
 		{"ping -c 1 -tls -key " + key + " " + addr, exitUsage, []string{"-key needs -cert"}},
 		{"perf -provider mem -tls", exitUsage, []string{"mem has no TLS"}},
