@@ -101,7 +101,7 @@ func TestDevicesAreListedWithWhatIsMissing(t *testing.T) {
 func TestDevicesWithoutTheLibrarySaysSo(t *testing.T) {
 	tree := machine(t, "sys/class/infiniband/siw0")
 	text, code := devicesOutput(t, false, tree, nil, nil)
-	if code != exitDone || !strings.Contains(text, "need a build with it: make build-ibverbs") || strings.Contains(text, "limits:") || strings.Contains(text, "missing") {
+	if code != exitDone || !strings.Contains(text, "make build-ibverbs builds") || strings.Contains(text, "limits:") || strings.Contains(text, "missing") {
 		t.Errorf("exit code %d:\n%s", code, text)
 	}
 	missing := rdmadev.Library("libibverbs.so.1", "", errors.New("no such file"))

@@ -68,11 +68,14 @@ func TestHintsNameFlagsOfTheCommand(t *testing.T) {
 		at      []string // commands
 	}{
 		{"explain", func(err error) *failure { return explain("connection", "host", err) }, []string{"ping", "perf", "nfsping"}},
-		{"explainDial", func(err error) *failure { return explainDial(&deviceFlags{rdmaFlags: rdmaFlags{Provider: "rdmatcp"}, tlsFlags: tlsFlags{TLS: true}}, "host", err) }, []string{"ping", "perf", "nfsping"}},
+		{"explainDial", func(err error) *failure {
+			return explainDial(&deviceFlags{rdmaFlags: rdmaFlags{Provider: "rdmatcp"}, tlsFlags: tlsFlags{TLS: true}}, "host", err)
+		}, []string{"ping", "perf", "nfsping"}},
 		{"explain", func(err error) *failure { return explain("call", "host", err) }, []string{"ping", "perf", "nfsping"}},
 		{"explainTCP", func(err error) *failure { return explainTCP("connection", "host", err) }, []string{"call"}},
 		{"explainCall", func(err error) *failure { return explainCall("host", err) }, []string{"call"}},
-		{"explainLookup", func(err error) *failure { return explainLookup("host", err) }, []string{"call", "info"}},
+		{"explainLookup", func(err error) *failure { return explainLookup("host", adviceNoLookup, err) }, []string{"call"}},
+		{"explainLookup", func(err error) *failure { return explainLookup("host", adviceNoList, err) }, []string{"info"}},
 	} {
 		for _, command := range by.at {
 			flags := commandFlags(t, command)

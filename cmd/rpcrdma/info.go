@@ -87,12 +87,15 @@ func (c *infoCmd) run(ctx context.Context, env environment) (err error) {
 	return found.failure()
 }
 
+// adviceNoList says what info can do without rpcbind.
+const adviceNoList = "rpcbind on that host, which has the list; -port N asks the service over RDMA at port N also without it"
+
 // failure returns an error if rpcbind and all services failed.
 func (i *info) failure() error {
 	if i.err == nil || slices.ContainsFunc(i.services, func(s *service) bool { return s.err == nil }) {
 		return nil
 	}
-	f := explainLookup(i.rpcbind, i.err)
+	f := explainLookup(i.rpcbind, adviceNoList, i.err)
 	return &failure{code: f.code, err: errReported}
 }
 

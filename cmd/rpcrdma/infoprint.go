@@ -21,7 +21,7 @@ func (i *info) print(env environment) {
 		return
 	}
 	if i.err != nil {
-		f := explainLookup(i.rpcbind, i.err)
+		f := explainLookup(i.rpcbind, adviceNoList, i.err)
 		fmt.Fprintf(env.stderr, "rpcrdma: %v\ntry: %s\n", f, env.suitable(f.help))
 	} else {
 		fmt.Fprintf(env.stdout, "rpcbind at %s: %s\n", i.rpcbind, count(i.registered, "registration", "registrations"))

@@ -72,7 +72,7 @@ func (f *remoteFlags) connect(ctx context.Context, env environment, host string,
 	default:
 		at, err := rpcbind.Resolve(ctx, host, p.Number, p.Version, f.Carrier, nil)
 		if err != nil {
-			return nil, explainLookup(joinAddress(host, rpcbind.Port), err)
+			return nil, explainLookup(joinAddress(host, rpcbind.Port), adviceNoLookup, err)
 		}
 		addr = at.String()
 	}
@@ -142,16 +142,20 @@ func explainTCP(stage, addr string, err error) *failure {
 	return f
 }
 
-// explainLookup is explainTCP for a question to the rpcbind at an address.
-func explainLookup(addr string, err error) *failure {
+// adviceNoLookup says how to call without rpcbind.
+const adviceNoLookup = "HOST:PORT, if the port is known: rpcbind knows the programs that are registered with it"
+
+// explainLookup is explainTCP for a question to the rpcbind at an address. without says what to try
+// without rpcbind.
+func explainLookup(addr, without string, err error) *failure {
 	f := explainTCP("question to rpcbind", addr, err)
 	var name *net.DNSError
 	switch {
 	case errors.As(err, &name), errors.Is(err, context.DeadlineExceeded):
 	case f.code == exitPeer && !errors.Is(err, rpcbind.ErrNotRegistered):
-		f.help = "check that rpcbind listens there; if the port of the server is known, HOST:PORT needs no rpcbind"
+		f.help = "check that rpcbind listens there; " + without
 	default:
-		f.help = "HOST:PORT, if the port is known: rpcbind knows the programs that are registered with it"
+		f.help = without
 	}
 	if errors.Is(err, rpcbind.ErrNotRegistered) {
 		f.code = exitPeer

@@ -47,6 +47,7 @@ func TestComplaintNamesTheFlagGiven(t *testing.T) {
 		`--time: expected duration value but got "-1s" (short flag)`:                        `-time: found "-1s", expected a duration that is not negative`,
 		`--time: expected duration value but got "-x"`:                                      `-time: found "-x", expected a value that does not begin with -`,
 		`--count: expected uint value but got "EOL" (<EOL>)`:                                `-n: the value is missing`,
+		`--count: missing value, expecting "<arg>"`:                                         `-n: the value is missing`,
 		`--vers: expected a valid 32 bit uint but got "99999999999"`:                        `-vers: found "99999999999", expected a number from 0 to 4294967295`,
 		`--depth: expected a valid 64 bit int but got "1.5"`:                                `-depth: found "1.5", expected a number`,
 		`--time: expected duration but got "5": time: missing unit in duration "5"`:         `-time: found "5", expected a duration with its unit, such as 500ms or 5s`,

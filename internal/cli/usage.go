@@ -19,6 +19,7 @@ var complaints = []struct {
 	{regexp.MustCompile(`^missing flags: (--[\w-]+).*$`), "$1 is missing"},
 	{regexp.MustCompile(`: expected \S+ value but got "EOL" .*$`), ": the value is missing"},
 	{regexp.MustCompile(`: expected \S+ value but got "--" .*$`), ": the value is missing"},
+	{regexp.MustCompile(`: missing value, expecting ".*"$`), ": the value is missing"},
 	{regexp.MustCompile(`: expected uint\d* value but got ("-[^"]*").*$`), ": found $1, expected a number, 0 or more"},
 	{regexp.MustCompile(`: expected duration value but got ("-\d[^"]*").*$`), ": found $1, expected a duration that is not negative"},
 	{regexp.MustCompile(`: expected \S+ value but got ("-[^"]*").*$`), ": found $1, expected a value that does not begin with -"},

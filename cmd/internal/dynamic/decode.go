@@ -25,7 +25,7 @@ func DecodeAll(data []byte, t *ir.Type, l Limits) (*Value, error) {
 	if n := root.Length; err == nil && n < len(data) {
 		err = &Error{
 			Code: Trailing, Offset: n, Length: len(data) - n,
-			Message: fmt.Sprintf("found %d bytes after the value, expected the end", len(data)-n),
+			Message: fmt.Sprintf("found %s after the value, expected the end", plural(len(data)-n, "byte")),
 		}
 	}
 	return root, err
@@ -59,7 +59,7 @@ func (d *decoder) short(n uint64) *Error {
 	if n <= left {
 		return nil
 	}
-	e := d.fault(Short, d.off, int(left), "found %d bytes before %s, expected %d", left, d.end, n)
+	e := d.fault(Short, d.off, int(left), "found %s before %s, expected %d", plural(int(left), "byte"), d.end, n)
 	e.Note = d.claim
 	return e
 }

@@ -224,7 +224,7 @@ func TestDecodeFaults(t *testing.T) {
 		{"u", "ffffffff", "c: offset 0: found BLACK (-1), for which union u has no arm (RFC 4506 §4.15)"},
 		{"b", "00000000", "yes: offset 0: found FALSE, for which union b has no arm (RFC 4506 §4.15)"},
 		{"i", "00000005 00000007 0000", "inner.n: offset 8: found 2 bytes before the end of the input, expected 4 (RFC 4506 §3)"},
-		{"opt", "00000000 00", "value: offset 4: found 1 bytes after the value, expected the end (the data is one value)"},
+		{"opt", "00000000 00", "value: offset 4: found 1 byte after the value, expected the end (the data is one value)"},
 	} {
 		data := unhex(t, c.xdr)
 		part, err := DecodeAll(data, mustType(t, u, c.typ), Limits{})
@@ -295,7 +295,7 @@ func TestJSONFaults(t *testing.T) {
 		{"scalars", scalars("f", "1e39"), `expected a number in range for float`},
 		{"scalars", scalars("f", `"NaN:3f800000"`), `expected "NaN:" and the bits of one in 8 hex digits for float`},
 		{"scalars", scalars("d", `"x"`), `"Infinity"`},
-		{"scalars", scalars("q", `"00"`), `q: offset 51: found 1 bytes, expected 16 (RFC 4506 §4.10)`},
+		{"scalars", scalars("q", `"00"`), `q: offset 51: found 1 byte, expected 16 (RFC 4506 §4.10)`},
 		{"scalars", scalars("q", `"0"`), `expected a string of hex digits`},
 		{"scalars", scalars("c", `"GREE"`), `found "GREE", expected a member of enum color (RFC 8259, and the JSON form in xdrgen help json); did you mean GREEN?`},
 		{"scalars", scalars("c", `3`), `c: offset 90: found 3, which is not a member of enum color (RFC 4506 §4.3)`},

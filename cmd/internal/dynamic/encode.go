@@ -94,7 +94,7 @@ func (e *encoder) underlying(v *Value, t *ir.Type) *Error {
 
 func (e *encoder) fixed(v *Value, n uint64) *Error {
 	if uint64(len(v.Bytes)) != n {
-		return e.fault(Bound, "found %d bytes, expected %d", len(v.Bytes), n)
+		return e.fault(Bound, "found %s, expected %d", plural(len(v.Bytes), "byte"), n)
 	}
 	e.bytes(v.Bytes)
 	return nil
