@@ -4,14 +4,26 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"regexp"
 	"strings"
+	"time"
 )
 
-// Flag returns the error of a flag set's Parse. If the flag is not defined, the error names the
-// flags that may be meant. Other errors are returned unchanged.
+// Flag returns the error of a flag set's Parse in words for people. If the flag is not defined, the
+// error names the flags that may be meant; if its value is wrong, the value that is expected. Other
+// errors are returned unchanged.
 func Flag(set *flag.FlagSet, err error) error {
 	if err == nil {
 		return nil
+	}
+	if m := wrongValue.FindStringSubmatch(err.Error()); m != nil {
+		if f := set.Lookup(m[2]); f != nil && expected(f) != "" {
+			return fmt.Errorf("-%s: found %s, expected %s", m[2], m[1], expected(f))
+		}
+		return err
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "flag needs an argument: "); ok {
+		return fmt.Errorf("%s: the value is missing", name)
 	}
 	name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !ok {
@@ -20,6 +32,39 @@ func Flag(set *flag.FlagSet, err error) error {
 	var names []string
 	set.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 	return errors.New(DidYouMean(fmt.Sprintf("unknown flag %.64q", "-"+name), Dashed(Flags(name, names))...))
+}
+
+// wrongValue matches the error of a flag set about a value that a flag cannot have.
+var wrongValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+): `)
+
+// expected returns the values that a flag can have, or "" for a type that package flag does not know.
+func expected(f *flag.Flag) string {
+	g, ok := f.Value.(flag.Getter)
+	if !ok {
+		return ""
+	}
+	switch g.Get().(type) {
+	case int, int64, float64:
+		return "a number"
+	case uint, uint64:
+		return "a number, 0 or more"
+	case bool:
+		return "true or false"
+	case time.Duration:
+		return "a duration with its unit, such as 500ms or 5s"
+	}
+	return ""
+}
+
+// Late returns an error if one of the arguments after the flags is a flag, which package flag takes
+// for an argument.
+func Late(args []string) error {
+	for _, a := range args {
+		if len(a) > 1 && a[0] == '-' && a != "--" {
+			return fmt.Errorf("found the flag %.64q after an argument: flags come before the arguments", a)
+		}
+	}
+	return nil
 }
 
 // Flags returns the flags that a word without its dashes may mean, best first: the one with the

@@ -99,7 +99,7 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*options, error) {
 		return nil, spelling.Flag(fs, err)
 	}
 	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q; use -doc for a single document", fs.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q; a single document is given with -doc", fs.Arg(0))
 	}
 	fs.Visit(func(f *flag.Flag) {
 		if strings.Contains(" manifest spec check n report format ", " "+f.Name+" ") && o.doc != "" {

@@ -240,7 +240,7 @@ func TestUsage(t *testing.T) {
 		args []string
 	}{
 		{`unknown flag "-color"`, []string{"-color"}}, {`unknown flag "-docc"; did you mean -doc?`, []string{"-docc", "a.txt"}},
-		{`unexpected argument "a.txt"; use -doc for a single document`, []string{"a.txt"}},
+		{`unexpected argument "a.txt"; a single document is given with -doc`, []string{"a.txt"}},
 		{"-check cannot be used with -doc, which reads no manifest", []string{"-doc", "a", "-check"}},
 		{"-mode needs -doc; otherwise the manifest gives it", []string{"-mode", "marked"}},
 		{`-mode: found "none", expected marked or sections`, []string{"-doc", "a", "-mode", "none"}},

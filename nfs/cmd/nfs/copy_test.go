@@ -517,7 +517,10 @@ func TestUsage(t *testing.T) {
 	}{
 		{[]string{"ls"}, 2, "ls: HOST:/PATH is missing, expected nfs ls [flags] HOST:/PATH"},
 		{[]string{"get", target}, 2, "get: LOCAL is missing, expected nfs get [flags] HOST:/PATH LOCAL"},
-		{[]string{"cat", target, "-json"}, 2, `cat: found "-json" after HOST:/PATH, expected nfs cat [flags] HOST:/PATH`},
+		{[]string{"cat", target, "-json"}, 2, `cat: found the flag "-json" after an argument: flags come before the arguments: nfs cat [flags] HOST:/PATH`},
+		{[]string{"cat", target, "json"}, 2, `cat: found "json" after HOST:/PATH, expected nfs cat [flags] HOST:/PATH`},
+		{[]string{"get", target, "-q"}, 1, "copy it with -r"},
+		{[]string{"ls", "-port", "nfs", target}, 2, `ls: -port: found "nfs", expected a number: nfs ls -h`},
 		{[]string{"-json", "ls", target}, 2, `found "-json", expected a command first: ls, cat, get or put`},
 		{[]string{"cat", "-json", target}, 2, "no meaning"},
 		{[]string{"get", "-no", target}, 2, "get -h lists"},
@@ -547,6 +550,14 @@ func TestUsage(t *testing.T) {
 	} {
 		if out, errs, code := f.run(t.Context(), test.args[0], test.args[1:]...); code != test.code || !strings.Contains(out+errs, test.text) {
 			t.Errorf("%q: exit code %d, %q, expected %d and %q", test.args, code, errs, test.code, test.text)
+		}
+	}
+	for _, command := range []string{"ls", "cat", "get", "put"} {
+		help, _, _ := f.run(t.Context(), command, "-h")
+		for line := range strings.Lines(help) {
+			if line = strings.ReplaceAll(line, "\t", "        "); len(line) > 81 {
+				t.Errorf("nfs %s -h has %d columns, expected 80 at most: %s", command, len(line)-1, line)
+			}
 		}
 	}
 	var noPort strings.Builder

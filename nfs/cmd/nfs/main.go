@@ -150,12 +150,12 @@ func (p *program) define(command string) {
 	f.SetOutput(io.Discard)
 	f.StringVar(&p.cfg.Transport, "transport", "rdma", "`transport`: rdma or tcp")
 	f.StringVar(&p.cfg.Provider, "provider", "iwarp", "verbs `provider` for rdma: "+provider.Forms())
-	f.IntVar(&p.cfg.Port, "port", 0, "`port` of NFS; default: ask rpcbind, else 20049 for rdma and 2049 for tcp")
+	f.IntVar(&p.cfg.Port, "port", 0, "`port` of NFS; default: ask rpcbind,\nelse 20049 for rdma and 2049 for tcp")
 	f.IntVar(&p.cfg.MountPort, "mountport", 0, "`port` of MOUNT over TCP; default: ask rpcbind")
 	f.IntVar(&p.uid, "uid", -1, "user `number`; default: the user of the process")
 	f.IntVar(&p.gid, "gid", -1, "group `number`; default: the group of the process")
 	f.IntVar(&p.cfg.Depth, "depth", 8, "READ or WRITE `calls` in flight")
-	f.DurationVar(&p.cfg.DialTimeout, "timeout", 0, "longest `time` to mount; default 10s. Later the command waits for the server until a signal ends it")
+	f.DurationVar(&p.cfg.DialTimeout, "timeout", 0, "longest `time` to mount; default 10s. Later the command waits\nfor the server until a signal ends it")
 	f.BoolVar(&p.json, "json", false, "print JSON lines")
 	switch command {
 	case "ls":
@@ -163,8 +163,8 @@ func (p *program) define(command string) {
 		f.BoolVar(&p.recursive, "R", false, "list directories below, too")
 	case "get", "put":
 		f.BoolVar(&p.deep, "r", false, "copy a directory with all below it")
-		f.BoolVar(&p.resumed, "resume", false, "go on with an interrupted copy, and skip files that are there with the same size and time")
-		f.IntVar(&p.cfg.Window, "window", 16<<20, "`bytes` between two times that the copy is stored and noted; a copy that is cut repeats at most so many")
+		f.BoolVar(&p.resumed, "resume", false, "go on with an interrupted copy, and skip files\nthat are there with the same size and time")
+		f.IntVar(&p.cfg.Window, "window", 16<<20, "`bytes` between two times that the copy is stored and noted;\na copy that is cut repeats at most so many")
 		f.BoolVar(&p.quiet, "q", false, "print no progress and no list of files")
 	}
 	p.flags = f
@@ -177,7 +177,10 @@ const remotePath = "HOST:/PATH"
 func (p *program) operands(want ...string) ([]string, error) {
 	command, got := p.flags.Name(), p.flags.Args()
 	form := "nfs " + command + " [flags] " + strings.Join(want, " ")
+	late := spelling.Late(got)
 	switch {
+	case len(got) != len(want) && late != nil:
+		return nil, fmt.Errorf("%w: %s: %w: %s", errUsage, command, late, form)
 	case len(got) < len(want):
 		return nil, fmt.Errorf("%w: %s: %s is missing, expected %s", errUsage, command, want[len(got)], form)
 	case len(got) > len(want):

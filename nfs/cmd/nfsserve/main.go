@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -40,18 +41,18 @@ type options struct {
 func main() {
 	var o options
 	// RFC 8166 §8.2.2.1: clients set up security over TCP, at the usual port; R311
-	flag.StringVar(&o.tcp, "tcp", "127.0.0.1:2049", "`address` for NFS, MOUNT and locks over TCP, and for MOUNT and locks over UDP")
-	flag.StringVar(&o.rdma, "rdma", "127.0.0.1:20049", "`address` for NFS over RDMA; empty for none")
+	flag.StringVar(&o.tcp, "tcp", "127.0.0.1:2049", "`address` for NFS, MOUNT and locks over TCP,\nand for MOUNT and locks over UDP")
+	flag.StringVar(&o.rdma, "rdma", "127.0.0.1:20049", "`address` for NFS over RDMA;\nempty for none")
 	flag.StringVar(&o.provider, "provider", "iwarp", "verbs `provider`: "+provider.Forms())
-	flag.StringVar(&o.portmap, "portmap", "auto", "`mode` of the port mapper that clients ask: own, at port 111 of the -tcp host; system, the rpcbind that runs there; off; auto, the first of these that works")
+	flag.StringVar(&o.portmap, "portmap", "auto", "`mode` of the port mapper that clients ask:\nown, at port 111 of the -tcp host; system, the rpcbind that runs\nthere; off; auto, the first of these that works")
 	flag.BoolVar(&o.calls, "log", false, "write a line for each call to stderr")
 	flag.BoolVar(&o.json, "json", false, "write the lines of -log as JSON")
-	flag.StringVar(&o.State, "state", "", "`directory` for the key and the table of handles; default DIR.nfs3, beside DIR")
+	flag.StringVar(&o.State, "state", "", "`directory` for the key and the table of handles;\ndefault DIR.nfs3")
 	flag.StringVar(&o.Export, "export", "/export", "`path` that clients mount")
 	flag.BoolVar(&o.ReadOnly, "ro", false, "refuse all changes")
 	flag.BoolVar(&o.AllowRoot, "allow-root", false, "let user 0 of clients act as root, if the server runs as root")
 	flag.BoolVar(&o.Async, "async", false, "reply before changes are on the disk")
-	flag.BoolVar(&o.StrictCookies, "strict-cookies", false, "refuse to go on with the listing of a directory that has changed")
+	flag.BoolVar(&o.StrictCookies, "strict-cookies", false, "refuse to continue the listing of a directory that has changed")
 	flag.CommandLine.Init("nfsserve", flag.ContinueOnError)
 	flag.CommandLine.SetOutput(io.Discard)
 	err := flag.CommandLine.Parse(os.Args[1:])
@@ -78,7 +79,10 @@ func main() {
 
 // check checks the values of the flags and the arguments after them.
 func (o *options) check(args []string) error {
+	late := spelling.Late(args)
 	switch {
+	case len(args) > 1 && late != nil:
+		return late
 	case len(args) != 1 || args[0] == "":
 		return fmt.Errorf("found %d arguments after the flags, expected DIR", len(args))
 	case !slices.Contains([]string{"auto", "own", "system", "off"}, o.portmap):
@@ -111,7 +115,7 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 
 	byTCP, err := tcp.Listen(ctx, o.tcp, handler, nil)
 	if err != nil {
-		return err
+		return listening("-tcp", o.tcp, err)
 	}
 	defer func() { err = errors.Join(err, byTCP.Close()) }()
 	all := slices.Concat(
@@ -124,7 +128,7 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 		all = append(all, at(mount3.Program, mount3.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
 		all = append(all, at(nlm4.Program, nlm4.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
 	case !errors.Is(failure, errors.ErrUnsupported): // a wildcard address on this system
-		return failure
+		return listening("-tcp", o.tcp, failure)
 	}
 	line := fmt.Sprintf("serving %s as %s: tcp %s", o.Dir, o.Export, byTCP.Addr())
 	if o.rdma != "" {
@@ -149,6 +153,21 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 	return nil
 }
 
+// listening returns the error of a listener with what to do about it.
+func listening(name, addr string, err error) error {
+	_, _, form := net.SplitHostPort(addr)
+	todo := "an address of this machine, as HOST:PORT"
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		todo = "another port, or stop the server that uses this one"
+	case errors.Is(err, syscall.EACCES):
+		todo = "a port above 1023, which needs no privilege"
+	case form != nil:
+		err, todo = errors.New("the port is missing"), "HOST:PORT, such as "+addr+":2049"
+	}
+	return fmt.Errorf("%s %q: %w: try %s", name, addr, err, todo)
+}
+
 // log returns a handler that logs the calls of h, with the flag -log, or else h.
 func (o *options) log(h oncrpc.Handler) oncrpc.Handler {
 	if !o.calls {
@@ -165,7 +184,7 @@ func serveRDMA(ctx context.Context, o options, handler oncrpc.Handler) (addr str
 	}
 	server, err := rdmaio.Listen(ctx, dev, o.rdma, handler, nil)
 	if err != nil {
-		return "", nil, errors.Join(err, dev.Close())
+		return "", nil, errors.Join(listening("-rdma", o.rdma, err), dev.Close())
 	}
 	return server.Addr(), func() error { return errors.Join(server.Close(), dev.Close()) }, nil
 }

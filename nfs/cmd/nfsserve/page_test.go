@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -149,6 +151,7 @@ func TestWrongFlagsAreErrorsOfUsage(t *testing.T) {
 		{options{portmap: "auto", provider: "iwarp"}, nil, "found 0 arguments"},
 		{options{portmap: "auto", provider: "iwarp"}, []string{""}, "expected DIR"},
 		{options{portmap: "auto", provider: "iwarp"}, []string{"a", "b"}, "found 2 arguments"},
+		{options{portmap: "auto", provider: "iwarp"}, []string{"a", "-ro"}, `found the flag "-ro" after an argument: flags come before`},
 		{options{portmap: "on", provider: "iwarp"}, []string{"a"}, `found -portmap "on", expected auto, own, system or off`},
 		{options{portmap: "off", provider: "siw"}, []string{"a"}, `found -provider "siw", expected iwarp or rdmatcp`},
 	} {
@@ -158,5 +161,31 @@ func TestWrongFlagsAreErrorsOfUsage(t *testing.T) {
 	}
 	if err := (&options{portmap: "system", provider: "rdmatcp"}).check([]string{"dir"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestListenErrorsSayWhatToDo checks the errors about addresses, which name the flag.
+func TestListenErrorsSayWhatToDo(t *testing.T) {
+	used, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer used.Close()
+	for _, tt := range []struct{ tcp, rdma, want string }{
+		{used.Addr().String(), "", `-tcp "` + used.Addr().String() + `": .*: try another port, or stop the server that uses this one`},
+		{"127.0.0.1:0", used.Addr().String(), `-rdma ".*": .*: try another port`},
+		{"127.0.0.1", "", `-tcp "127.0.0.1": the port is missing: try HOST:PORT, such as 127.0.0.1:2049`},
+		{"192.0.2.1:0", "", `-tcp "192.0.2.1:0": .*: try an address of this machine`},
+	} {
+		dir := filepath.Join(t.TempDir(), "data")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		o := options{tcp: tt.tcp, rdma: tt.rdma, portmap: "off", provider: "rdmatcp"}
+		o.Dir, o.Export = dir, "/export"
+		err := serve(t.Context(), o, io.Discard, io.Discard)
+		if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) {
+			t.Errorf("-tcp %q -rdma %q: %v, expected %s", tt.tcp, tt.rdma, err, tt.want)
+		}
 	}
 }
