@@ -23,9 +23,30 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
+const usage = `usage: filestore [-provider NAME]
+
+writes a file of a server and reads it back, by the types and stubs that xdrgen
+has generated from store.x. The sidecar store.bind names the data that RDMA
+moves: the server fetches the data of WRITE from the client's memory, and puts
+the data of READ into it. Server and client run in this process.
+
+To read next: store.x and store.bind, then server.go and client.go; and
+docs/oncrpc.md for a server and a client in two processes.
+
+flags:
+`
+
 func main() {
-	provider := flag.String("provider", "mem", "verbs `provider`: mem or rdmatcp")
+	provider := flag.String("provider", "mem", "verbs `provider`: mem, in memory, or rdmatcp, over TCP")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "filestore: found %q, expected no arguments after the flags\n", flag.Args())
+		os.Exit(2)
+	}
 	if err := run(os.Stdout, *provider); err != nil {
 		fmt.Fprintln(os.Stderr, "filestore:", err)
 		os.Exit(1)

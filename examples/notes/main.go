@@ -46,6 +46,8 @@ func main() {
 	}
 	switch {
 	case err != nil:
+	case *over != "tcp" && *over != "rdma":
+		err = fmt.Errorf("found -over %q, expected tcp or rdma", *over)
 	case flag.Arg(0) == "serve":
 		err = serve(ctx, *tcpAddr, *rdmaAddr, *announced, os.Stdout)
 	case *over == "rdma":
@@ -65,6 +67,14 @@ func usage() {
        notes [flags] put NAME TEXT    stores a note
        notes [flags] get NAME         prints the text of a note
        notes [flags] list             prints the names
+
+serves short texts by ONC RPC, over TCP and over RDMA at once, and calls that
+server over either. docs/oncrpc.md builds this program step by step. Start a
+server in one shell, and call it in another:
+
+       notes serve
+       notes put greeting 'good morning'
+       notes -over rdma get greeting
 
 flags:
 `)

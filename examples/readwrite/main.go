@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +20,28 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
+const usage = `usage: readwrite
+
+makes one WRITE-like and one READ-like call over RDMA, within this process, and
+prints every verb that client and server use. It has no flags. A line such as
+
+   56 server     qp2    post       read id 0x1, 21000 bytes in 1 from key 0x...
+
+has the number of the step, the device, the queue pair, the verb, and what it is
+about: the server posts an RDMA Read of 21000 bytes, into one range of its
+memory, from the memory that the client has registered under that key.
+
+To read next: main.go of this example, then examples/filestore, where the data
+are those of a .x file.
+`
+
 func main() {
+	flag.Usage = func() { fmt.Fprint(flag.CommandLine.Output(), usage) }
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "readwrite: found %q, expected no arguments\n", flag.Args())
+		os.Exit(2)
+	}
 	if err := run(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "readwrite:", err)
 		os.Exit(1)

@@ -37,7 +37,8 @@ func Flag(set *flag.FlagSet, err error) error {
 // wrongValue matches the error of a flag set about a value that a flag cannot have.
 var wrongValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+): `)
 
-// expected returns the values that a flag can have, or "" for a type that package flag does not know.
+// expected returns the values that a flag can have, or "" for a type that package flag does not
+// have.
 func expected(f *flag.Flag) string {
 	g, ok := f.Value.(flag.Getter)
 	if !ok {
