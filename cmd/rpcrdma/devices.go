@@ -89,7 +89,7 @@ func listDevices(env environment, tree rdmadev.Tree, view *libraryView, missing 
 	}
 	printMemory(env, tree)
 	if view == nil && !withIBVerbs && !env.json {
-		fmt.Fprintln(env.stdout, "This is what the kernel reports. make build-ibverbs builds a bin/rpcrdma that also shows limits, and what the provider ibverbs can do")
+		fmt.Fprintln(env.stdout, "The kernel reports no more. make build-ibverbs builds a bin/rpcrdma that also shows limits, and what the provider ibverbs can do")
 	}
 	for _, p := range problems {
 		printProblem(env, p)

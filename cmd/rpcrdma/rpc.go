@@ -68,8 +68,8 @@ func explain(stage, addr string, err error) *failure {
 	return f
 }
 
-// explainDial is explain for a connection that a device with these flags has failed to make. A server
-// of another protocol closes it without an answer.
+// explainDial is explain for a connection that a device with these flags has failed to make. A
+// server of another protocol closes it without an answer.
 func explainDial(flags *deviceFlags, addr string, err error) *failure {
 	f := explain("connection", addr, err)
 	other := map[string]string{"rdmatcp": "iwarp", "iwarp": "rdmatcp"}[flags.Provider.name()]
@@ -79,7 +79,7 @@ func explainDial(flags *deviceFlags, addr string, err error) *failure {
 	f.help = "-provider " + other + ", if the server speaks that: the peer accepted the TCP connection and closed it; " +
 		"-carrier tcp, if it is a server of ONC RPC over TCP; otherwise check the port, and read the server's log"
 	if flags.TLS {
-		f.help = "no -tls, if the server has none; " + f.help
+		f.help = "no -tls, if the server does not have TLS; " + f.help
 	}
 	return f
 }

@@ -57,7 +57,7 @@ func TestTLSErrors(t *testing.T) {
 		{"ping -c 1 -tls -ca " + ca + " " + addr, exitDone, nil},
 		{"ping -c 1 -tls -insecure " + addr, exitDone, nil},
 		{"ping -c 1 " + addr, exitFailed, []string{"the peer speaks TLS", "try: -tls"}},
-		{"ping -c 1 -tls -ca " + ca + " " + plain, exitFailed, []string{"it may have no TLS at this address", "try: no -tls, if the server has none; -provider iwarp"}},
+		{"ping -c 1 -tls -ca " + ca + " " + plain, exitFailed, []string{"it may have no TLS at this address", "try: no -tls, if the server does not have TLS; -provider iwarp"}},
 		{"ping -c 1 -tls " + addr, exitFailed, []string{"unknown authority", "try: -ca FILE with the authority"}},
 		{"ping -c 1 -tls -ca " + other + " " + addr, exitFailed, []string{"unknown authority"}},
 		{"ping -c 1 -tls -tls-name other.example -ca " + ca + " " + addr, exitFailed, []string{"not other.example", "try: the server by a name of its certificate, or -tls-name"}},

@@ -31,8 +31,8 @@ has the number of the step, the device, the queue pair, the verb, and what it is
 about: the server posts an RDMA Read of 21000 bytes, into one range of its
 memory, from the memory that the client has registered under that key.
 
-To read next: main.go of this example, then examples/filestore, where the data
-are those of a .x file.
+To read next: main.go of this example, then examples/filestore, which uses the
+types of a .x file.
 `
 
 func main() {

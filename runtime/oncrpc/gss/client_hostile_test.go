@@ -104,7 +104,11 @@ func TestBadReplies(t *testing.T) {
 	}{
 		{name: "verifier AUTH_NONE", data: func(b []byte) []byte {
 			return append(append(bytes.Clone(b[:12]), make([]byte, 8)...), b[protectedReply-4:]...)
-		}, is: oncrpc.ErrVerf, text: "AUTH_NONE"},
+		}, is: oncrpc.ErrVerf, text: "the server answered SUCCESS without protection, verifier AUTH_NONE"},
+		{name: "an unprotected failure", data: func(b []byte) []byte {
+			return append(append(bytes.Clone(b[:12]), make([]byte, 8)...), 0, 0, 0, byte(oncrpc.SystemErr))
+		}, is: oncrpc.ErrVerf, text: "the server answered SYSTEM_ERR without protection"},
+		{name: "verifier AUTH_SYS", data: setWord(12, 1), is: oncrpc.ErrVerf, text: "flavour AUTH_SYS"},
 		{name: "changed verifier", data: flip(21), is: oncrpc.ErrVerf, text: "§5.3.3.2"},
 		{name: "a denial as accepted", data: setWord(8, 1), text: "header of the reply"},
 		{name: "another XID", data: setWord(0, 99), text: "reply has XID 0x63"},

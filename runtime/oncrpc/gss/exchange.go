@@ -167,7 +167,7 @@ func (x *exchange) open(reply *oncrpc.Reply) (problem bool, err error) {
 		return problem, nil
 	}
 	accepted := &head.Body.Reply.Accepted
-	seq, err := x.verify(&accepted.Verf)
+	seq, err := x.verify(accepted)
 	if err != nil {
 		return false, err
 	}
@@ -188,9 +188,16 @@ func (x *exchange) open(reply *oncrpc.Reply) (problem bool, err error) {
 	return false, nil
 }
 
-// verify returns the sequence number whose checksum is in a verifier.
-func (x *exchange) verify(verf *oncrpc.OpaqueAuth) (seq uint32, err error) {
-	if verf.Flavor != oncrpc.RPCSecGSS {
+// verify returns the sequence number whose checksum is in the verifier of a reply.
+func (x *exchange) verify(reply *oncrpc.AcceptedReply) (seq uint32, err error) {
+	verf := &reply.Verf
+	switch {
+	case verf.Flavor == oncrpc.AuthNone && len(verf.Body) == 0:
+		// The carrier answers for a handler that fails, without protection.
+		return 0, fmt.Errorf("%w: the server answered %v without protection, verifier %v, expected %v (RFC 2203 §5.3.3.2): "+
+			"a server that fails before it can protect a reply does so, and its log has the reason; so can anyone on the path",
+			oncrpc.ErrVerf, reply.Data.Stat, verf.Flavor, oncrpc.RPCSecGSS)
+	case verf.Flavor != oncrpc.RPCSecGSS:
 		return 0, fmt.Errorf("%w: flavour %v (%d bytes), expected %v (RFC 2203 §5.3.3.2)", oncrpc.ErrVerf, verf.Flavor, len(verf.Body), oncrpc.RPCSecGSS)
 	}
 	for i := len(x.sent) - 1; i >= 0; i-- {
