@@ -110,7 +110,7 @@ var rdmaioMutants = []mutant{
 	{"a connection of a source is counted after its end", "rdmaio/server.go", "	defer s.limits.Leave(from)\n", "", ioTests},
 	{"memory of Calls is not given back", "rdmaio/answerer.go", "	a.shared.memory.Give(n)\n	a.chunks.used -= n\n", "	a.chunks.used -= n\n", ioTests},
 	{"a log has more records a second than its limit", "internal/admission/log.go", "const maxRecords = 10", "const maxRecords = 11", placesTests},
-	{"records that were left out are not counted", "internal/admission/log.go", "		s.omitted++\n", "", placesTests},
+	{"records that were left out are not counted", "internal/admission/log.go", "\t\t\tl.limit.omitted.Add(1)\n", "", placesTests},
 	{"pauses between tries are all the same", "rdmaio/redial.go", "b.last - rand.N(b.last/2+1))", "b.last - 0*rand.N(b.last/2+1))", ioTests},
 	{"a pause between tries never starts over", "rdmaio/redial.go", "	case why == nil:\n		c.first = backoff{}\n", "	case why == nil:\n", ioTests},
 	{"a full batch of completions is all of them", "rdmaio/internal/driver/completions.go", "return events, n == len(d.wcs)", "return events, false", driverTests},

@@ -107,6 +107,9 @@ func (c Config) fill() Config {
 		}
 	}
 	c.Backlog = min(c.Backlog, 1<<16) // the capacity of a channel
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
 	if c.Rand == nil {
 		c.Rand = rand.Reader
 	}

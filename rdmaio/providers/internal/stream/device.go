@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -32,7 +33,8 @@ type Device struct {
 		receivedDirect, receivedStaged   atomic.Int64
 	}
 
-	log        limitedLog
+	logLimit   *admission.LogLimit
+	log        *slog.Logger    // with logLimit
 	accepted   admission.Conns // connections by source, for MaxPerSource
 	goroutines sync.WaitGroup  // all goroutines of the device; Close waits for them
 	last       sync.WaitGroup  // connections that have not sent their last bytes: see Conn.sendLast
@@ -55,8 +57,9 @@ func Open(cfg Config) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
+	limit := admission.NewLogLimit(cfg.LogRate)
 	return &Device{
-		cfg: cfg, soft: dev, secure: secure, log: limitedLog{to: cfg.Logger, rate: admission.Bucket{Rate: cfg.LogRate}},
+		cfg: cfg, soft: dev, secure: secure, logLimit: limit, log: limit.Logger(cfg.Logger),
 		accepted: admission.Conns{PerSource: cfg.MaxPerSource}, conns: make(map[net.Conn]*admission.Source),
 	}, nil
 }
@@ -71,7 +74,7 @@ func (d *Device) Stats() Stats {
 	return Stats{
 		Connections: s.connections.Load(), Broken: s.broken.Load(), Refused: full + source + handshake + backlog,
 		RefusedFull: full, RefusedSource: source, RefusedHandshake: handshake, RefusedBacklog: backlog,
-		AcceptErrors: s.acceptErrors.Load(), Suppressed: d.log.suppressed.Load(),
+		AcceptErrors: s.acceptErrors.Load(), Suppressed: d.logLimit.Omitted(),
 		SentDirect: s.sentDirect.Load(), SentStaged: s.sentStaged.Load(),
 		ReceivedDirect: s.receivedDirect.Load(), ReceivedStaged: s.receivedStaged.Load(),
 	}

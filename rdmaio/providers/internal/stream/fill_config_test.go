@@ -3,10 +3,10 @@ package stream
 import (
 	"crypto/rand"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -52,6 +52,9 @@ func TestDefaultsAndLimitsOfAConfig(t *testing.T) {
 			t.Errorf("%s: no source of random numbers", tt.what)
 		}
 	}
+	if none := (Config{}).fill(); none.Logger == nil || none.Logger.Enabled(t.Context(), slog.LevelError) {
+		t.Error("without a logger nothing is logged")
+	}
 	source := strings.NewReader("source")
 	if got := (Config{Rand: source}).fill(); got.Rand != source {
 		t.Error("the caller's source of random numbers is lost")
@@ -60,7 +63,9 @@ func TestDefaultsAndLimitsOfAConfig(t *testing.T) {
 
 // Each counter has the value of its name, and Refused is the sum of four.
 func TestStatsAreTheCounters(t *testing.T) {
-	d := openToy(t, toyConfig(100))
+	cfg := toyConfig(100)
+	cfg.Logger, cfg.LogRate = slog.New(slog.NewTextHandler(io.Discard, nil)), 1
+	d := openToy(t, cfg)
 	s := &d.stats
 	s.connections.Store(1)
 	s.broken.Store(2)
@@ -69,7 +74,9 @@ func TestStatsAreTheCounters(t *testing.T) {
 	s.refusedHandshake.Store(5)
 	s.refusedBacklog.Store(6)
 	s.acceptErrors.Store(7)
-	d.log.suppressed.Store(8)
+	for d.logLimit.Omitted() < 8 {
+		d.warn("line")
+	}
 	s.sentDirect.Store(9)
 	s.sentStaged.Store(10)
 	s.receivedDirect.Store(11)
@@ -81,39 +88,6 @@ func TestStatsAreTheCounters(t *testing.T) {
 	if got := d.Stats(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-}
-
-// A log writes LogRate lines in a second. A line says how many were left out since the line before
-// it, once. Without a logger nothing is counted.
-func TestLogSaysWhatItLeavesOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		out := new(lines)
-		log := limitedLog{to: slog.New(slog.NewTextHandler(out, nil))}
-		log.rate.Rate = 2
-		write := func(n int) {
-			for range n {
-				log.write("line")
-			}
-		}
-		write(5)
-		time.Sleep(time.Second)
-		write(1)
-		write(1)
-		time.Sleep(time.Second)
-		write(3)
-		var got []string
-		for line := range strings.Lines(out.text.String()) {
-			_, rest, _ := strings.Cut(line, "msg=line")
-			got = append(got, strings.TrimSpace(rest))
-		}
-		if text := strings.Join(got, ","); text != ",,suppressed=3,,," || log.suppressed.Load() != 4 || log.unreported.Load() != 1 {
-			t.Errorf("lines %q; %d are left out, want 4, and %d since the last, want 1", text, log.suppressed.Load(), log.unreported.Load())
-		}
-		silent := limitedLog{}
-		if silent.write("line"); silent.suppressed.Load() != 0 {
-			t.Error("a line is counted without a logger")
-		}
-	})
 }
 
 // What a peer speaks by mistake is named by its first bytes, as far as they have come.

@@ -114,7 +114,7 @@ func (l *listener) serve() {
 		}
 		if err != nil { // for example because the process is out of file descriptors
 			l.dev.stats.acceptErrors.Add(1)
-			l.dev.log.write("no connection can be accepted", slog.String("device", l.dev.cfg.Attrs.Name), slog.String("at", l.Addr()),
+			l.dev.warn("no connection can be accepted", slog.String("device", l.dev.cfg.Attrs.Name), slog.String("at", l.Addr()),
 				slog.Any("error", err), slog.Duration("next_try_in", pause))
 			if !l.sleep(pause) {
 				return
