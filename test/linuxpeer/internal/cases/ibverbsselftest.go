@@ -2,6 +2,7 @@ package cases
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -115,7 +116,7 @@ func perftestValue(out string, size, column int) (float64, error) {
 		fields := strings.Fields(line)
 		if len(fields) > column && fields[0] == strconv.Itoa(size) {
 			value, err := strconv.ParseFloat(fields[column], 64)
-			if err == nil && value <= 0 {
+			if err == nil && (value <= 0 || math.IsInf(value, 0)) {
 				err = fmt.Errorf("found %q", line)
 			}
 			return value, err

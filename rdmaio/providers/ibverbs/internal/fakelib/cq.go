@@ -95,7 +95,7 @@ func (h *libibverbs) CreateCQ(ctx lib.Context, entries int, user uintptr, ch lib
 	if entries < 1 || entries > d.attr.MaxCQE || vector < 0 || vector >= abi.Context(uintptr(ctx)).Vectors {
 		return 0, fail(fn, syscall.EINVAL)
 	}
-	c := &cq{dev: d, user: user, entries: entries, locked: d.pinned(entries * 64)}
+	c := &cq{dev: d, user: user, entries: entries, locked: d.pinned(cqBytes(entries))}
 	if ch != 0 {
 		if c.ch, err = find[*compChannel](h.net, fn, uintptr(ch)); err != nil {
 			return 0, err

@@ -3,6 +3,7 @@
 package fakelib
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"syscall"
@@ -114,6 +115,24 @@ func pages(addr uintptr, size int) int {
 	first := addr &^ uintptr(pageSize-1)
 	last := (addr + uintptr(size) + uintptr(pageSize) - 1) &^ uintptr(pageSize-1)
 	return int(last - first)
+}
+
+// cqBytes and qpBytes return the sizes of queues as libmlx5 computes them (rdma-core,
+// providers/mlx5/verbs.c, mlx5_calc_send_wqe and its neighbors): an entry of a send queue has 192
+// bytes, in which a window can be bound, and 16 for each element of a list, in blocks of 64.
+func cqBytes(entries int) int { return powerOfTwo(entries+1) * 64 }
+
+func qpBytes(attr *abi.QPInitAttr) int {
+	send := (192 + attr.MaxSendSGE*16 + 63) &^ 63
+	return powerOfTwo(attr.MaxSendWR*send) + powerOfTwo(attr.MaxRecvWR)*powerOfTwo(16*max(attr.MaxRecvSGE, 1))
+}
+
+// powerOfTwo returns the least power of two that is at least n.
+func powerOfTwo(n int) int {
+	if n <= 1 {
+		return max(n, 0)
+	}
+	return 1 << bits.Len(uint(n-1))
 }
 
 // lock counts n bytes of locked memory.

@@ -133,7 +133,7 @@ func (h *libibverbs) CreateQP(handle lib.PD, attr *abi.QPInitAttr) (lib.QP, erro
 		attr.MaxRecvWR > d.attr.MaxQPWR || attr.MaxSendSGE > d.attr.MaxSGE || attr.MaxRecvSGE > d.attr.MaxSGE || attr.MaxInline > 512 {
 		return 0, fail(fn, syscall.EINVAL)
 	}
-	q := &qp{dev: d, pd: p, scq: scq, rcq: rcq, attr: *attr, memory: queueMemory{locked: d.pinned(attr.MaxSendWR*128 + attr.MaxRecvWR*32)}}
+	q := &qp{dev: d, pd: p, scq: scq, rcq: rcq, attr: *attr, memory: queueMemory{locked: d.pinned(qpBytes(attr))}}
 	if err := h.lock(fn, q.memory.locked); err != nil {
 		return 0, err
 	}
