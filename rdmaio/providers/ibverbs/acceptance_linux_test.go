@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/fakelib"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/verbstest"
@@ -15,12 +16,18 @@ import (
 
 // accept runs the acceptance suite over two devices with the given quirks.
 func accept(t *testing.T, tr abi.Transport, q quirks.Quirks) {
+	acceptDevices(t, fakelib.DeviceOptions{Transport: tr, Quirks: q})
+}
+
+// acceptDevices runs the acceptance suite over two devices.
+func acceptDevices(t *testing.T, o fakelib.DeviceOptions) {
+	tr, q := o.Transport, o.Quirks
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		cfg := Config{}
 		if strings.Contains(t.Name(), "removal") {
 			cfg.PeerTimeout = time.Second // nothing else says that the peer's device is gone
 		}
-		f := openFake(t, tr, q, cfg)
+		f := openFakeDevices(t, o, cfg, itself)
 		if q.MaxUnflushed > 0 { // each end waits that long
 			f.c.waits.flush, f.s.waits.flush = 10*time.Millisecond, 10*time.Millisecond
 		}
@@ -132,4 +139,40 @@ func TestAcceptanceWithQuirksOfDrivers(t *testing.T) {
 		done[same] = true
 		t.Run(e.Driver, func(t *testing.T) { accept(t, e.Transport, e.Quirks) })
 	}
+}
+
+// What a library or a device may do at any time, alone.
+func TestAcceptanceWithEachManner(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestAcceptanceWithAllManners has them together")
+	}
+	kind := reflect.TypeFor[fakelib.Manners]()
+	for i := range kind.NumField() {
+		var m fakelib.Manners
+		reflect.ValueOf(&m).Elem().Field(i).SetBool(true)
+		t.Run(kind.Field(i).Name, func(t *testing.T) {
+			acceptDevices(t, fakelib.DeviceOptions{Manners: m})
+		})
+	}
+}
+
+func TestAcceptanceWithAllManners(t *testing.T) {
+	var m fakelib.Manners
+	for v, i := reflect.ValueOf(&m).Elem(), 0; i < v.NumField(); i++ {
+		v.Field(i).SetBool(true)
+	}
+	for _, tr := range []abi.Transport{abi.TransportIB, abi.TransportIWARP} {
+		t.Run([]string{"InfiniBand", "iWARP"}[tr], func(t *testing.T) {
+			acceptDevices(t, fakelib.DeviceOptions{Transport: tr, Manners: m, Quirks: quirks.Quirks{InvalidateOnce: true}})
+		})
+	}
+}
+
+// A device whose limits are as low as a provider can expect.
+func TestAcceptanceWithLowLimits(t *testing.T) {
+	attr := abi.DeviceAttr{
+		Firmware: "fake", MaxMRSize: 16<<20 + 100, MaxQP: 64, MaxQPWR: 420, MaxSGE: 1, MaxReadSGE: 1, MaxCQ: 64, MaxCQE: 840,
+		MaxMR: 64, MaxPD: 64, MaxResponder: 1, MaxInitiator: 1, MaxMW: 3, Ports: 1, Caps: abi.CapMemWindow | abi.CapMemWindow2B,
+	}
+	acceptDevices(t, fakelib.DeviceOptions{Attr: &attr, Quirks: quirks.Quirks{InvalidateOnce: true}})
 }

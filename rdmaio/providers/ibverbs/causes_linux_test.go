@@ -135,21 +135,27 @@ func TestDeviceWithoutConnectionsNamesOtherProviders(t *testing.T) {
 	}
 }
 
-// The limit is this process's, and the fake library refuses as the kernel does at that limit.
-func TestLockedMemoryLimitIsNamed(t *testing.T) {
+// setMemlock sets this process's limit of locked memory until the end of the test.
+func setMemlock(t *testing.T, limit uint64) {
+	t.Helper()
 	const memlock = 8 // RLIMIT_MEMLOCK, which package syscall lacks
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(memlock, &before); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Setrlimit(memlock, &syscall.Rlimit{Cur: 64 << 10, Max: before.Max}); err != nil {
+	if err := syscall.Setrlimit(memlock, &syscall.Rlimit{Cur: limit, Max: before.Max}); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := syscall.Setrlimit(memlock, &before); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+}
+
+// The limit is this process's, and the fake library refuses as the kernel does at that limit.
+func TestLockedMemoryLimitIsNamed(t *testing.T) {
+	setMemlock(t, 64<<10)
 	f := openFake(t, abi.TransportIB, quirks.Quirks{}, Config{})
 	pd, err := f.c.AllocPD()
 	if err != nil {

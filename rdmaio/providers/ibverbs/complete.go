@@ -48,8 +48,8 @@ func (q *queuePair) poll() (total int) {
 // sent notes the completion of request seq. It reports whether the completion proves that the peer
 // is there.
 func (q *queuePair) sent(seq uint64, wc *abi.WC) bool {
-	if !q.sq.has(seq) {
-		return false
+	if !q.sq.has(seq) || q.sq.at(seq).done {
+		return false // reported twice
 	}
 	e := q.sq.at(seq)
 	e.done, e.status = true, q.dev.status(wc.Status, false)

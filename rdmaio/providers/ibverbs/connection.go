@@ -95,6 +95,9 @@ func (c *connection) join(q *queuePair, f func(id lib.ID) error) error {
 
 // handle implements cmObject.
 func (c *connection) handle(e abi.CMEvent) {
+	if e.Type == abi.CMAddrChange || e.Type > abi.CMTimewaitExit {
+		return // a network interface has failed over to another, or a newer kernel has more events
+	}
 	if e.Type == abi.CMDisconnected {
 		for c.dev.takeAsyncEvent() { // they say why
 		}
@@ -202,7 +205,7 @@ func (c *connection) close() error {
 func (d *Device) takeCMEvent() bool {
 	p, err := d.lib.GetCMEvent(d.cm)
 	if err != nil {
-		return false
+		return again(err)
 	}
 	e := abi.GetCMEvent(uintptr(p))
 	if e.Type == abi.CMConnectRequest {

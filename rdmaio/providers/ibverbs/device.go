@@ -85,6 +85,7 @@ func (d *Device) Close() error {
 
 // release ends the goroutines, and destroys the rest of the device.
 func (d *Device) release() error {
+	opened.remove(d)
 	for _, r := range d.readers {
 		r.close()
 	}
@@ -131,7 +132,7 @@ func (d *Device) remove() {
 func (d *Device) takeCompletionEvent() bool {
 	cq, user, err := d.lib.CQEvent(d.channel)
 	if err != nil {
-		return false
+		return again(err)
 	}
 	d.lib.AckCQEvents(cq, 1) // at once: the destruction of the queue waits for it
 	if q := d.objects.queue(user); q != nil {
@@ -140,18 +141,25 @@ func (d *Device) takeCompletionEvent() bool {
 	return true
 }
 
-// takeAsyncEvent takes an asynchronous event of the device.
+// takeAsyncEvent takes an asynchronous event of the context, and hands it to all Devices of that.
 func (d *Device) takeAsyncEvent() bool {
 	e, err := d.lib.AsyncEvent(d.ctx)
 	if err != nil {
-		return false
+		return again(err)
 	}
 	d.lib.AckAsyncEvent(e)
+	opened.each(d.ctx, func(o *Device) { o.asyncEvent(e) })
+	return true
+}
+
+// asyncEvent handles an asynchronous event, unless it concerns another Device of the context. Types
+// that are not listed say nothing of a connection, or are unknown.
+func (d *Device) asyncEvent(e abi.AsyncEvent) {
 	var status verbs.Status
 	switch e.Type {
 	case abi.AsyncDeviceFatal:
 		d.remove()
-		return true
+		return
 	case abi.AsyncQPAccessErr:
 		status = verbs.StatusRemoteAccess
 	case abi.AsyncQPReqErr:
@@ -159,7 +167,7 @@ func (d *Device) takeAsyncEvent() bool {
 	case abi.AsyncQPFatal, abi.AsyncCQErr:
 		status = verbs.StatusFatal
 	default:
-		return true
+		return
 	}
 	if q := d.objects.queueOf(e); q != nil {
 		q.mu.Lock()
@@ -167,7 +175,6 @@ func (d *Device) takeAsyncEvent() bool {
 			q.Num(), e.Type, verbs.StatusError{Status: status}, verbs.ErrConnectionBroken), causeEvent)
 		q.mu.Unlock()
 	}
-	return true
 }
 
 // Listen implements verbs.Device. addr is "host:port".

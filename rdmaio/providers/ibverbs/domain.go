@@ -3,7 +3,6 @@ package ibverbs
 import (
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"sync"
@@ -56,7 +55,7 @@ func (pd *domain) Alloc(size int) ([]byte, error) {
 		return nil, fmt.Errorf("ibverbs: alloc of %d bytes: %w", size, verbs.ErrInvalidValue)
 	}
 	if uint64(size) > d.attrs.MaxMRSize {
-		return nil, fmt.Errorf("ibverbs: alloc of %d bytes, limit is %d: %w", size, d.attrs.MaxMRSize, verbs.ErrTooLarge)
+		return nil, d.sizeError(fmt.Sprintf("alloc of %d bytes", size), size)
 	}
 	if err := d.usable(); err != nil {
 		return nil, err
@@ -91,7 +90,10 @@ func (pd *domain) addSlab(size int) (*slab, error) {
 	for _, s := range pd.slabs {
 		total += len(s.mem)
 	}
-	n := nextSlab(total, size, os.Getpagesize())
+	n := nextSlab(total, size, d.page)
+	if limit := d.limits.MaxMRSize &^ (align - 1); uint64(n) > limit {
+		n = int(limit) // size is not above it
+	}
 	mem, err := mapMemory(n)
 	if err != nil {
 		return nil, fmt.Errorf("ibverbs: alloc of %d bytes: map %d bytes: %w", size, n, err)

@@ -34,11 +34,27 @@ func (d *hardware) memoryError(what string, size int, err error) error {
 }
 
 // queuePairError returns the error of the creation of a queue pair.
-func (d *hardware) queuePairError(sends, recvs int, err error) error {
-	if errors.Is(err, syscall.EOPNOTSUPP) {
+func (d *hardware) queuePairError(attr *abi.QPInitAttr, err error) error {
+	sends, recvs := attr.MaxSendWR, attr.MaxRecvWR
+	what := fmt.Sprintf("create a queue pair for %d send requests and %d Receives", sends, recvs)
+	switch {
+	case errors.Is(err, syscall.EOPNOTSUPP):
 		return fmt.Errorf("ibverbs: %w: %w", d.tree.NoConnections(d.attrs.Name, err), verbs.ErrNotSupported)
+	case errors.Is(err, syscall.EINVAL):
+		// A request with more elements takes more space, and the limits are for short requests.
+		return fmt.Errorf("ibverbs: device %s: %s, with %d and %d elements: the device refuses the sizes, although its limits are %d requests and %d elements; ask for fewer: %w: %w",
+			d.attrs.Name, what, attr.MaxSendSGE, attr.MaxRecvSGE, d.limits.MaxQPWR, d.limits.MaxSGE, err, verbs.ErrTooLarge)
 	}
-	return d.memoryError(fmt.Sprintf("create a queue pair for %d send requests and %d Receives", sends, recvs), 128*sends+32*recvs, err)
+	return d.memoryError(what, 128*sends+32*recvs, err)
+}
+
+// sizeError returns the error for a region of more bytes than the device allows. siw has the limit
+// of locked memory as its own.
+func (d *hardware) sizeError(what string, size int) error {
+	if limit, _, ok := d.tree.LockedMemory(); ok && limit == d.limits.MaxMRSize {
+		return fmt.Errorf("%w: %w", d.memoryError(what, size, syscall.ENOMEM), verbs.ErrTooLarge)
+	}
+	return fmt.Errorf("ibverbs: %s, limit is %d: %w", what, d.attrs.MaxMRSize, verbs.ErrTooLarge)
 }
 
 // otherDevice returns the error for an address that another device reaches, which has the given

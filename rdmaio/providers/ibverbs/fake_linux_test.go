@@ -32,17 +32,27 @@ func tcpOf(h *fakelib.Host) func(local, remote netip.AddrPort) (tcpstate.State, 
 // of the test: nothing is left, and the library was not misused.
 func openFake(t testing.TB, tr abi.Transport, q quirks.Quirks, cfg Config) *fakeNet {
 	t.Helper()
-	return openFakeOver(t, tr, q, cfg, func(h *fakelib.Host) lib.Lib { return h })
+	return openFakeOver(t, tr, q, cfg, itself)
 }
+
+// itself is the library of a test that does not look at its calls.
+func itself(h *fakelib.Host) lib.Lib { return h }
 
 // openFakeOver is openFake with a library around the client's.
 func openFakeOver(t testing.TB, tr abi.Transport, q quirks.Quirks, cfg Config, around func(*fakelib.Host) lib.Lib) *fakeNet {
 	t.Helper()
+	return openFakeDevices(t, fakelib.DeviceOptions{Transport: tr, Quirks: q}, cfg, around)
+}
+
+// openFakeDevices is openFakeOver with devices that have more options. Their names are set.
+func openFakeDevices(t testing.TB, o fakelib.DeviceOptions, cfg Config, around func(*fakelib.Host) lib.Lib) *fakeNet {
+	t.Helper()
 	f := new(fakeNet)
 	f.net = fakelib.NewNet(fakelib.Options{Misuse: func(s string) { t.Errorf("misuse of the library: %s", s) }})
 	host := func(name string, around func(*fakelib.Host) lib.Lib) (*fakelib.Host, *Device) {
-		h := f.net.Host(fakelib.HostOptions{}, fakelib.DeviceOptions{Name: name, Transport: tr, Quirks: q})
-		d, err := open(around(h), &cfg, &q)
+		o.Name = name
+		h := f.net.Host(fakelib.HostOptions{}, o)
+		d, err := open(around(h), &cfg, &o.Quirks)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +66,7 @@ func openFakeOver(t testing.TB, tr abi.Transport, q quirks.Quirks, cfg Config, a
 		f.net.Close()
 	})
 	f.client, f.c = host("fake0", around)
-	f.server, f.s = host("fake1", func(h *fakelib.Host) lib.Lib { return h })
+	f.server, f.s = host("fake1", itself)
 	for _, d := range []*Device{f.c, f.s} {
 		t.Cleanup(func() {
 			if err := d.ends.late.wait(time.Minute); err != nil {

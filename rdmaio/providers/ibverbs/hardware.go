@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"net/netip"
+	"os"
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
@@ -38,13 +39,14 @@ type kernel struct {
 	// tcp returns the state of a TCP connection.
 	tcp func(local, remote netip.AddrPort) (tcpstate.State, error)
 
+	page      int  // bytes
 	holdsPage bool // guarded by holds
 }
 
 // identify sets the fields that follow from the name of a device and its driver.
 func (d *hardware) identify(l lib.Lib, ctx lib.Context, tree rdmadev.Tree) {
 	f := abi.Device(abi.Context(uintptr(ctx)).Device)
-	d.lib, d.ctx, d.kernel = l, ctx, kernel{tree: tree, tcp: tcpstate.Get}
+	d.lib, d.ctx, d.kernel = l, ctx, kernel{tree: tree, tcp: tcpstate.Get, page: os.Getpagesize()}
 	d.driver, d.transport = tree.Driver(f.Name), f.Transport
 	d.quirks = quirks.For(d.driver, f.Transport)
 	d.attrs.Name = f.Name
@@ -63,6 +65,8 @@ func (d *hardware) query() (err error) {
 		return d.fail("query port 1", err)
 	}
 	l := &d.limits
+	// Each queue pair has one completion queue for both of its queues.
+	requests := min(l.MaxQPWR, l.MaxCQE/2)
 	d.windows = !d.quirks.NoWindows && !d.quirks.NoLocalInvalidate && !d.quirks.WindowsUnbounded && l.Caps&(abi.CapMemWindow|abi.CapMemWindow2A|abi.CapMemWindow2B) != 0 && l.MaxMW > 0
 	if d.windows {
 		if d.windows, err = d.tryWindow(); err != nil {
@@ -70,7 +74,7 @@ func (d *hardware) query() (err error) {
 		}
 	}
 	if d.windows {
-		d.defaultBound = max(1, min(defaultBound, l.MaxQPWR/8))
+		d.defaultBound = max(1, min(defaultBound, requests/8))
 	}
 	longest := port.MaxMessage
 	if longest == 0 {
@@ -78,9 +82,9 @@ func (d *hardware) query() (err error) {
 	}
 	d.attrs = verbs.DeviceAttributes{
 		Name:      d.attrs.Name,
-		MaxSendWR: max(1, l.MaxQPWR-2*d.defaultBound-3), MaxRecvWR: l.MaxQPWR,
+		MaxSendWR: max(1, requests-2*d.defaultBound-3), MaxRecvWR: requests,
 		MaxSendSGE: l.MaxSGE, MaxRecvSGE: l.MaxSGE, MaxReadSGE: max(1, l.MaxReadSGE),
-		MaxCQE: math.MaxInt32, MaxMRSize: l.MaxMRSize, MaxMessageSize: min(longest, 1<<30),
+		MaxCQE: math.MaxInt32, MaxMRSize: l.MaxMRSize &^ (align - 1), MaxMessageSize: min(longest, 1<<30),
 		MaxInitiatorDepth: min(l.MaxInitiator, maxDepth), MaxResponderResources: min(l.MaxResponder, maxDepth),
 		MaxPrivateData: privateData, InlineSize: inlineSize,
 		RemoteInvalidate:      d.windows && !d.quirks.UnreportedInvalidate,
@@ -92,7 +96,7 @@ func (d *hardware) query() (err error) {
 	return nil
 }
 
-// tryWindow reports whether a memory window can be allocated: some drivers say so and have none.
+// tryWindow reports whether a memory window can be allocated: some drivers only say so.
 func (d *hardware) tryWindow() (bool, error) {
 	pd, err := d.lib.AllocPD(d.ctx)
 	if err != nil {

@@ -18,10 +18,32 @@ import (
 // So the first device that is opened on a context takes the page by a completion queue. The last
 // device that is closed gives it back.
 
-// fillers are completion queues, by their entries, that take the first pages of a context: 0 to
-// 128, 129 to 137, and 138 to 146. An entry has 32 bytes, and 8 bytes follow the last one. The last
-// queue stays.
-var fillers = [...]int{16384, 1024, 1024}
+const (
+	refusedOffset   = 0x90000
+	entrySize, tail = 32, 8 // bytes of a completion, and of what follows the last one
+	keptEntries     = 1024  // of the queue that stays, unless that is one page
+)
+
+// fillers returns completion queues, by their entries, that take the first pages of a context, up
+// to the refused one. The last one stays: the refused page is in it, and not its first. With pages
+// of 4 KiB they take pages 0 to 128, 129 to 137, and 138 to 146. Entries are powers of 2.
+func fillers(page int) (queues []int) {
+	pages := func(entries int) int { return (entries*entrySize + tail + page - 1) / page }
+	kept := keptEntries
+	for pages(kept) < 2 {
+		kept *= 2
+	}
+	refused := refusedOffset / page
+	for first := 0; first+pages(kept) <= refused; {
+		entries := 1
+		for first+pages(2*entries) < refused {
+			entries *= 2
+		}
+		queues = append(queues, entries)
+		first += pages(entries)
+	}
+	return append(queues, kept)
+}
 
 // heldPages has the contexts whose page is taken. A process has one context of a device, which all
 // Devices of that device share.
@@ -47,7 +69,7 @@ func (p *heldPages) take(d *hardware) (err error) {
 	defer p.mu.Unlock()
 	h := p.of[d.ctx]
 	if h == nil {
-		if h, err = newHold(d.lib, d.ctx); err != nil {
+		if h, err = newHold(d.lib, d.ctx, d.page); err != nil {
 			return d.fail("hold the page that the library refuses", err)
 		}
 		p.of[d.ctx] = h
@@ -74,7 +96,7 @@ func (p *heldPages) give(d *hardware) error {
 }
 
 // newHold creates the fillers, and destroys all but the last.
-func newHold(l lib.Lib, ctx lib.Context) (_ *heldPage, err error) {
+func newHold(l lib.Lib, ctx lib.Context, page int) (_ *heldPage, err error) {
 	var queues []lib.CQ
 	defer func() {
 		if err != nil {
@@ -83,7 +105,7 @@ func newHold(l lib.Lib, ctx lib.Context) (_ *heldPage, err error) {
 			}
 		}
 	}()
-	for _, entries := range fillers {
+	for _, entries := range fillers(page) {
 		cq, err := l.CreateCQ(ctx, entries, 0, 0, 0)
 		if err != nil {
 			return nil, fmt.Errorf("create a completion queue of %d entries: %w", entries, err)

@@ -2,6 +2,7 @@ package ibverbs
 
 import (
 	"errors"
+	"os"
 	"syscall"
 	"testing"
 
@@ -70,7 +71,7 @@ func TestRefusedPageIsHeldWhileADeviceIsOpen(t *testing.T) {
 // A device whose page cannot be taken is not opened, and leaves nothing.
 func TestDeviceIsNotOpenedWithoutThePage(t *testing.T) {
 	q := quirks.Quirks{RefusedPage: true}
-	for n := range fillers {
+	for n := range fillers(os.Getpagesize()) {
 		f := fakelib.NewNet(fakelib.Options{Misuse: func(s string) { t.Errorf("misuse of the library: %s", s) }})
 		h := f.Host(fakelib.HostOptions{}, fakelib.DeviceOptions{Name: "fake0", Transport: abi.TransportIWARP, Quirks: q})
 		h.Fail("ibv_create_cq", syscall.ENOMEM, n, 1)

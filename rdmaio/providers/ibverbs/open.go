@@ -67,6 +67,9 @@ func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error
 	if override != nil {
 		d.quirks = *override
 	}
+	if n := abi.Context(uintptr(ctx)).Vectors; c.CompletionVector > 0 && c.CompletionVector >= n {
+		return nil, fmt.Errorf("ibverbs: Config.CompletionVector is %d, device %s has %d, counted from 0: %w", c.CompletionVector, d.attrs.Name, n, verbs.ErrInvalidValue)
+	}
 	if err := d.query(); err != nil {
 		return nil, err
 	}
@@ -169,5 +172,6 @@ func (d *Device) start() (err error) {
 			return d.fail("read the file of the "+r.name, err)
 		}
 	}
+	opened.add(d)
 	return nil
 }

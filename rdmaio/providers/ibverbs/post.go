@@ -261,6 +261,10 @@ func (q *queuePair) postError(err error) error {
 	case errors.Is(err, syscall.ENOMEM):
 		return fmt.Errorf("the device's queue is full: %w: %w", err, verbs.ErrQueueFull)
 	case errors.Is(err, syscall.EINVAL):
+		q.poll() // some devices take no requests after a failure, which may not be known yet
+		if q.end.begun {
+			return fmt.Errorf("the connection has failed: %w: %w", err, verbs.ErrInvalidState)
+		}
 		return fmt.Errorf("the library refuses it: %w: %w", err, verbs.ErrInvalidWR)
 	}
 	q.end.callFailed("post", err)

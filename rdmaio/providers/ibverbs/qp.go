@@ -85,7 +85,7 @@ func (pd *domain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 	q.user = user
 	q.rq.qp, q.held.qp, q.end.qp, q.life.qp = q, q, q, q
 	q.win = windows{qp: q, limit: d.bound(q.Cfg), bound: make(map[uint32]*window)}
-	q.sq.limit = 2*q.win.limit + 3 // a bind and a revocation each, a ping and the last request
+	q.sq.limit = 2*q.win.limit + extraSends // a bind and a revocation each
 	if n := q.Cfg.MaxSendWR + q.sq.limit; n > d.limits.MaxQPWR {
 		return nil, fmt.Errorf("ibverbs: create queue pair: %d send requests and %d for memory windows, limit of the device is %d: %w",
 			q.Cfg.MaxSendWR, q.sq.limit, d.limits.MaxQPWR, verbs.ErrTooLarge)
@@ -139,7 +139,7 @@ func (q *queuePair) create() (err error) {
 		MaxSendSGE: q.Cfg.MaxSendSGE, MaxRecvSGE: q.Cfg.MaxRecvSGE,
 	}
 	if q.hw, err = l.CreateQP(q.pd.pd, &attr); err != nil {
-		err = d.queuePairError(sends, q.Cfg.MaxRecvWR, err)
+		err = d.queuePairError(&attr, err)
 		return errors.Join(err, l.DestroyCQ(q.cq))
 	}
 	if err = q.init(); err != nil {
@@ -165,15 +165,21 @@ func (q *queuePair) init() error {
 	return nil
 }
 
-// bound returns the number of windows of a queue pair.
+// extraSends are the entries of the send queue that a ping and the last request take.
+const extraSends = 3
+
+// bound returns how many windows a queue pair has: fewer than asked for, but at least one, if the
+// device has no space for a bind and a revocation of each in addition to the caller's requests.
 func (d *hardware) bound(cfg verbs.QPConfig) int {
-	switch {
-	case !d.windows:
+	if !d.windows {
 		return 0
-	case cfg.MaxBoundMRs > 0:
-		return cfg.MaxBoundMRs
 	}
-	return d.defaultBound
+	n := d.defaultBound
+	if cfg.MaxBoundMRs > 0 {
+		n = cfg.MaxBoundMRs
+	}
+	space := min(d.limits.MaxQPWR, d.limits.MaxCQE-cfg.MaxRecvWR) - cfg.MaxSendWR - extraSends
+	return max(1, min(n, space/2))
 }
 
 // Err implements verbs.QueuePair.

@@ -1,7 +1,9 @@
 package ibverbs
 
 import (
+	"errors"
 	"os"
+	"syscall"
 )
 
 // reader takes the events of one of the library's files, on a goroutine of its own.
@@ -11,7 +13,8 @@ type reader struct {
 }
 
 // newReader starts a reader. take takes one event and handles it. It returns false if there is
-// none, and must not wait.
+// none, and must not wait. The poller reports a file once for the events that are there, so take
+// must not return false before it has found that there are no more.
 func newReader(fd int, name string, take func() bool) (*reader, error) {
 	f, err := pollable(fd, name)
 	if err != nil {
@@ -35,6 +38,10 @@ func newReader(fd int, name string, take func() bool) (*reader, error) {
 	}()
 	return r, nil
 }
+
+// again reports whether an event may be there although the library has returned an error in its
+// place: a signal interrupted the call.
+func again(err error) bool { return errors.Is(err, syscall.EINTR) }
 
 // close ends the goroutine and waits for it. The library's own file stays open.
 func (r *reader) close() {

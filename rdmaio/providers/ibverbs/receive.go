@@ -105,8 +105,8 @@ func (rq *recvQueue) flush(first uint64) error {
 // whether it has a message.
 func (rq *recvQueue) received(seq uint64, wc *abi.WC) bool {
 	q := rq.qp
-	if !rq.has(seq) {
-		return false
+	if !rq.has(seq) || rq.at(seq).done {
+		return false // reported twice
 	}
 	e := rq.at(seq)
 	e.done, e.wc = true, verbs.WC{Status: q.dev.status(wc.Status, true)}

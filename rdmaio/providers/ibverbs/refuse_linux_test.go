@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/fakelib"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -109,4 +110,69 @@ func TestRefusedLocalInvalidateLeavesItsWindow(t *testing.T) {
 	}
 	c.must(mr.Invalidate())
 	c.connected()
+}
+
+// A bind that the library refuses is undone, and the region is registered in its place. If the peer
+// may invalidate the region, that would break the connection, unless it has failed already.
+func TestRefusedBindIsReplacedByARegistration(t *testing.T) {
+	for _, c := range []struct {
+		errno  syscall.Errno
+		access verbs.Access
+		want   error
+	}{
+		{syscall.ENOMEM, remoteRW, nil},
+		{syscall.ENOMEM, remoteRW | verbs.AccessRemoteInvalidate, verbs.ErrQueueFull},
+		{syscall.EINVAL, remoteRW, nil},
+		{syscall.EINVAL, remoteRW | verbs.AccessRemoteInvalidate, nil},
+	} {
+		f, w := openWatched(t, abi.TransportIB, noQuirks, noPings)
+		s, _ := boundSides(t, f, 2)
+		buf, err := s.pd.Alloc(8)
+		s.must(err)
+		w.refusePosts(0, c.errno)
+		mr, err := s.pd.RegisterMemory(buf, c.access)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%v, access %v: %v, want %v", c.errno, c.access, err, c.want)
+		}
+		if err == nil {
+			if r := mr.(*region); r.window != nil || r.own == 0 {
+				t.Errorf("%v: window %v, registration %v", c.errno, r.window, r.own)
+			}
+			s.must(mr.Deregister())
+		}
+		// The window and its entries are free.
+		var regions []verbs.MemoryRegion
+		for range 2 {
+			mr, err := s.pd.RegisterMemory(buf, remoteRW)
+			s.must(err)
+			if mr.(*region).window == nil {
+				t.Errorf("%v: no window is left after a bind that was refused", c.errno)
+			}
+			regions = append(regions, mr)
+		}
+		if n := s.qp.sq.internal; n != 2 {
+			t.Errorf("%v: %d requests of the provider are posted, want 2", c.errno, n)
+		}
+		for _, mr := range regions {
+			s.must(mr.Deregister())
+		}
+		s.must(s.pd.Free(buf))
+	}
+}
+
+// A library may take no requests after a failure that is not known yet. The post then says that the
+// connection has failed, not that the request is wrong.
+func TestPostAfterAFailureSaysThatTheConnectionFailed(t *testing.T) {
+	f := openFakeDevices(t, fakelib.DeviceOptions{Manners: fakelib.Manners{RefusesFlush: true}}, noPings, itself)
+	c, _ := connectedSides(t, f)
+	c.recv(1, c.region(8, verbs.AccessLocalWrite))
+	for i, r := range c.dev.readers {
+		r.close()
+		c.dev.readers[i] = nil
+	}
+	f.client.Device("fake0").Fatal(c.qp.hw)
+	f.net.Settle()
+	if _, err := c.qp.PostSend([]verbs.SendWR{{Opcode: verbs.RDMAWrite}}); !errors.Is(err, verbs.ErrInvalidState) || errors.Is(err, verbs.ErrInvalidWR) {
+		t.Errorf("PostSend: %v, want ErrInvalidState", err)
+	}
 }

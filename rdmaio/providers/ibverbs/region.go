@@ -197,7 +197,7 @@ func (pd *domain) checkBuffer(buf []byte, access verbs.Access) (*slab, error) {
 	case len(buf) == 0:
 		return nil, fmt.Errorf("ibverbs: register: empty buffer: %w", verbs.ErrInvalidValue)
 	case uint64(len(buf)) > pd.dev.attrs.MaxMRSize:
-		return nil, fmt.Errorf("ibverbs: register: %d bytes, limit is %d: %w", len(buf), pd.dev.attrs.MaxMRSize, verbs.ErrTooLarge)
+		return nil, pd.dev.sizeError(fmt.Sprintf("register %d bytes", len(buf)), len(buf))
 	case !access.Valid():
 		return nil, fmt.Errorf("ibverbs: register: access %v is no valid set of rights: %w", access, verbs.ErrInvalidValue)
 	}

@@ -2,6 +2,7 @@ package ibverbs
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -73,12 +74,15 @@ func (ws *windows) startBind(r *region, s *slab, buf []byte, access verbs.Access
 	if q.win.internalFull() || !q.win.available() {
 		q.poll() // requests may be complete, and windows invalid
 	}
-	if q.win.internalFull() || q.end.begun {
+	if q.end.begun {
 		return nil, nil
 	}
-	w, err := q.win.takeWindow()
-	if w == nil || err != nil {
-		return nil, err
+	var w *window
+	if !q.win.internalFull() {
+		w = q.win.takeWindow()
+	}
+	if w == nil {
+		return nil, q.win.instead(access)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +105,10 @@ func (ws *windows) startBind(r *region, s *slab, buf []byte, access verbs.Access
 	e.signaled = q.Cfg.MaxBoundMRs == 0 || q.sq.internal >= q.sq.limit/2
 	if err := q.post(seq, wire); err != nil {
 		q.win.free = append(q.win.free, w)
-		return nil, q.dev.fail("bind a memory window", err)
+		if errors.Is(err, verbs.ErrQueueFull) {
+			return nil, q.win.instead(access)
+		}
+		return nil, nil // the queue pair has failed, so the peer cannot invalidate anything
 	}
 	w.key = nextKey(w.key)
 	abi.SetMWKey(uintptr(w.mw), w.key) // after the post: the library compares the old one in it
@@ -122,26 +129,41 @@ func (ws *windows) internalFull() bool {
 // available reports whether takeWindow can return a window. ws.qp.mu must be held.
 func (ws *windows) available() bool { return len(ws.free) > 0 || len(ws.all) < ws.limit }
 
-// takeWindow returns a free window, or nil if there is none. It makes new ones before it uses the
-// last ones again, so that keys come again late. q.mu is held.
-func (ws *windows) takeWindow() (*window, error) {
+// instead returns an error if a region must have a window: the peer may invalidate it, and an
+// invalidation of a registration would break the connection. ws.qp.mu must be held.
+func (ws *windows) instead(access verbs.Access) error {
+	if access&verbs.AccessRemoteInvalidate == 0 || !ws.qp.dev.attrs.RemoteInvalidate {
+		return nil
+	}
+	return fmt.Errorf("ibverbs: queue pair %d: register: no memory window is left for a region that the peer may invalidate, %d of %d are bound: %w",
+		ws.qp.Num(), len(ws.bound), ws.limit, verbs.ErrQueueFull)
+}
+
+// takeWindow returns a free window, or nil. It makes new ones before it uses the last ones again:
+// keys come again as late as possible. ws.qp.mu must be held.
+func (ws *windows) takeWindow() *window {
 	q := ws.qp
 	v := &q.win
-	if len(v.free) > v.limit/4 || len(v.free) > 0 && len(v.all) >= v.limit {
-		w := v.free[0]
-		v.free = v.free[1:]
-		return w, nil
-	}
-	if len(v.all) >= v.limit {
-		return nil, nil
+	if len(v.free) > v.limit/4 || len(v.all) >= v.limit {
+		return v.oldest()
 	}
 	mw, err := q.dev.lib.AllocMW(q.pd.pd)
 	if err != nil {
-		return nil, q.dev.memoryError("allocate a memory window", 0, err)
+		return v.oldest() // a limit of the device, which all its connections share
 	}
 	w := &window{qp: q, mw: mw, key: abi.MWKey(uintptr(mw))}
 	v.all = append(v.all, w)
-	return w, nil
+	return w
+}
+
+// oldest returns the window that has been free for the longest time, or nil. ws.qp.mu must be held.
+func (ws *windows) oldest() *window {
+	if len(ws.free) == 0 {
+		return nil
+	}
+	w := ws.free[0]
+	ws.free = ws.free[1:]
+	return w
 }
 
 // invalidated makes the region of a window invalid: nothing can access the memory through its key.

@@ -11,8 +11,9 @@ import (
 
 // asyncFile is a device's file of asynchronous events.
 type asyncFile struct {
-	signal signal
-	events []abi.AsyncEvent
+	interrupted interrupted
+	signal      signal
+	events      []abi.AsyncEvent
 }
 
 func (a *asyncFile) init(n *Net) {
@@ -48,6 +49,10 @@ func (h *libibverbs) AsyncEvent(ctx lib.Context) (abi.AsyncEvent, error) {
 		h.net.mu.Unlock()
 		return abi.AsyncEvent{}, syscall.EINVAL
 	}
+	if err := d.async.interrupted.next(d.manners.Interrupted); err != nil {
+		h.net.mu.Unlock()
+		return abi.AsyncEvent{}, err
+	}
 	for {
 		h.net.mu.Unlock()
 		if err := d.async.signal.take(); err != nil {
@@ -61,7 +66,7 @@ func (h *libibverbs) AsyncEvent(ctx lib.Context) (abi.AsyncEvent, error) {
 	defer h.net.mu.Unlock()
 	e := d.async.events[0]
 	d.async.events = d.async.events[1:]
-	if q, ok := h.net.objects[e.Element].(*qp); ok {
+	if q, ok := h.net.objects[e.Element].(*qp); ok && ofQueuePair(e.Type) {
 		q.unacked++
 	}
 	return e, nil
@@ -71,8 +76,7 @@ func (h *libibverbs) AsyncEvent(ctx lib.Context) (abi.AsyncEvent, error) {
 func (h *libibverbs) AckAsyncEvent(e abi.AsyncEvent) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
-	switch e.Type {
-	case abi.AsyncQPFatal, abi.AsyncQPReqErr, abi.AsyncQPAccessErr:
+	if ofQueuePair(e.Type) {
 		q, err := find[*qp](h.net, "ibv_ack_async_event", e.Element)
 		if err != nil {
 			return

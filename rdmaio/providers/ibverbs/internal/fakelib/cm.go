@@ -51,12 +51,13 @@ type cmID struct {
 }
 
 type eventChannel struct {
-	host   *librdmacm
-	mem    []byte
-	signal signal
-	events []*cmEvent
-	held   int // the last events, while the host holds them back
-	uses   int // IDs
+	interrupted interrupted
+	host        *librdmacm
+	mem         []byte
+	signal      signal
+	events      []*cmEvent
+	held        int // the last events, while the host holds them back
+	uses        int // IDs
 }
 
 type cmEvent struct {
@@ -263,6 +264,10 @@ func (h *librdmacm) GetCMEvent(handle lib.EventChannel) (lib.CMEvent, error) {
 		n.mu.Unlock()
 		return 0, syscall.EINVAL
 	}
+	if err := c.interrupted.next(h.manners().Interrupted); err != nil {
+		n.mu.Unlock()
+		return 0, err
+	}
 	for {
 		n.mu.Unlock()
 		if err := c.signal.take(); err != nil {
@@ -405,8 +410,17 @@ func (h *librdmacm) ResolveAddr(handle lib.ID, src, dst []byte, timeout time.Dur
 	}
 	id.state = idAddressed
 	id.show()
+	id.stray()
 	id.add(abi.CMEvent{Type: abi.CMAddrResolved}, nil)
 	return nil
+}
+
+// stray adds events that change nothing.
+func (id *cmID) stray() {
+	if id.dev.manners.StrayCMEvents {
+		id.add(abi.CMEvent{Type: abi.CMAddrChange}, nil)
+		id.add(abi.CMEvent{Type: cmUnknown}, nil)
+	}
 }
 
 // owner returns the device of any Host with an address.

@@ -307,6 +307,10 @@ func (id *cmID) establish(ev *abi.CMEvent) {
 	}
 	id.connectQP(server)
 	id.state, server.state = idConnected, idConnected
+	server.stray()
+	if server.dev.manners.LateEstablished {
+		server.host.holdFor(establishedDelay)
+	}
 	server.add(abi.CMEvent{Type: abi.CMEstablished}, nil)
 }
 
@@ -317,6 +321,7 @@ func (id *cmID) connectQP(peer *cmID) {
 	q.state, q.heard = abi.QPRTS, time.Now()
 	q.rnrRetry = int(id.param.RNRRetry)
 	q.initiator = int(min(id.param.Initiator, peer.param.Responder))
+	q.dev.manners.stray(q)
 	q.kick()
 	if q.peer != nil {
 		q.peer.kick()
@@ -376,7 +381,8 @@ func (id *cmID) disconnected(status int32) *cmEvent {
 		q.enter(noEvent)
 	}
 	e := id.add(abi.CMEvent{Type: abi.CMDisconnected, Status: status}, nil)
-	if id.dev.transport == abi.TransportIB {
+	id.stray()
+	if id.dev.transport == abi.TransportIB || id.dev.manners.StrayCMEvents {
 		id.add(abi.CMEvent{Type: abi.CMTimewaitExit}, nil)
 	}
 	return e

@@ -39,6 +39,21 @@ func (d *Device) HoldReads(on bool) { d.set(func() { d.holdReads = on }) }
 func (h *librdmacm) HoldEvents(on bool) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
+	h.hold(on)
+}
+
+// holdFor holds back the events of the connection manager for a while. The Net must be locked.
+func (h *librdmacm) holdFor(d time.Duration) {
+	h.hold(true)
+	time.AfterFunc(d, func() {
+		h.net.mu.Lock()
+		defer h.net.mu.Unlock()
+		h.hold(false)
+	})
+}
+
+// hold is HoldEvents with the Net locked.
+func (h *librdmacm) hold(on bool) {
 	h.holdEvents = on
 	for _, o := range h.net.objects {
 		if c, ok := o.(*eventChannel); ok && c.host == h && !on {

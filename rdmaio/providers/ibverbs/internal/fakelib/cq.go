@@ -10,11 +10,12 @@ import (
 )
 
 type compChannel struct {
-	dev    *Device
-	mem    []byte
-	signal signal
-	events []*cq
-	uses   int // completion queues
+	interrupted interrupted
+	dev         *Device
+	mem         []byte
+	signal      signal
+	events      []*cq
+	uses        int // completion queues
 }
 
 // armed says which completions make an event.
@@ -36,6 +37,7 @@ type cq struct {
 	mapping mapping
 	queue   []entry
 	armed   armed
+	greeted bool // an event without a completion was made
 	unacked int
 	uses    int // queue pairs, twice for both queues
 }
@@ -112,7 +114,8 @@ func (h *libibverbs) CreateCQ(ctx lib.Context, entries int, user uintptr, ch lib
 		c.ch.uses++
 	}
 	c.mem = h.net.add(c)
-	abi.PutCQ(c.mem, entries)
+	c.entries = d.larger(entries)
+	abi.PutCQ(c.mem, c.entries)
 	return lib.CQ(abi.Addr(c.mem)), nil
 }
 
@@ -168,6 +171,10 @@ func (h *libibverbs) ReqNotify(handle lib.CQ, solicitedOnly bool) error {
 		want = armedSolicited
 	}
 	c.armed = max(c.armed, want)
+	if c.dev.manners.EmptyEvents && !c.greeted && c.ch != nil {
+		c.greeted = true
+		c.event()
+	}
 	return nil
 }
 
@@ -180,6 +187,9 @@ func (h *libibverbs) Poll(handle lib.CQ, wcs []byte) (int, error) {
 		return 0, err
 	}
 	n := min(len(wcs)/abi.WCSize, len(c.queue))
+	if c.dev.manners.PollsOne {
+		n = min(n, 1)
+	}
 	for i, e := range c.queue[:n] {
 		e.wc.Put(wcs[i*abi.WCSize:])
 		e.qp.polled(e)
@@ -194,15 +204,32 @@ func (c *cq) push(e entry, solicited bool) {
 		c.dev.net.misuse("completion queue %#x overflows: it has %d entries", abi.Addr(c.mem), c.entries)
 		return
 	}
+	c.dev.manners.blur(&e.wc, e.recv)
 	c.queue = append(c.queue, e)
+	if c.dev.manners.FlushesTwice && e.wc.Status == abi.StatusFlushed && len(c.queue) < c.entries-c.pending(e.qp) {
+		c.queue = append(c.queue, e)
+	}
 	failed := e.wc.Status != abi.StatusSuccess && !c.dev.quirks.NoErrorEvent
 	solicited = solicited && !c.dev.quirks.NoSolicitedEvent
 	if c.ch == nil || c.armed == armedNone || c.armed == armedSolicited && !failed && !solicited {
 		return
 	}
 	c.armed = armedNone
+	c.event()
+	if c.dev.manners.EmptyEvents {
+		c.event()
+	}
+}
+
+// event adds an event of the queue to its channel.
+func (c *cq) event() {
 	c.ch.events = append(c.ch.events, c)
 	c.ch.signal.add()
+}
+
+// pending returns how many more completions a queue pair can make, at most.
+func (c *cq) pending(q *qp) int {
+	return len(q.sq) + len(q.rq) + q.attr.MaxSendWR - q.sent.used() + q.attr.MaxRecvWR - q.received.used()
 }
 
 // CQEvent implements lib.Lib.
@@ -212,6 +239,10 @@ func (h *libibverbs) CQEvent(handle lib.CompChannel) (lib.CQ, uintptr, error) {
 	if err != nil {
 		h.net.mu.Unlock()
 		return 0, 0, syscall.EINVAL
+	}
+	if err := ch.interrupted.next(ch.dev.manners.Interrupted); err != nil {
+		h.net.mu.Unlock()
+		return 0, 0, err
 	}
 	for {
 		h.net.mu.Unlock()

@@ -22,9 +22,12 @@ type Device struct {
 	attr      abi.DeviceAttr
 	port      abi.PortAttr
 	quirks    quirks.Quirks
+	manners   Manners
+	pageSize  int
 	context   []byte
 	async     asyncFile
 	mapped    mappings
+	have      have
 
 	silent    bool // neither sends nor receives anything
 	stalled   bool // executes nothing
@@ -40,7 +43,7 @@ func (n *Net) newDevice(h *Host, o DeviceOptions) *Device {
 	for _, other := range n.hosts {
 		count += byte(len(other.devices))
 	}
-	d := &Device{net: n, host: h, name: o.Name, transport: o.Transport, addr: o.Addr, quirks: o.Quirks}
+	d := &Device{net: n, host: h, name: o.Name, transport: o.Transport, addr: o.Addr, quirks: o.Quirks, manners: o.Manners, pageSize: o.PageSize}
 	if !d.addr.IsValid() {
 		d.addr = netip.AddrFrom4([4]byte{127, 0, 0, count})
 	}
@@ -68,6 +71,18 @@ func (n *Net) newDevice(h *Host, o DeviceOptions) *Device {
 	d.context = n.add(d)
 	abi.ContextFields{Device: abi.Addr(device), AsyncFD: d.async.signal.fd, Vectors: 1}.Put(d.context)
 	return d
+}
+
+// have counts the objects that a device's limits bound.
+type have struct{ pds, mrs, mws int }
+
+// take counts an object for a call of fn. n is a field of a have.
+func take(fn string, n *int, limit int) error {
+	if *n >= limit {
+		return fail(fn, syscall.ENOMEM)
+	}
+	*n++
+	return nil
 }
 
 // Device returns the device with a name, or nil.

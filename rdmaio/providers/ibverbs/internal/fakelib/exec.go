@@ -57,7 +57,7 @@ func (q *qp) step() {
 		again = q.serveReads() // a fenced request may begin then
 		q.complete()
 	}
-	if q.state == abi.QPErr {
+	if q.state == abi.QPErr && q.flushing.begun(q) {
 		q.flush()
 	}
 }
@@ -264,7 +264,7 @@ func (q *qp) eventOf(s abi.Status) abi.AsyncType {
 
 // fail ends both queue pairs as a request says that has failed.
 func (q *qp) fail(r *sendReq) {
-	q.failed = r.failed()
+	q.flushing.failed = r.failed()
 	q.enter(q.eventOf(r.status))
 	p := q.peer
 	if r.ends == endsPeer && p != nil && !p.dead && p.dev.up() {
@@ -323,15 +323,26 @@ func (q *qp) enter(event abi.AsyncType) {
 func (q *qp) event(e abi.AsyncType) {
 	if !q.dead {
 		q.dev.async.add(abi.AsyncEvent{Element: abi.Addr(q.mem), Type: e})
+		if q.dev.manners.StrayEvents {
+			q.dev.async.add(abi.AsyncEvent{Element: abi.Addr(q.mem), Type: e})
+		}
 	}
 }
 
 // flush completes all requests of a queue pair in QPErr.
 func (q *qp) flush() {
-	flushed := q.failed
+	if q.dev.manners.ReceivesFirst {
+		q.flushing.receives(q)
+	}
+	q.flushing.sends(q)
+	q.flushing.receives(q)
+}
+
+func (f *flushing) sends(q *qp) {
+	flushed := f.failed
 	for len(q.sq) > 0 {
-		if q.unflushed < q.dev.quirks.MaxUnflushed && len(q.sq) <= q.dev.quirks.MaxUnflushed-q.unflushed {
-			q.unflushed += len(q.sq)
+		if f.unflushed < q.dev.quirks.MaxUnflushed && len(q.sq) <= q.dev.quirks.MaxUnflushed-f.unflushed {
+			f.unflushed += len(q.sq)
 			break
 		}
 		r := q.sq[0]
@@ -344,6 +355,9 @@ func (q *qp) flush() {
 		}
 	}
 	q.sq, q.next = nil, 0
+}
+
+func (f *flushing) receives(q *qp) {
 	for _, r := range q.rq {
 		wc := abi.WC{ID: r.wr.ID, Status: abi.StatusFlushed, QPNum: q.num, ByteLen: 0xa5a5a5, Opcode: abi.WCSend}
 		q.restore(r, 0)

@@ -4,7 +4,6 @@ package fakelib
 
 import (
 	"math/bits"
-	"os"
 	"slices"
 	"syscall"
 )
@@ -15,8 +14,8 @@ const (
 	sqeSize, rqeSize = 120, 56
 )
 
-// refusedPage is the page of Quirks.RefusedPage.
-const refusedPage = 144
+// refusedOffset is where the page of Quirks.RefusedPage begins.
+const refusedOffset = 144 << 12
 
 // mapping is where a queue is mapped: pages of its context's file. A queue that is not mapped has
 // the zero value.
@@ -47,9 +46,9 @@ func (d *Device) mapQueue(fn string, entries, size, tail int) (mapping, error) {
 	if !d.quirks.RefusedPage || entries == 0 {
 		return mapping{}, nil
 	}
-	page := os.Getpagesize()
+	page := d.page()
 	r := d.mapped.take((size<<bits.Len(uint(entries-1)) + tail + page - 1) / page)
-	if r.first == refusedPage {
+	if r.first*page == refusedOffset {
 		d.mapped.give(r)
 		return mapping{}, fail(fn, syscall.EIO) // as package lib reports an error without an errno
 	}

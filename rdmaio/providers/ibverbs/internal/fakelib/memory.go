@@ -22,7 +22,8 @@ type pd struct {
 type mr struct {
 	pd      *pd
 	mem     []byte
-	key     uint32
+	key     uint32 // for the peer, and in local invalidations
+	local   uint32 // for requests of this side; of the same index
 	addr    uintptr
 	size    int
 	access  abi.Access
@@ -58,6 +59,9 @@ func (h *libibverbs) AllocPD(ctx lib.Context) (lib.PD, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := take("ibv_alloc_pd", &d.have.pds, d.attr.MaxPD); err != nil {
+		return 0, err
+	}
 	p := &pd{dev: d, keys: map[uint32]any{}}
 	p.mem = h.net.add(p)
 	return lib.PD(abi.Addr(p.mem)), nil
@@ -77,6 +81,7 @@ func (h *libibverbs) DeallocPD(handle lib.PD) error {
 	if p.uses > 0 {
 		return fail("ibv_dealloc_pd", syscall.EBUSY)
 	}
+	p.dev.have.pds--
 	h.net.remove(p.mem)
 	return nil
 }
@@ -166,12 +171,20 @@ func (h *libibverbs) RegMR(handle lib.PD, addr uintptr, size int, access abi.Acc
 	if access&abi.MWBind != 0 && p.dev.quirks.NoWindows {
 		return 0, fail(fn, syscall.EOPNOTSUPP)
 	}
+	d := p.dev
+	if err := take(fn, &d.have.mrs, d.attr.MaxMR); err != nil {
+		return 0, err
+	}
 	if err := h.lock(fn, pages(addr, size)); err != nil {
+		d.have.mrs--
 		return 0, err
 	}
 	m := &mr{pd: p, key: p.newKey(), addr: addr, size: size, access: access}
 	m.mem = h.net.add(m)
-	abi.MRFields{LKey: m.key, RKey: m.key}.Put(m.mem)
+	if m.local = m.key; p.dev.manners.DistinctKeys {
+		m.local ^= 0x80
+	}
+	abi.MRFields{LKey: m.local, RKey: m.key}.Put(m.mem)
 	p.keys[m.key>>8] = m
 	p.uses++
 	return lib.MR(abi.Addr(m.mem)), nil
@@ -199,6 +212,7 @@ func (h *libibverbs) DeregMR(handle lib.MR) error {
 	}
 	m.pd.uses--
 	h.locked -= pages(m.addr, m.size)
+	m.pd.dev.have.mrs--
 	h.net.remove(m.mem)
 	return nil
 }
@@ -229,6 +243,9 @@ func (h *libibverbs) AllocMW(handle lib.PD) (lib.MW, error) {
 	if q := p.dev.quirks; q.NoWindows || q.WindowsAbsent {
 		return 0, fail(fn, syscall.EOPNOTSUPP)
 	}
+	if err := take(fn, &p.dev.have.mws, p.dev.attr.MaxMW); err != nil {
+		return 0, err
+	}
 	w := &mw{pd: p, key: p.newKey()}
 	w.mem = h.net.add(w)
 	abi.SetMWKey(abi.Addr(w.mem), w.key)
@@ -252,6 +269,7 @@ func (h *libibverbs) DeallocMW(handle lib.MW) error {
 	w.free()
 	delete(w.pd.keys, w.key>>8)
 	w.pd.uses--
+	w.pd.dev.have.mws--
 	h.net.remove(w.mem)
 	return nil
 }

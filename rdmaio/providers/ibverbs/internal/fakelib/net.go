@@ -95,7 +95,11 @@ type DeviceOptions struct {
 	// Attr replaces the limits of the device if it is not nil.
 	Attr *abi.DeviceAttr
 
-	Quirks quirks.Quirks
+	// PageSize is the kernel's page size in bytes. If zero, it is this machine's.
+	PageSize int
+
+	Quirks  quirks.Quirks
+	Manners Manners
 }
 
 // Host is a process with its devices. It implements lib.Lib.
@@ -145,13 +149,24 @@ func (n *Net) Host(opts HostOptions, devices ...DeviceOptions) *Host {
 	return h
 }
 
+// Settle waits until no queue pair has anything to execute or to flush.
+func (n *Net) Settle() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.settle()
+}
+
+func (n *Net) settle() {
+	for n.running {
+		n.changed.Wait()
+	}
+}
+
 // Close frees the memory of all objects. No Host of the Net may be used any more.
 func (n *Net) Close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for n.running {
-		n.changed.Wait()
-	}
+	n.settle()
 	for _, h := range n.hosts {
 		for _, d := range h.devices {
 			d.async.close()

@@ -20,7 +20,7 @@ const (
 	holding                // a message lies unread
 )
 
-// qp is a queue pair. Its states are those of libibverbs:
+// qp is a queue pair. Its states have the names of libibverbs:
 //
 //	QPReset -> QPInit -> QPRTR -> QPRTS -> QPErr
 //
@@ -35,9 +35,8 @@ type qp struct {
 	memory         queueMemory
 	state          abi.QPState
 	dead           bool
-	failed         bool // a request has failed, and the ones behind it are flushed
-	unflushed      int  // requests left without a completion
 	opening        opening
+	flushing       flushing
 	unacked        int // asynchronous events
 	peer           *qp
 	id             *cmID       // that has connected it
@@ -58,8 +57,8 @@ type queueMemory struct {
 	sq, rq mapping
 }
 
-// counter counts the entries of a queue that are in use: those behind the last one whose
-// completion was polled.
+// counter counts the entries of a queue that are in use: all after the last one whose completion
+// was polled.
 type counter struct{ posted, released uint64 }
 
 func (c *counter) used() int { return int(c.posted - c.released) }
@@ -134,6 +133,10 @@ func (h *libibverbs) CreateQP(handle lib.PD, attr *abi.QPInitAttr) (lib.QP, erro
 		return 0, fail(fn, syscall.EINVAL)
 	}
 	q := &qp{dev: d, pd: p, scq: scq, rcq: rcq, attr: *attr, memory: queueMemory{locked: d.pinned(qpBytes(attr))}}
+	if d.manners.SignalsAll {
+		q.attr.SignalAll = true
+	}
+	q.attr.MaxSendWR, q.attr.MaxRecvWR = d.larger(attr.MaxSendWR), d.larger(attr.MaxRecvWR)
 	if err := h.lock(fn, q.memory.locked); err != nil {
 		return 0, err
 	}
@@ -152,6 +155,7 @@ func (h *libibverbs) CreateQP(handle lib.PD, attr *abi.QPInitAttr) (lib.QP, erro
 	rcq.uses++
 	q.mem = n.add(q)
 	abi.PutQP(q.mem, q.num)
+	*attr = q.attr
 	return lib.QP(abi.Addr(q.mem)), nil
 }
 
@@ -237,7 +241,7 @@ func (h *libibverbs) DestroyQP(handle lib.QP) error {
 	return nil
 }
 
-// polled releases the entries of the queue of a completion that was polled.
+// polled releases the entries of a request whose completion was polled, and those before them.
 func (q *qp) polled(e entry) {
 	c := &q.sent
 	if e.recv {
@@ -285,6 +289,8 @@ func (q *qp) postSend(w abi.SendWR) syscall.Errno {
 	case q.dev.removed:
 		return syscall.EIO
 	case q.state != abi.QPRTS && q.state != abi.QPErr:
+		return syscall.EINVAL
+	case q.state == abi.QPErr && q.dev.manners.RefusesFlush:
 		return syscall.EINVAL
 	case q.sent.used() >= q.attr.MaxSendWR:
 		return syscall.ENOMEM
@@ -367,6 +373,8 @@ func (q *qp) postRecv(w abi.RecvWR) syscall.Errno {
 	case q.dev.removed:
 		return syscall.EIO
 	case q.state == abi.QPReset && q.dev.transport == abi.TransportIB:
+		return syscall.EINVAL
+	case q.state == abi.QPErr && q.dev.manners.RefusesFlush:
 		return syscall.EINVAL
 	case q.received.used() >= q.attr.MaxRecvWR:
 		return syscall.ENOMEM

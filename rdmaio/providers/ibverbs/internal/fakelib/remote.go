@@ -12,7 +12,7 @@ import (
 // region returns the region with a local key, if the element lies in it and it has the rights.
 func (q *qp) region(s abi.SGE, rights abi.Access) *mr {
 	m, ok := q.pd.keys[s.LKey>>8].(*mr)
-	if !ok || m.key != s.LKey || m.invalid || m.access&rights != rights || !within(s.Addr, int(s.Length), m.addr, m.size) {
+	if !ok || m.local != s.LKey || m.invalid || m.access&rights != rights || !within(s.Addr, int(s.Length), m.addr, m.size) {
 		return nil
 	}
 	return m

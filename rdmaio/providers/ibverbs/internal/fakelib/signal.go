@@ -31,8 +31,8 @@ func (s signal) add() {
 	}
 }
 
-// take waits for an event and counts it off. The error is EAGAIN if there is none and the file is
-// non-blocking.
+// take waits for an event and counts it off. The error is EAGAIN if the list is empty and the
+// file is non-blocking.
 func (s signal) take() error {
 	var n [8]byte
 	for {
