@@ -36,7 +36,7 @@ var ibverbsMutants = []mutant{
 	{"a disconnection during Dial is lost", ibverbsFolder + "dial.go", "	if lost {\n		q.begin", "	if lost && false {\n		q.begin", ibverbsTests},
 	{"requests that wait at a closed listener are forgotten", ibverbsFolder + "listen.go", "			r.refuse()\n			continue", "			_ = r\n			continue", ibverbsTests},
 	{"the fake's fence stops nothing", fakelibFolder + "exec.go", "if r.wr.Flags&abi.Fence != 0 && q.reads() > 0 {", "if false {", fakelibTests},
-	{"requests behind a failure succeed in the fake", fakelibFolder + "exec.go", "	q.failed = r.failed()\n", "", fakelibTests},
+	{"requests behind a failure succeed in the fake", fakelibFolder + "exec.go", "	q.flushing.failed = r.failed()\n", "", fakelibTests},
 	{"the fake binds a window that is bound", fakelibFolder + "remote.go", "	case w.mr != nil: // it must be invalidated first\n", "", fakelibTests},
 	{"the fake ignores the program's count of a window's key", fakelibFolder + "remote.go", "	case r.mwKey != w.key, b.RKey>>8", "	case b.RKey>>8", fakelibTests},
 	{"a window of the fake works on all queue pairs", fakelibFolder + "remote.go", "if o.key == key && o.qp == q && o.access", "if o.key == key && o.access", fakelibTests},
