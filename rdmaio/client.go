@@ -2,13 +2,16 @@ package rdmaio
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
+	"github.com/rpcrdma/rpcrdma/internal/reconnect"
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -156,35 +159,17 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 // ClientConfig.StuckTimeout replaces such a connection. A Call whose context never ends waits until
 // the server answers or the connection is lost. The provider must notice that the server is gone
 // (rdmatcp.Config.PeerTimeout).
+//
+// Package internal/reconnect/machine has the rules, and the states of several connections.
 type Client struct {
-	dev    verbs.Device
-	addr   string
-	cfg    ClientConfig
-	log    *slog.Logger // limited, for records that a peer can cause
-	xids   oncrpc.XIDs
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	wg     sync.WaitGroup // run, and the watcher of each connection
-
-	mu       sync.Mutex
-	links    links
-	watchers int           // of connections; more than links while the end of one is looked into
-	further  bool          // a Call found others on all connections, and there may be one more
-	running  bool          // run is running
-	changed  chan struct{} // closed and replaced when something changes for waiting Calls
-	failed   error         // of the last attempt to connect while no connection was up
-	failures uint64        // number of such attempts that failed
-	inRow    int           // failed attempts since the last connection was made
-	stats    ClientStats
-	first    backoff // for attempts while no connection is up
-	more     backoff // for attempts while one is
-	turned   bool    // the last attempt began at once with another version
-
+	dev      verbs.Device
+	addr     string
+	cfg      ClientConfig
+	log      *slog.Logger // limited, for records that a peer can cause
+	xids     oncrpc.XIDs
+	pool     *reconnect.Pool[*Conn]
 	again    atomic.Uint64
 	versions versionMemory
-
-	closing  sync.Once
-	closeErr error // of connections' Close
 }
 
 // ClientStats holds the counts of a Client. They only grow.
@@ -217,12 +202,86 @@ func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{dev: dev, addr: addr, cfg: set, log: admission.LimitLog(conn.Logger), changed: make(chan struct{})}
-	c.links.most = set.Connections
+	c := &Client{dev: dev, addr: addr, cfg: set, log: admission.LimitLog(conn.Logger)}
 	c.versions.versions, c.versions.keep = conn.Versions, set.VersionMemory
-	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.xids.Seed()
+	c.pool = reconnect.New(c.connections())
 	return c, nil
+}
+
+// connections returns the configuration of the Client's connections.
+func (c *Client) connections() reconnect.Config[*Conn] {
+	cfg := reconnect.Config[*Conn]{
+		Rules: machine.Rules[*Conn]{
+			Connections: c.cfg.Connections, MinBackoff: c.cfg.MinBackoff, MaxBackoff: c.cfg.MaxBackoff,
+			DialFailures: c.cfg.DialFailures, WaitForServer: c.cfg.WaitForServer,
+			IdleTimeout: c.cfg.IdleTimeout, StuckTimeout: c.cfg.StuckTimeout,
+			// RFC 8167 §5.4; R279, R292.
+			Keeps: c.cfg.Conn != nil && c.cfg.Conn.ReverseHandler != nil,
+			Room:  func(conn *Conn) int { return conn.caller.usableCredits() }, Full: "a credit (Config.Credits)",
+			Vitals: (*Conn).vitals, Lasting: hopeless, Disallowed: disallowed, Closed: ErrClosed,
+		},
+		Carrier: "rdmaio", Log: c.log.With("server", c.addr),
+		Dial: c.dial, DialTimeout: c.cfg.DialTimeout,
+		Ended: func(conn *Conn) (refused bool) {
+			c.learnFrom(conn, conn.Err())
+			return false
+		},
+		Turned: c.versions.takeFresh,
+	}
+	if c.cfg.Connected != nil {
+		cfg.Connected = func(ctx context.Context, conn *Conn) error {
+			err := c.cfg.Connected(ctx, conn)
+			if err != nil {
+				c.learnFrom(conn, err)
+			}
+			return err
+		}
+	}
+	if events := c.events(); events != nil {
+		cfg.Delayed = func() { events(&LimitHit{Limit: LimitCredits}) }
+	}
+	return cfg
+}
+
+// dial makes a connection, with the version that the Client remembers.
+func (c *Client) dial(ctx context.Context) (*Conn, error) {
+	conn, unanswered, err := dial(ctx, c.dev, c.addr, c.versions.config(c.cfg.Conn))
+	if unanswered {
+		c.learn(v1.Number, err)
+	}
+	if err == nil {
+		c.reportCredits(conn)
+	}
+	return conn, err
+}
+
+// reportCredits makes a connection serve Calls that wait for a credit of any connection.
+func (c *Client) reportCredits(conn *Conn) {
+	if c.cfg.Connections > 1 {
+		room := c.pool.Room
+		conn.onCredits.Store(&room)
+	}
+}
+
+// vitals returns the counts by which a Client judges a connection. Cancelled Calls hold credits, or
+// as many Calls as this side may have. In version 2 the credits are for all messages, and may be
+// more (R169).
+func (c *Conn) vitals() machine.Vitals {
+	s := c.Stats()
+	return machine.Vitals{Received: s.Received, Replied: s.Replies > 0, Abandoned: s.Abandoned, Most: min(s.Granted, c.set.calls)}
+}
+
+// hopeless reports whether every further attempt to connect would fail as one did. An attempt that
+// took longer than ClientConfig.DialTimeout is not hopeless.
+func hopeless(err error) bool {
+	return lasting(err) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// disallowed reports whether this process or its device does not allow a connection. Attempts for
+// the server's Calls are then in vain, and the next Call tries again.
+func disallowed(err error) bool {
+	return errors.Is(err, verbs.ErrProcessLimit) || errors.Is(err, verbs.ErrDeviceRemoved)
 }
 
 // XID returns the next transaction ID. It is unique if all Calls of the Client use it.
@@ -243,26 +302,21 @@ func (c *Client) events() func(Event) {
 	return c.cfg.Conn.Events
 }
 
+// acquire implements source.
+func (c *Client) acquire(ctx context.Context) (*Conn, error) { return c.pool.Acquire(ctx) }
+
+// release implements source.
+func (c *Client) release(conn *Conn) { c.pool.Release(conn) }
+
 // Stats returns the counts.
 func (c *Client) Stats() ClientStats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.stats
-	s.Retransmissions = c.again.Load()
-	return s
+	s := c.pool.Stats()
+	return ClientStats{
+		Connects: s.Connects, DialFailures: s.DialFailures, Lost: s.Lost, Stuck: s.Stuck, IdleCloses: s.IdleCloses,
+		Retransmissions: c.again.Load(), DelayedCalls: s.Delayed, VersionChanges: c.versions.changes.Load(),
+	}
 }
 
 // Close closes all connections as Conn.Close does and fails all Calls. The rules of Conn.Close
 // apply. Further calls return the same error.
-func (c *Client) Close() error {
-	c.closing.Do(func() {
-		c.cancel()
-		c.mu.Lock()
-		c.news()
-		c.mu.Unlock()
-	})
-	c.wg.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.closeErr
-}
+func (c *Client) Close() error { return c.pool.Close() }

@@ -91,20 +91,28 @@ func TestClientHasItsSettings(t *testing.T) {
 	if s := c.Stats(); s.Retransmissions != 3 {
 		t.Errorf("%+v", s)
 	}
-	if c.links.most != 5 || c.versions.keep != time.Second || c.versions.begin() != 2 {
-		t.Errorf("%d connections, a memory of %v, version %d first", c.links.most, c.versions.keep, c.versions.begin())
+	if c.cfg.Connections != 5 || c.versions.keep != time.Second || c.versions.begin() != 2 {
+		t.Errorf("%d connections, a memory of %v, version %d first", c.cfg.Connections, c.versions.keep, c.versions.begin())
 	}
 }
 
 // Close returns the errors of all connections that it has closed, each time.
 func TestClientCloseReturnsErrors(t *testing.T) {
 	errs := []error{errors.New("the first"), errors.New("the second")}
-	c := clientOf(t, ClientConfig{Connections: 2, DialFailures: -1, StuckTimeout: -1, IdleTimeout: -1})
+	var conns []*Conn
 	for _, err := range errs {
-		conn, _ := scriptedConn(t, 1, nil)
+		conn, s := scriptedConn(t, 1, nil)
 		conn.caller.slots.allow(0)
+		conn.set.calls, s.credits = 1, 1
+		refresh(conn)
 		conn.closing.Do(func() { conn.closeErr = err }) // as when its memory could not be freed
-		c.add(conn)
+		conns = append(conns, conn)
+	}
+	c := givenClient(t, ClientConfig{Connections: 2}, conns...)
+	for range conns {
+		if _, err := c.acquire(context.Background()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for range 2 {
 		err := c.Close()
@@ -114,11 +122,11 @@ func TestClientCloseReturnsErrors(t *testing.T) {
 			}
 		}
 	}
-	c.closeErr = nil // for the end of the test
 	if _, err := c.acquire(context.Background()); !errors.Is(err, ErrClosed) {
 		t.Errorf("a Call after Close: %v", err)
 	}
 	if s := c.Stats(); s.Connects != 2 || s.Lost != 0 {
 		t.Errorf("%+v, want that Close loses no connection", s)
 	}
+	c.pool = clientOf(t, ClientConfig{}).pool // for the end of the test
 }

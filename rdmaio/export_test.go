@@ -9,20 +9,11 @@ import (
 // returns what uses one or waits then, or "".
 func Unrest(c *Client) (wrong string) {
 	for range 50 {
-		wrong = ""
-		c.mu.Lock()
-		for _, l := range c.links.all {
-			if l.users != 0 {
-				wrong += fmt.Sprintf("%d users; ", l.users)
-			}
-		}
-		if n := len(c.links.queue); n > 0 {
-			wrong += fmt.Sprintf("%d wait; ", n)
-		}
-		c.mu.Unlock()
-		if wrong == "" {
+		calls, waiting := c.pool.Load()
+		if calls+waiting == 0 {
 			return ""
 		}
+		wrong = fmt.Sprintf("%d Calls use a connection, %d wait", calls, waiting)
 		time.Sleep(10 * time.Millisecond)
 	}
 	return wrong

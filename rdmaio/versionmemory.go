@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
@@ -19,6 +20,7 @@ import (
 type versionMemory struct {
 	versions []int         // Config.Versions
 	keep     time.Duration // ClientConfig.VersionMemory; 0: nothing is remembered
+	changes  atomic.Uint64 // ClientStats.VersionChanges
 
 	mu    sync.Mutex
 	first int       // the version remembered, or 0
@@ -89,9 +91,7 @@ func (c *Client) learn(version int, why error) {
 	if !c.versions.learn(version) {
 		return
 	}
-	c.mu.Lock()
-	c.stats.VersionChanges++
-	c.mu.Unlock()
+	c.versions.changes.Add(1)
 	c.log.Info("rdmaio: connections begin with another version", "peer", c.addr, "version", version, "for", c.cfg.VersionMemory, "reason", why)
 }
 
@@ -122,14 +122,10 @@ func (c *Client) turns(conn *Conn, err error) bool {
 	if c.versions.begin() != v2.Number {
 		return false
 	}
-	dropped := []*Conn{conn}
-	c.mu.Lock()
-	for _, l := range slices.Clone(c.links.all) {
-		if l.conn.Terms().Version == v1.Number && c.links.drop(l) && l.conn != conn {
-			dropped = append(dropped, l.conn)
-		}
+	dropped := c.pool.Discard(func(conn *Conn) bool { return conn.Terms().Version == v1.Number })
+	if !slices.Contains(dropped, conn) {
+		dropped = append(dropped, conn)
 	}
-	c.mu.Unlock()
 	for _, conn := range dropped {
 		conn.end()
 	}

@@ -107,8 +107,8 @@ func TestClientLearnsVersion(t *testing.T) {
 		}
 		c := versionClient(3-before, before)
 		c.learnFrom(conn, tt.err)
-		if got := c.versions.first; got != tt.want || c.stats.VersionChanges != uint64(min(tt.want, 1)) {
-			t.Errorf("%s: learnt is version %d in %d changes, want %d", tt.name, got, c.stats.VersionChanges, tt.want)
+		if got := c.versions.first; got != tt.want || c.versions.changes.Load() != uint64(min(tt.want, 1)) {
+			t.Errorf("%s: learnt is version %d in %d changes, want %d", tt.name, got, c.versions.changes.Load(), tt.want)
 		}
 	}
 }
@@ -134,30 +134,36 @@ func TestTurnEndsVersion1(t *testing.T) {
 		{[]int{1}, only2, false},
 		{[]int{1, 2}, &PeerError{Version: 1, Code: PeerErrChunk}, false},
 	} {
-		c := versionClient(tt.versions...)
+		var conns []*Conn
 		var scripts []*script
 		for _, version := range []uint32{1, 2, 1, 1} {
 			conn, s := scriptedConn(t, version, nil)
-			c.links.all = append(c.links.all, &link{conn: conn})
-			scripts = append(scripts, s)
+			conn.closing.Do(func() {}) // the test frees it
+			s.credits, conn.set.calls = 1, 1
+			refresh(conn)
+			conns, scripts = append(conns, conn), append(scripts, s)
 		}
-		all := slices.Clone(c.links.all)
-		refused, dropped := all[0], all[3]
-		c.links.drop(dropped) // it was dropped before
-		if got := c.turns(refused.conn, tt.err); got != tt.turns {
+		c := givenClient(t, ClientConfig{Connections: 4, Conn: &Config{Versions: tt.versions}}, conns...)
+		for range conns {
+			if _, err := c.acquire(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.pool.Discard(func(conn *Conn) bool { return conn == conns[3] }) // it was dropped before
+		if got := c.turns(conns[0], tt.err); got != tt.turns {
 			t.Errorf("%v after %v: turns is %v", tt.versions, tt.err, got)
 		}
-		want, left := []int{0, 0, 0, 0}, all[:3]
+		want, left := []int{0, 0, 0, 0}, conns[:3]
 		if tt.turns {
-			want, left = []int{1, 0, 1, 0}, all[1:2]
+			want, left = []int{1, 0, 1, 0}, conns[1:2]
 		}
 		for i, s := range scripts {
 			if n := ends(s); n != want[i] {
 				t.Errorf("%v after %v: connection %d was ended %d times, want %d", tt.versions, tt.err, i, n, want[i])
 			}
 		}
-		if !slices.Equal(c.links.all, left) {
-			t.Errorf("%v after %v: %d connections are left, want %d", tt.versions, tt.err, len(c.links.all), len(left))
+		if got := connsOf(c); !slices.Equal(got, left) {
+			t.Errorf("%v after %v: %d connections are left, want %d", tt.versions, tt.err, len(got), len(left))
 		}
 	}
 }

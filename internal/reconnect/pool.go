@@ -108,7 +108,21 @@ func (p *Pool[C]) Release(conn C) {
 }
 
 // Room is called when a connection may have room for further Calls.
-func (p *Pool[C]) Room() { p.step(&machine.Event[C]{Kind: machine.Room}) }
+func (p *Pool[C]) Room() {
+	p.mu.Lock()
+	if p.machine.Waiting() == 0 {
+		p.mu.Unlock()
+		return
+	}
+	p.finish(&machine.Event[C]{Kind: machine.Room})
+}
+
+// Load returns the number of Calls that use a connection, and of those that wait, for tests.
+func (p *Pool[C]) Load() (calls, waiting int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.machine.Calls(), p.machine.Waiting()
+}
 
 // Discard takes the connections that match from the Calls, and returns them. The caller must end
 // them.

@@ -107,6 +107,14 @@ func TestPausesDoubleUntilAUsefulConnection(t *testing.T) {
 	}
 	d.fail(errRefused)
 	d.pauses(time.Second)
+	c := d.dialled()
+	d.lose(c, true)
+	d.ask()
+	c = d.dialled() // made after others that were useful
+	c.err = errLost
+	d.ask()
+	d.lose(c, false)
+	d.pauses(time.Second)
 }
 
 // Each pause is shortened at random, by at most half.
@@ -284,6 +292,15 @@ func TestCallsWaitThroughFailures(t *testing.T) {
 	}
 }
 
+// Without pauses, too, a Call that waits through no failure fails with the first.
+func TestNoFailureIsWaitedThroughWithoutPauses(t *testing.T) {
+	d := newDriven(t, func(r *machine.Rules[*conn]) { r.DialFailures, r.MinBackoff = 0, 0 })
+	w := d.ask()
+	if d.fail(errRefused); w.Err != errRefused || d.fx.Dial {
+		t.Errorf("it has %v, an attempt begins %v", w.Err, d.fx.Dial)
+	}
+}
+
 // While a connection is up, a Call that waits for room does not fail, whatever the reason why
 // another connection is down.
 func TestCallThatWaitsForRoomOutlastsConnections(t *testing.T) {
@@ -315,6 +332,9 @@ func TestConnectionEndsFailuresAndWishes(t *testing.T) {
 	w := d.ask()
 	if d.step(event{Kind: machine.Cancel, Call: w, Err: context.Canceled}); w.Err != context.Canceled {
 		t.Errorf("a Call that connects has the failure before: %v", w.Err)
+	}
+	if d.fail(errRefused); d.fx.Failure.InRow != 1 {
+		t.Errorf("%d failures in a row, want the first", d.fx.Failure.InRow)
 	}
 }
 

@@ -280,6 +280,19 @@ func TestIdleConnectionIsDropped(t *testing.T) {
 	}
 }
 
+// A connection that is down takes no Call, delays none, and is neither idle nor stuck: it was lost.
+func TestLostConnectionIsNeitherUpNorIdle(t *testing.T) {
+	d := newDriven(t, func(r *machine.Rules[*conn]) { r.IdleTimeout, r.StuckTimeout = time.Minute, time.Hour })
+	c := d.connect()
+	c.err = errLost
+	if d.wake(); len(d.fx.Drop) != 0 || !d.fx.Wake.IsZero() {
+		t.Errorf("%d connections are dropped, the next check is at %v", len(d.fx.Drop), d.fx.Wake)
+	}
+	if d.ask(); d.fx.Delayed || d.Stats().Delayed != 0 {
+		t.Error("a Call without a connection counts as delayed")
+	}
+}
+
 // With no limits, and for a server that may call, a connection without Calls stays.
 func TestConnectionWithoutLimitsStays(t *testing.T) {
 	for _, r := range []machine.Rules[*conn]{{}, {IdleTimeout: time.Minute, Keeps: true}} {
@@ -391,6 +404,11 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 	if again := d.step(event{Kind: machine.Close}); len(again.Drop)+len(again.Over) != 0 {
 		t.Errorf("a second Close: %+v", again)
+	}
+	d, conns = full(t, 1, 1)
+	d.step(event{Kind: machine.Discard, Conn: conns[0]}) // the caller may not have closed it yet
+	if d.step(event{Kind: machine.Close}); !slices.Equal(d.fx.Drop, conns) {
+		t.Errorf("Close drops %d connections, want the discarded one, too", len(d.fx.Drop))
 	}
 	d = newDriven(t, nil)
 	d.ask()

@@ -16,6 +16,7 @@ type link[C Conn] struct {
 	before  uint64 // Machine.useful then
 	inRow   int    // Machine.inRow then
 	idle    bool   // it was dropped because it was idle
+	givenUp bool   // it was among Effects.Drop
 
 	idleAt, lookAt time.Time // of the next checks; zero: none
 	health         health
@@ -105,6 +106,14 @@ func (m *Machine[C]) check(now time.Time, fx *Effects[C]) {
 		}
 		*count++
 		m.drop(l.conn)
+		l.giveUp(fx)
+	}
+}
+
+// giveUp makes the driver give up a connection, unless it has to already.
+func (l *link[C]) giveUp(fx *Effects[C]) {
+	if !l.givenUp {
+		l.givenUp = true
 		fx.Drop = append(fx.Drop, l.conn)
 	}
 }

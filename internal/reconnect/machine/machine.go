@@ -41,6 +41,14 @@ func (m *Machine[C]) Conns() (list []C) {
 	return list
 }
 
+// Calls returns the number of Calls on connections that were not dropped.
+func (m *Machine[C]) Calls() (n int) {
+	for _, l := range m.links {
+		n += l.calls
+	}
+	return n
+}
+
 // Waiting returns the number of Calls in the queue.
 func (m *Machine[C]) Waiting() int { return len(m.queue) }
 
@@ -48,7 +56,7 @@ func (m *Machine[C]) Waiting() int { return len(m.queue) }
 // event Ask must follow. If crowded, the event Crowded must follow, because a further connection
 // would help.
 func (m *Machine[C]) Take() (conn C, crowded, ok bool) {
-	if m.closed || len(m.queue) > 0 {
+	if len(m.queue) > 0 {
 		return conn, false, false
 	}
 	l := m.best()
@@ -155,6 +163,8 @@ func (m *Machine[C]) close(fx *Effects[C]) {
 		c.over(m.rules.Closed, fx)
 	}
 	m.queue = nil
-	fx.Drop = append(fx.Drop, m.Conns()...)
 	m.ending, m.links = append(m.ending, m.links...), nil
+	for _, l := range m.ending {
+		l.giveUp(fx)
+	}
 }

@@ -200,7 +200,7 @@ func (m *model) leave(c *conn) {
 // end reports that a connection is down or was dropped.
 func (m *model) end() error {
 	for _, c := range m.d.Conns() {
-		if _, ok := m.calls[c]; ok && c.err != nil {
+		if _, ok := m.calls[c]; ok && c.err != nil && len(m.leaving) == 0 {
 			delete(m.calls, c)
 			m.leaving = append(m.leaving, c)
 		}
@@ -292,8 +292,12 @@ func (m *model) check() error {
 			return fmt.Errorf("a Call waits although there is room")
 		}
 	}
-	if m.d.Waiting() != len(m.queue) {
-		return fmt.Errorf("%d Calls wait, want %d", m.d.Waiting(), len(m.queue))
+	calls := 0
+	for _, n := range m.calls {
+		calls += n
+	}
+	if m.d.Waiting() != len(m.queue) || m.d.Calls() != calls {
+		return fmt.Errorf("%d Calls wait, and %d have a connection, want %d and %d", m.d.Waiting(), m.d.Calls(), len(m.queue), calls)
 	}
 	down := len(m.calls) - up + len(m.leaving)
 	if len(m.queue) > 0 && !m.dialling && down == 0 && up < m.rules.Connections && m.d.fx.Wake.IsZero() {

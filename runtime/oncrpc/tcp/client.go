@@ -118,7 +118,7 @@ func (cfg *ClientConfig) rules() machine.Rules[*Conn] {
 		Connections: cfg.Connections, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff,
 		DialFailures: max(cfg.DialFailures, 0), WaitForServer: cfg.WaitForServer,
 		IdleTimeout: cfg.IdleTimeout, StuckTimeout: cfg.StuckTimeout,
-		Keeps: cfg.Conn != nil && cfg.Conn.ReverseHandler != nil,
+		Keeps: cfg.Conn != nil && cfg.Conn.ReverseHandler != nil, // RFC 8167 §5.4; R279, R292
 		Room:  func(c *Conn) int { return c.set.MaxCalls }, Full: "one of Config.MaxCalls Calls",
 		Vitals:  (*Conn).vitals,
 		Lasting: func(err error) bool { return errors.Is(err, ErrTLS) },

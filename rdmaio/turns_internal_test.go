@@ -10,24 +10,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// A Call that comes while others wait goes behind them, even if there is a credit: it is for the
-// first of them.
-func TestQueueIsNotPassed(t *testing.T) {
-	l := &link{conn: &Conn{host: host{ctx: context.Background()}}}
-	s := links{most: 1, all: []*link{l}}
-	first := s.wait()
-	if s.take() != nil {
-		t.Error("a Call has passed the queue")
-	}
-	s.serve()
-	if first.link != l || l.users != 1 || len(s.queue) != 0 {
-		t.Errorf("the first in the queue has %v, %d users, %d still wait", first.link, l.users, len(s.queue))
-	}
-	if s.take() != l || l.users != 2 {
-		t.Errorf("%d users after the next Call, want 2", l.users)
-	}
-}
-
 // When the server refuses version 1 on one connection, the Client drops all of that version.
 func TestTurnDropsAll(t *testing.T) {
 	net := mem.New(nil)
@@ -60,22 +42,18 @@ func TestTurnDropsAll(t *testing.T) {
 		}()
 		calls = append(calls, <-held)
 	}
-	c.mu.Lock()
-	up := append([]*link(nil), c.links.all...)
-	c.mu.Unlock()
-	if len(up) != 2 || up[0].conn.Terms().Version != 1 || up[1].conn.Terms().Version != 1 {
+	up := connsOf(c)
+	if len(up) != 2 || up[0].Terms().Version != 1 || up[1].Terms().Version != 1 {
 		t.Fatalf("%d connections, want two of version 1", len(up))
 	}
-	if !c.turns(up[0].conn, &PeerError{Version: 1, Code: PeerErrVers, Low: 2, High: 2}) {
+	if !c.turns(up[0], &PeerError{Version: 1, Code: PeerErrVers, Low: 2, High: 2}) {
 		t.Error("the Client does not turn to version 2")
 	}
-	c.mu.Lock()
-	for _, l := range c.links.all { // there may be one already that the Client has made since
-		if slices.Contains(up, l) {
-			t.Errorf("a connection of version %d is left", l.conn.Terms().Version)
+	for _, conn := range connsOf(c) { // there may be one already that the Client has made since
+		if slices.Contains(up, conn) {
+			t.Errorf("a connection of version %d is left", conn.Terms().Version)
 		}
 	}
-	c.mu.Unlock()
 	for _, r := range calls { // they are sent again, with version 2
 		<-r.Context().Done()
 		r.Drop(nil)
@@ -98,4 +76,13 @@ func TestTurnDropsAll(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// connsOf returns the connections of a Client that Calls can get.
+func connsOf(c *Client) (list []*Conn) {
+	c.pool.Discard(func(conn *Conn) bool {
+		list = append(list, conn)
+		return false
+	})
+	return list
 }
