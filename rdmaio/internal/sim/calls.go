@@ -75,7 +75,7 @@ func (c *calls) verdict(cache bool, fail func(format string, args ...any)) {
 	}
 	for _, b := range c.returned {
 		if !bytes.Equal(b, poisoned(len(b))) {
-			fail("memory for a reply of %d bytes was written when its Call had ended", len(b))
+			fail("memory for a reply of %d bytes was written after its Call", len(b))
 		}
 	}
 }

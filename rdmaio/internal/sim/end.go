@@ -25,7 +25,7 @@ type end struct {
 	port     port
 	mem      memory
 	timer    time.Duration
-	gone     bool // it has ended, and its memory is not accessed
+	gone     bool // it is disconnected, and accesses no memory
 	heard    bool // a message was received
 	account  account
 	account2 account2

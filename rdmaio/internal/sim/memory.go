@@ -64,8 +64,8 @@ func (m *memory) give(q *engine.Request, b []byte) []byte {
 	return b
 }
 
-// released ends the use of a Request: it invalidates the keys of the reply, and fills the handler's
-// memory with poison.
+// released takes back the memory of a Request: it invalidates the keys of the reply, and fills the
+// handler's memory with poison.
 func (m *memory) released(q *engine.Request) {
 	for _, r := range m.reads[q] {
 		r.live = false

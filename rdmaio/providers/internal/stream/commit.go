@@ -93,7 +93,7 @@ func (rd *reader) reported(c *Conn, f *Frame) error {
 			break
 		}
 	}
-	err = fmt.Errorf("%w: queue pair %d: the peer ended the connection: %s (%s%s): %w",
+	err = fmt.Errorf("%w: queue pair %d: the peer closed the connection: %s (%s%s): %w",
 		verbs.ErrConnectionBroken, rd.q.Num(), p.What, p.Where, what, p.Status.Err())
 	rd.q.end(err, Report{})
 	return err

@@ -41,7 +41,7 @@ func TestCompletedSlots(t *testing.T) {
 	}
 }
 
-// The end comes once, with its first reason. It stops the timer, ends a Dial in progress, counts
+// The end comes once, with its first reason. It stops the timer, cancels a Dial in progress, counts
 // the connection as broken only if it is, and is complete when no read or write is in progress.
 func TestEndComesOnce(t *testing.T) {
 	for _, tt := range []struct {
@@ -214,7 +214,7 @@ func TestPauseEnds(t *testing.T) {
 	w.mu.Unlock()
 }
 
-// A connection begins with the negotiated numbers, an input buffer of its own, and a timer if there
+// A connection begins with the negotiated numbers, its own input buffer, and a timer if there
 // is a pause or a nudge.
 func TestConnectionStartsWithNegotiatedNumbers(t *testing.T) {
 	for _, tt := range []struct {
@@ -246,7 +246,7 @@ func TestConnectionStartsWithNegotiatedNumbers(t *testing.T) {
 		if n := w.dev.Stats().Connections; n != 1 {
 			t.Errorf("%d connections are counted", n)
 		}
-		w.peer.Close() // the reader goes on from here
+		w.peer.Close() // the reader continues from here
 		<-w.ended
 	}
 }
@@ -318,6 +318,6 @@ func TestDisconnectFor(t *testing.T) {
 	w := newWired(t, nil)
 	w.Disconnect()
 	if w.sender.mayWrite = false; w.DisconnectFor(verbs.ReasonRule) != nil {
-		t.Error("a connection that has ended cannot be ended again")
+		t.Error("a connection that is closed cannot be closed again")
 	}
 }

@@ -18,9 +18,9 @@ const HandshakeInput = 2 << 10
 const (
 	trailerSize = 4                      // bytes of the checksum
 	padding     = 3                      // the most bytes of padding
-	aheadBehind = 1 << 10                // bytes read ahead behind a long message
-	lingerTime  = time.Second            // for the peer to read why the connection ends
-	lingerWrite = 200 * time.Millisecond // for a write after the connection has ended
+	aheadBehind = 1 << 10                // bytes read ahead after a long message
+	lingerTime  = time.Second            // for the peer to read the reason for the close
+	lingerWrite = 200 * time.Millisecond // for a write after the end
 )
 
 // Conn is the byte stream of a connection, with the state of its two directions.
@@ -50,7 +50,7 @@ type Conn struct {
 	attempt   attempt
 
 	// Set by other goroutines.
-	closing        atomic.Bool // the connection ends
+	closing        atomic.Bool // stop was called
 	interruptRead  atomic.Bool // release registered memory
 	interruptWrite atomic.Bool
 

@@ -110,7 +110,7 @@ func (d *Device) connectTLS(ctx context.Context, conn net.Conn) error {
 	conn.SetDeadline(limit)
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // after SetDeadline
 	err := handshake(ctx, conn, limit)
-	// If stop returns true, ctx can have ended all the same: handshake watches it too.
+	// Even if stop returns true, ctx can be done: handshake watches it, too.
 	if stop(); ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

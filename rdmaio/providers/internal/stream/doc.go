@@ -2,7 +2,7 @@
 // on the format of their frames. Package rdmatcp uses it for the format of
 // draft-williams-rdmatcp-00.
 //
-//	provider   public Config, Open, Stats; the format of frames, in packages of its own
+//	provider   public Config, Open, Stats; the format of frames, in its own packages
 //	    │ Config.Framing, Framer
 //	    ▼
 //	stream     Device, listener, Dial      connections, limits, set-up, log
@@ -23,7 +23,7 @@
 //	Framer     makes and reads the frames of one connection.
 //	Shape      sizes of the format
 //
-// The public Config, Stats and Device of a provider are structs of its own, which it converts.
+// A provider has its own public structs Config, Stats and Device, and converts them.
 //
 //	Framing.Connect ──> Session ──┐
 //	                              ├──> queue pair connected, Framer in use ──> LastBytes
@@ -64,7 +64,7 @@
 // Write is a range that the Framer names, at the first frame or at every one (Frame.Check). The
 // target of a Read Response is the oldest Read.
 //
-// A response is sent to the sink that the Read Request names. The sink of a Read of this side can
+// A response is sent to the sink that the Read Request names. The sink of this side's Reads can
 // be any key that names no region (Conn.SpareKey), because the Framer recognizes the response.
 //
 // # The end
@@ -133,15 +133,15 @@
 // 256 KiB.
 //
 // A caller in the reader's place handles only frames that are at hand as a whole, and hands the
-// turn back before all that may wait: parts of frames and of messages, long frames, Reads in either
-// direction, a Send without a Receive. So it waits between two frames only, where an interrupt
-// loses no byte.
+// turn back before all that may wait: parts of frames, parts of messages, long frames, Reads in
+// either direction, a Send without a Receive. So it waits between two frames only, where an
+// interrupt loses no byte.
 //
 // A connection borrows its buffers while there is data in them.
 //
-// Two ends that read and write at once with full windows both make progress. A Read of the peer is
-// a small entry in a list, bounded by the negotiated depth, until the writer sends its response. A
-// later Send that must not overtake it (Receiver.Waits) is placed at once and completes later.
+// When both sides read and write at once with full windows, both make progress. A Read of the peer
+// is a small entry in a list, bounded by the negotiated depth, until the writer sends its response.
+// A later Send that must not overtake it (Receiver.Waits) is placed at once and completes later.
 // There is one case in which the reader waits for the writer: a Write that must not overtake an
 // earlier Read and overlaps its source.
 //

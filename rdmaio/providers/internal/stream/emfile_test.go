@@ -85,7 +85,7 @@ func TestAcceptErrors(t *testing.T) {
 		t.Error(err)
 	}
 	if n := d.Stats().AcceptErrors; n != errs {
-		t.Errorf("%d errors counted after Close, want %d: a closed listener is no error", n, errs)
+		t.Errorf("%d errors counted after Close, want %d: a closed listener is not an error", n, errs)
 	}
 	text := log.text.String()
 	said := strings.Count(text, "no connection can be accepted")

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Frames of requests and of responses take turns. With Shape.Whole, a message that has begun is
-// finished first. A nudge comes before all, but never inside a message.
+// Frames of requests and frames of responses take turns. With Shape.Whole, a message that has begun
+// is finished first. A nudge comes before all, but never inside a message.
 func TestOrderOfFrames(t *testing.T) {
 	const w, r = KindWrite, KindReadResponse
 	for _, tt := range []struct {
@@ -112,7 +112,7 @@ func TestDirectIsLeftToTheWriter(t *testing.T) {
 			t.Errorf("%s: more is %v, want %v; %v, want %v; %d regions pinned", tt.what, more, tt.more, q.kinds(q.sender.out), tt.want, len(q.sender.out.pins))
 		}
 		if q.sender.begun && q.sender.insideRequest() {
-			t.Errorf("%s: a request of which nothing was sent is open", tt.what)
+			t.Errorf("%s: a request is open, and no frame of it was sent", tt.what)
 		}
 		q.sender.releaseToken()
 		q.mu.Unlock()
@@ -134,8 +134,8 @@ func TestBatchIsNotOverfilled(t *testing.T) {
 	q.sender.releaseToken()
 }
 
-// A request or response that cannot be carried out ends the connection when the batch before it was
-// sent. Only that request fails; those after it are flushed.
+// A request or response that cannot be carried out breaks the connection when the batch before it
+// was sent. Only that request fails; those after it are flushed.
 func TestFailureAfterTheBatch(t *testing.T) {
 	for _, responds := range []bool{false, true} {
 		q := newWired(t, nil)

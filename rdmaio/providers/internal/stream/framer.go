@@ -15,8 +15,8 @@ type Framing interface {
 	// context is done, the reads and writes fail.
 	Connect(c *Conn, p *verbs.ConnParams) (*Session, error)
 
-	// Receive waits for the initiator's request. It runs on a goroutine of the listener or of
-	// AcceptConn's caller, with no lock held. Its reads and writes fail after
+	// Receive waits for the initiator's request. It runs on a goroutine of the listener, or
+	// on the goroutine that called AcceptConn, with no lock held. Its reads and writes fail after
 	// Config.HandshakeTimeout.
 	Receive(c *Conn) (Offer, error)
 }

@@ -23,7 +23,7 @@ func (w *wired) peerSends(t *testing.T, frames ...[]byte) {
 	}
 }
 
-// Every frame counts as an arrival and is counted by the way of its payload. Behind a long frame
+// Every frame counts as an arrival and is counted by the way of its payload. After a long frame
 // few bytes are read ahead, and more again with each short one.
 func TestFramesArrive(t *testing.T) {
 	w := newWired(t, nil)
@@ -50,10 +50,10 @@ func TestFramesArrive(t *testing.T) {
 	next("a short frame", w.frame(100, KindSend, toyLast, 0, 0, 0), inputSize)
 	next("a long frame", w.frame(3000, KindSend, 0, 0, 0, 0), padding+trailerSize+toyHeader)
 	next("the last of a message", w.frame(4000, KindSend, toyLast, 0, 3000, 0), aheadBehind)
-	next("a short frame behind it", w.frame(100, KindSend, toyLast, 0, 0, 0), 2*aheadBehind)
+	next("a short frame after it", w.frame(100, KindSend, toyLast, 0, 0, 0), 2*aheadBehind)
 	s := w.dev.Stats()
 	if s.ReceivedStaged < 200 || s.ReceivedStaged+s.ReceivedDirect != 7200 || s.ReceivedDirect == 0 {
-		t.Errorf("%+v, want 7200 bytes, at least 200 of them staged", s)
+		t.Errorf("%+v, want 7200 bytes, at least 200 staged", s)
 	}
 	for _, p := range w.reader.in.pieces[:cap(w.reader.in.pieces)] {
 		if p != nil {
@@ -349,7 +349,7 @@ func TestReceivesBorrowWhatTheMessageNeeds(t *testing.T) {
 	w.resp = ring[Response]{}
 }
 
-// A Send that must not overtake Reads completes after the response to the last of them.
+// A Send that must not overtake Reads completes after the response to the last Read.
 func TestSendCompletesAfterEarlierReads(t *testing.T) {
 	w := newWired(t, nil)
 	w.c.framer = &blaming{}
@@ -408,7 +408,7 @@ func TestReadsLetSend(t *testing.T) {
 }
 
 // A wait looks again whenever it is woken, and gives up when its time is over or the connection
-// ends. The reader first releases all that it has held back: the wait may be for that.
+// closes. The reader first releases all that it has held back: the wait may be for that.
 func TestAwaitEndsWithTheTimeOrTheConnection(t *testing.T) {
 	w := newWired(t, nil)
 	w.queue(t, verbs.Send, 8)
@@ -458,8 +458,8 @@ func TestReceiveWakes(t *testing.T) {
 	}
 }
 
-// A target that is gone ends the connection with nothing in progress. At the end of the connection
-// it is not the reason.
+// A target that is gone breaks the connection with nothing in progress. At the end of the
+// connection it is not the reason.
 func TestPinTarget(t *testing.T) {
 	for _, ending := range []bool{false, true} {
 		w := newWired(t, nil)
@@ -549,7 +549,7 @@ func TestPayloadOfOtherStreamsIsStaged(t *testing.T) {
 	}
 }
 
-// A read ends at its limit, and the end of the connection ends it.
+// A read returns at its limit, and when the connection closes.
 func TestReadsEnd(t *testing.T) {
 	w := newWired(t, nil)
 	w.c.setLimit(past)

@@ -2,8 +2,8 @@
 
 package stream
 
-// keepsTarget reports whether c keeps the target of a read that has ended.
+// keepsTarget reports whether c keeps the target of a read that has returned.
 func keepsTarget(c *Conn) bool { return c.arrival.dst != nil }
 
-// keepsBytes reports whether c keeps the bytes of a write that has ended.
+// keepsBytes reports whether c keeps the bytes of a write that has returned.
 func keepsBytes(c *Conn) bool { return c.attempt.b != nil }

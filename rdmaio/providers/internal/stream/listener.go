@@ -51,7 +51,7 @@ func (d *Device) listenOn(tcp net.Listener) (verbs.Listener, error) {
 	l := &listener{
 		dev: d, tcp: tcp, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), rate: admission.Bucket{Rate: d.cfg.AcceptRate},
 	}
-	if err := d.soft.Listen(l); err != nil { // the device was removed meanwhile
+	if err := d.soft.Listen(l); err != nil { // the device was removed before
 		l.Close()
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func TestReadsNegotiated(t *testing.T) {
 		err := q.reader.acceptRead(&Frame{Kind: KindReadRequest})
 		q.mu.Unlock()
 		if refused := err != nil && strings.Contains(err.Error(), "RFC 5042 §6.4.3.3"); refused != tt.refused || !refused && err != nil {
-			t.Errorf("%d unanswered, %d of them in a write, %d agreed: %v", tt.unanswered, tt.written, agreed, err)
+			t.Errorf("%d unanswered, %d in a write, %d agreed: %v", tt.unanswered, tt.written, agreed, err)
 		}
 	}
 }

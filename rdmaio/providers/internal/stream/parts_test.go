@@ -40,7 +40,7 @@ func statuses(t *testing.T, q *queuePair) (list []verbs.Status) {
 	return list
 }
 
-// The peer's report ends the first request that was sent, is not done, and has caused it: no
+// The peer's report fails the first request that was sent, is not done, and has caused it: no
 // LocalInvalidate, and no request that was not sent. All others are flushed, or have succeeded.
 func TestReportBlamesOneRequest(t *testing.T) {
 	const ok, flushed, access = verbs.StatusSuccess, verbs.StatusFlushed, verbs.StatusRemoteAccess
@@ -233,7 +233,7 @@ func TestNextLimit(t *testing.T) {
 		{15 * time.Second, 10 << 10, 5 * time.Second},
 		{15 * time.Second, 1 << 20, patience},
 		{15 * time.Second, 1 << 60, patience},
-		{0, 5 << 10, patience}, // the bytes are those of an earlier message
+		{0, 5 << 10, patience}, // the bytes belong to an earlier message
 	} {
 		if !open.nextLimit(false, patience).IsZero() {
 			t.Error("there is a limit without an open message")
@@ -250,7 +250,8 @@ func TestNextLimit(t *testing.T) {
 	}
 }
 
-// The ends that the reader finds, each with its reason for the owner and for the peer.
+// The reasons for an end that the reader finds, each with its reason for the owner and for the
+// peer.
 func TestReadFailed(t *testing.T) {
 	for _, tt := range []struct {
 		what string

@@ -151,7 +151,7 @@ func (p *rawPeer) write(b []byte) {
 	}
 }
 
-// take makes the turn that of a caller, which runs Progress until n messages have arrived.
+// take gives the turn to a caller, which runs Progress until n messages have arrived.
 func (p *rawPeer) take(n int) (returned chan struct{}) {
 	p.t.Helper()
 	p.offer()
@@ -168,7 +168,7 @@ func (p *rawPeer) take(n int) (returned chan struct{}) {
 }
 
 // wait returns how often the completion queue has notified when n messages have arrived, and how
-// often of them on the goroutine of a caller.
+// often on the goroutine of a caller.
 func (p *rawPeer) wait(n int) (notified, byCaller int) {
 	p.t.Helper()
 	wcs := make([]verbs.WC, 1)
@@ -203,7 +203,7 @@ type shortWire struct{ *toyFramer }
 func (s shortWire) Wire(prefix []byte) int { return s.toyFramer.Wire(prefix) - 4 }
 
 // Input that is not at hand as a whole, or might make a caller wait, is handed back to the reader,
-// which goes on where the caller was.
+// which continues where the caller was.
 func TestProgressHandsBack(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -256,15 +256,15 @@ func TestProgressHandsBack(t *testing.T) {
 			for range 3 {
 				c.run(p, p.take(100))
 				if s := p.q.reader.turn.state.Load(); s != turnReader {
-					t.Errorf("state %d, want that of the reader", s)
+					t.Errorf("state %d, want the reader's", s)
 				}
 			}
 		})
 	}
 }
 
-// A caller handles whole frames, and is notified of them on its own goroutine, once for those that
-// came together.
+// A caller handles whole frames. The notifications run on its own goroutine, one for all frames
+// that came together.
 func TestProgressAtHand(t *testing.T) {
 	p := newRawPeer(t, 16, nil)
 	for range 8 {
@@ -272,10 +272,10 @@ func TestProgressAtHand(t *testing.T) {
 		p.write(append(p.send(100, true), p.send(4096, true)...))
 		returns(t, "Progress", returned)
 		if notified, byCaller := p.wait(2); notified == 0 || notified != byCaller {
-			t.Errorf("%d notifications, of them %d on the goroutine of the caller", notified, byCaller)
+			t.Errorf("%d notifications, %d on the goroutine of the caller", notified, byCaller)
 		}
 		if s := p.q.reader.turn.state.Load(); s != turnFree {
-			t.Fatalf("state %d, want that of a free turn", s)
+			t.Fatalf("state %d, want a free turn", s)
 		}
 		p.q.Resume()
 	}
@@ -364,12 +364,12 @@ func TestProgressWake(t *testing.T) {
 		for !p.q.reader.turn.isWaiting() {
 			runtime.Gosched()
 		}
-		p.q.Wake() // it has none
+		p.q.Wake() // it has no reason to leave
 		p.until.Store(0)
 		p.q.Wake()
 		returns(t, "Progress", returned)
 		if s := p.q.reader.turn.state.Load(); s != turnFree {
-			t.Fatalf("state %d, want that of a free turn", s)
+			t.Fatalf("state %d, want a free turn", s)
 		}
 		p.q.Resume()
 	}
@@ -429,7 +429,8 @@ func TestProgressTrickle(t *testing.T) {
 	}
 }
 
-// A Read of this side ends the time without a reader. There is none while one is outstanding.
+// When this side posts a Read, the reader gets the turn back. It keeps it while a Read is
+// outstanding.
 func TestProgressRead(t *testing.T) {
 	p := newRawPeer(t, 1, nil)
 	p.offer()
@@ -437,7 +438,7 @@ func TestProgressRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := p.q.reader.turn.state.Load(); s != turnReader {
-		t.Errorf("state %d after a Read, want that of the reader", s)
+		t.Errorf("state %d after a Read, want the reader's", s)
 	}
 	returned := p.take(100)
 	p.write(p.send(8, true))

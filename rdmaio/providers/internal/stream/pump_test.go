@@ -206,7 +206,7 @@ func TestTokenIsReleased(t *testing.T) {
 	}
 }
 
-// A write that fails ends the connection and leaves nothing in progress, and no frame may follow:
+// A write that fails breaks the connection and leaves nothing in progress, and no frame may follow:
 // it may have been written in part.
 func TestFailedWrite(t *testing.T) {
 	for _, by := range []string{"the poster", "the writer"} {
@@ -219,7 +219,7 @@ func TestFailedWrite(t *testing.T) {
 		} else {
 			w.takeToken()
 			if w.sender.write(w.c) {
-				t.Error("a write that fails goes on")
+				t.Error("a write that fails is continued")
 			}
 			w.sender.releaseToken()
 		}

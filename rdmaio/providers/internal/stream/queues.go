@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// queues has the requests and Receives that are not completed, and ends the connection. mu guards
-// its fields, except the atomic ones, and the sender's.
+// queues has the requests and Receives that are not completed, and the end of the connection. mu
+// guards its fields, except the atomic ones, and the sender's.
 //
 //	posted ──> sq ──> sent, or for a Read answered ──> completeSends ──> SendCQ
 //	posted ──> rq ──> messages: a Send has come ─────> completeRecvs ──> RecvCQ

@@ -190,7 +190,7 @@ func TestWakeOnlyAWaiter(t *testing.T) {
 	w.c.done = nil
 }
 
-// A short frame behind a long one, and bytes behind it: the next long one has probably arrived.
+// A short frame after a long one, and then more bytes: the next long one has probably arrived.
 func TestShortFrameBehindALongOne(t *testing.T) {
 	for _, tt := range []struct{ readAhead, behind int }{{aheadBehind, 10}, {aheadBehind, 0}, {inputSize, 10}} {
 		w := newWired(t, nil)
@@ -200,7 +200,7 @@ func TestShortFrameBehindALongOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := tt.readAhead < inputSize && tt.behind > 0; w.c.noWait != want || w.sender.corked != want {
-			t.Errorf("%d bytes read ahead, %d behind the frame: expects more %v", tt.readAhead, tt.behind, w.c.noWait)
+			t.Errorf("%d bytes read ahead, %d after the frame: expects more %v", tt.readAhead, tt.behind, w.c.noWait)
 		}
 		w.c.noWait = false
 		w.reader.flush(w.c)

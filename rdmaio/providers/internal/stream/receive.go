@@ -32,8 +32,8 @@ type reader struct {
 // incoming has the open messages and the frame at hand.
 type incoming struct {
 	frame   Frame
-	recv    uint64          // number of the Receive of the open Send
-	sendLen int             // bytes of it that have arrived
+	recv    uint64          // number of the open Send's Receive
+	sendLen int             // bytes of the open Send that have arrived
 	lend    int             // bytes to lend for it, or 0 if its Receive has memory
 	loan    *soft.Loan      // these, once there is a byte to place; else nil
 	write   [1]soft.Element // target of the open Write
@@ -97,7 +97,7 @@ func (rd *reader) readFailed(err error) {
 		err = fmt.Errorf("the peer closed the stream inside a message or before its response to a Read: %w", io.ErrUnexpectedEOF)
 	case err == errSlow:
 		last.Reason = ReasonSlow
-		err = fmt.Errorf("the peer was too slow: a segment took longer than %v (Config.SegmentTimeout), or an open message had none for %v (Config.MessageTimeout): %w",
+		err = fmt.Errorf("the peer was too slow: a segment took longer than %v (Config.SegmentTimeout), or no segment of an open message came for %v (Config.MessageTimeout): %w",
 			rd.q.dev.cfg.SegmentTimeout, rd.q.dev.cfg.MessageTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 	case errors.As(err, &refusal):
 		rd.q.refuse(Report{Reason: refusal.Reason, AtHand: true, Number: refusal.Number, Key: refusal.Key}, refusal.What)

@@ -32,7 +32,7 @@ type Report struct {
 	Key    uint32 // the key that it names, or 0
 }
 
-// PeerReport is the report of the peer: the reason for which it ends the connection.
+// PeerReport is the report of the peer: why it closes the connection.
 type PeerReport struct {
 	Goodbye bool // the end is orderly; nothing else is set
 

@@ -86,7 +86,7 @@ func TestSendToAStream(t *testing.T) {
 	}
 }
 
-// The end that comes while the deadline is set has its own deadline: that of the end counts.
+// The end that comes while the deadline is set has its own deadline, which counts.
 func TestEndBeforeAWrite(t *testing.T) {
 	w := newWired(t, nil)
 	w.dev.cfg.SendTimeout = time.Hour
@@ -197,7 +197,7 @@ func TestHangupReadsUntilThePeerCloses(t *testing.T) {
 	}
 }
 
-// A try that the socket does not take, or that is interrupted, is no error; any other is one.
+// A try that the socket does not take, or that is interrupted, is not an error; any other is.
 func TestTryKeepsWhatTheSocketDoesNotTake(t *testing.T) {
 	if !canTry {
 		t.Skip("this system has no write that does not wait")

@@ -40,8 +40,8 @@ func openToy(t testing.TB, cfg Config) *Device {
 	return d
 }
 
-// A framing unlike that of rdmatcp passes the acceptance suite: with frames as short as those of a
-// network, longer than a read-ahead, and without a checksum.
+// A framing unlike rdmatcp's passes the acceptance suite: with frames as short as in a network,
+// longer than a read-ahead, and without a checksum.
 func TestAcceptance(t *testing.T) {
 	for _, tt := range []struct {
 		most  int

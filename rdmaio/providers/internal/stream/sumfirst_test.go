@@ -67,14 +67,14 @@ func TestSumComesFirstForStagedFramesOnly(t *testing.T) {
 	})
 }
 
-// A frame whose payload has come when the connection ends is not carried out: its Receive is
+// A frame whose payload has come when the connection closes is not carried out: its Receive is
 // flushed already.
 func TestDirectFrameIsNotCarriedOutAfterTheEnd(t *testing.T) {
 	w := newWired(t, nil)
 	w.receive(t, 8192)
 	sum := w.c.sum
 	w.c.sum = func(s uint32, b []byte) uint32 {
-		if len(b) < 4 { // the padding, behind the payload
+		if len(b) < 4 { // the padding, after the payload
 			w.mu.Lock()
 			w.end(verbs.ErrPeerDisconnected, Report{})
 			w.mu.UnlockNotify()

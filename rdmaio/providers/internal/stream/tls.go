@@ -17,7 +17,7 @@ type tlsConn = tlsstream.Conn
 // secure has the TLS configurations of a device, which belong to it. If nil, there is no TLS.
 type secure struct{ *tlsstream.Settings }
 
-// newSecure completes the caller's configuration. It returns nil if there is none.
+// newSecure completes the caller's configuration. It returns nil without Config.TLS.
 func newSecure(cfg *Config) (*secure, error) {
 	if cfg.TLS == nil {
 		return nil, nil

@@ -55,7 +55,7 @@ func TestTLSHoldsNoRegionWhileItWaits(t *testing.T) {
 	returns(t, "the use of the region", released) // nothing has been read
 	select {
 	case err := <-sent:
-		t.Fatalf("the write has ended: %v", err)
+		t.Fatalf("the write has returned: %v", err)
 	default:
 	}
 	w.mr.Bytes()[0]++ // the owner has the region back

@@ -11,8 +11,8 @@ import (
 )
 
 // toy is a framing with what RDMATCP does not have: many short frames in a message, ranges that are
-// checked at every frame, responses to a sink, a frame of its own, a side that may not send first,
-// and no numbers that a response repeats. A frame is
+// checked at every frame, responses to a sink, its own kind of frame, a side that may not send
+// first, and no numbers that a response repeats. A frame is
 //
 //	0   bytes of payload (2), kind and flags (1, 1)
 //	4   number of the Send or Read, or the reason of a report

@@ -6,8 +6,8 @@ import (
 )
 
 // turn decides which goroutine handles the input of a connection: the reader goroutine, or a caller
-// of Progress. Only the goroutine that has the turn uses the fields of Conn and of queuePair that
-// belong to the reader.
+// of Progress. Only the goroutine that has the turn uses the type reader, and the fields
+// of Conn that belong to the reader.
 //
 //	         offer: callers have asked often
 //	reader -----------------------------------> free -------------+
@@ -16,7 +16,7 @@ import (
 //	  |  +----- or resume: a signal ------------+  +-- leave -- caller
 //	  |                                                         |  ^  |
 //	  |   handBack, with a signal: input is for the reader,     |  |  | await: no input is at hand
-//	  +---- the connection ends, or the turn was recalled ------+  |  v
+//	  +---- the connection closes, or the turn was recalled ----+  |  v
 //	                                                             waiting
 //
 //	reader   The reader goroutine handles input, and waits for it.
@@ -106,7 +106,7 @@ func (t *turn) handBack(err error) {
 	t.back <- struct{}{}
 }
 
-// resume gives a free turn to the reader. It ends the requests for it, too.
+// resume gives a free turn to the reader. It forgets the requests for it, too.
 func (t *turn) resume() {
 	if t.state.CompareAndSwap(turnFree, turnReader) {
 		t.back <- struct{}{}
@@ -120,9 +120,9 @@ func (t *turn) resume() {
 // isWanted reports whether the reader shall offer the turn when it has no input at hand.
 func (t *turn) isWanted() bool { return t.wanted.Load() }
 
-// offer frees the turn of the reader and returns when the reader has it again. ended is closed when
-// the connection ends. interrupt interrupts a caller that waits for input. The end does so without
-// it.
+// offer frees the turn of the reader and returns when the reader has it again. ended is closed at
+// the end of the connection. interrupt interrupts a caller that waits for input. The end does so
+// without it.
 func (t *turn) offer(ended <-chan struct{}, interrupt func()) error {
 	t.wanted.Store(false)
 	t.state.Store(turnFree)

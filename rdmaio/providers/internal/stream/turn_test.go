@@ -83,7 +83,7 @@ func (o *offering) isBack() bool {
 }
 
 // The reader gets the turn back when no caller comes for a moment, when it is resumed, and when
-// the connection ends; from a caller when that hands it back, or has it too long.
+// the connection closes; from a caller when that hands it back, or has it too long.
 func TestTurnReturns(t *testing.T) {
 	fault := errors.New("fault")
 	for _, c := range []struct {

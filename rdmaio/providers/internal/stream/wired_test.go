@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// wired is a connected queue pair without a reader: the test calls the functions of the reader and
-// of the sender itself. Frames have at most 4 KiB of payload.
+// wired is a connected queue pair without a reader: the test itself calls the functions of the
+// reader and the sender. Frames have at most 4 KiB of payload.
 type wired struct {
 	*queuePair
 	c    *Conn
@@ -129,7 +129,7 @@ func (w *wired) frame(n int, kind Kind, flags byte, key uint32, addr uint64, len
 	return append(b, byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24))
 }
 
-// kinds returns the kinds of the frames of a batch.
+// kinds returns the kinds of frames in a batch.
 func (w *wired) kinds(b *batch) (list []Kind) {
 	for _, p := range b.frames {
 		list = append(list, Kind(b.arena[p.start+2]))
