@@ -69,6 +69,9 @@ func NewCarrier(c oncrpc.Carrier, mech Initiator, cfg *CarrierConfig) (*Carrier,
 	return g, nil
 }
 
+// Service returns the protection that calls have.
+func (c *Carrier) Service() Service { return c.service }
+
 // XID implements oncrpc.Carrier.
 func (c *Carrier) XID() uint32 { return c.carrier.XID() }
 

@@ -135,6 +135,8 @@ func TestBadReplies(t *testing.T) {
 		{name: "goes on", init: edit(func(r *gss.InitRes) { r.Major = gss.StatusContinueNeeded }), text: "the mechanism has none"},
 		{name: "verifier of the window", init: flip(21), is: oncrpc.ErrVerf},
 		{name: "AUTH_TOOWEAK", init: func(b []byte) []byte { return words(b[:4], 1, 1, 1, 5) }, is: oncrpc.ErrAuth, text: "AUTH_TOOWEAK"},
+		{name: "a server that refuses arguments", init: func(b []byte) []byte { return words(b[:4], 1, 0, 0, 0, 4) }, is: oncrpc.ErrGarbageArgs, text: "a server without RPCSEC_GSS answers so"},
+		{name: "a server that ignores arguments", init: func(b []byte) []byte { return words(b[:4], 1, 0, 0, 0, 0) }, text: "no results: a server without RPCSEC_GSS answers so"},
 		{name: "truncated response", init: func(b []byte) []byte { return b[:len(b)-4] }, text: "rpc_gss_init_res"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

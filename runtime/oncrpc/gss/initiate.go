@@ -147,11 +147,20 @@ func (e *establishment) request(ctx context.Context, proc Proc) (res InitRes, ve
 	if err != nil {
 		return res, nil, fmt.Errorf("header of the reply to %v: %w", proc, err)
 	}
-	if err := oncrpc.CheckReply(&head, xid); err != nil {
+	if err := oncrpc.CheckReply(&head, xid); errors.Is(err, oncrpc.ErrGarbageArgs) {
+		return res, nil, fmt.Errorf("%v: %w: %s", proc, err, plainServer)
+	} else if err != nil {
 		return res, nil, fmt.Errorf("%v: %w", proc, err)
+	}
+	if size == len(reply.Message) {
+		return res, nil, fmt.Errorf("%v: the reply has no results: %s", proc, plainServer)
 	}
 	if err := decodeAll(reply.Message[size:], &res); err != nil {
 		return res, nil, fmt.Errorf("rpc_gss_init_res (RFC 2203 §5.2.3.1): %w", err)
 	}
 	return res, &head.Body.Reply.Accepted.Verf, nil
 }
+
+// plainServer explains answers to requests for a context, which are calls of procedure 0 with
+// arguments (RFC 2203 §5.2.2).
+const plainServer = "a server without RPCSEC_GSS answers so, since a request for a context is a call of procedure 0"

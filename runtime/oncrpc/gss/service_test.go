@@ -176,6 +176,9 @@ func TestRequire(t *testing.T) {
 			if tt.refused != (errors.As(err, &refused) && refused.Auth == oncrpc.AuthStatTooWeak) || !tt.refused && err != nil {
 				t.Errorf("%v", err)
 			}
+			if want := "the call had rpc_gss_svc_integrity, and the server may require more"; tt.refused && tt.used == gss.Integrity && !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, expected %q", err, want)
+			}
 			if want := tt.refused && tt.required != 0; (refusals == 1) != want {
 				t.Errorf("%d refusals of the Handler", refusals)
 			}
@@ -208,7 +211,7 @@ func TestCredentialWithoutHandler(t *testing.T) {
 	// A server without RPCSEC_GSS refuses a context, and the error says so.
 	realm := gsstest.NewRealm(2)
 	err = write(t, secure(t, overTCP(t, f.handler(), nil), realm.Initiator("a", "b"), gss.Integrity), nil)
-	if err == nil || !strings.Contains(err.Error(), "gss: no context with the server") || realm.Live() != 0 {
+	if err == nil || !strings.Contains(err.Error(), "a server without RPCSEC_GSS answers so") || realm.Live() != 0 {
 		t.Errorf("%v, %d contexts", err, realm.Live())
 	}
 	// So does a Carrier for a call that has a credential already.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -304,6 +305,11 @@ func (c *Client) explain(err error, cred *oncrpc.OpaqueAuth, xid uint32) error {
 		return fmt.Errorf("call 0x%08x: %w", xid, err)
 	case !errors.As(err, &e) || !errors.Is(e, oncrpc.ErrAuth) || e.Auth != oncrpc.AuthStatTooWeak:
 		return err
+	}
+	if secure, ok := c.carrier.(*gss.Carrier); ok && secure.Service() < gss.Privacy {
+		return fmt.Errorf("%w: the call had %v, and the server may require more: gss.CarrierConfig.Service", err, secure.Service())
+	} else if ok {
+		return fmt.Errorf("%w: the call had %v, which is the most: the server may require TLS (Config.TLS of the connection)", err, secure.Service())
 	}
 	conn, known := c.carrier.(interface{ Peer() oncrpc.Peer })
 	hint := "use package gss with the protection that the server requires"
