@@ -55,19 +55,23 @@ func readDevinfo(out string) map[string]map[string]string {
 
 // deviceLine is a line of rpcrdma devices -json.
 type deviceLine struct {
-	Type     string
-	Device   string
-	Firmware string
-	NodeGUID string `json:"node_guid"`
-	Limits   map[string]json.Number
-	Reads    json.Number
-	Ports    []devicePort
+	Type      string
+	Device    string
+	Firmware  string
+	Transport string
+	Board     string
+	NodeGUID  string `json:"node_guid"`
+	Limits    map[string]json.Number
+	Reads     json.Number
+	Ports     []devicePort
 }
 
 // devicePort is a port of a device.
 type devicePort struct {
 	Port      int
 	State     string
+	Physical  string
+	Rate      string // such as "2.5 Gb/sec (1X SDR)"
 	Link      string `json:"link_layer"`
 	ActiveMTU int    `json:"active_mtu_bytes"`
 	MaxMTU    int    `json:"max_mtu_bytes"`
@@ -93,43 +97,83 @@ func readDevices(out string) ([]deviceLine, error) {
 	return list, nil
 }
 
-// compareDevices returns the number of fields that it compared, and those that differ.
+// comparison has the number of fields that were compared, and those that differ.
+type comparison struct {
+	fields int
+	diff   []string
+}
+
+// field compares a field of a device in our output and in theirs.
+func (c *comparison) field(device, name, ours, theirs string) {
+	c.fields++
+	if ours != theirs {
+		c.diff = append(c.diff, fmt.Sprintf("%s of %s: %q, expected %q, as ibv_devinfo says", name, device, ours, theirs))
+	}
+}
+
+// compareDevices compares the fields that both programs print.
 func compareDevices(ours []deviceLine, theirs map[string]map[string]string) (fields int, diff []string) {
+	var c comparison
 	for _, d := range ours {
 		info := theirs[d.Device]
-		want := func(field, value string) {
-			fields++
-			if info[field] != value {
-				diff = append(diff, fmt.Sprintf("%s of %s: %q, expected %q, as ibv_devinfo says", field, d.Device, value, info[field]))
-			}
-		}
-		want("fw_ver", cmp.Or(d.Firmware, "0.0.0")) // a device in software does not have firmware
-		want("node_guid", d.NodeGUID)
+		same := func(name, value string) { c.field(d.Device, name, value, info[name]) }
+		same("fw_ver", cmp.Or(d.Firmware, "0.0.0")) // a device in software does not have firmware
+		same("node_guid", d.NodeGUID)
+		c.field(d.Device, "transport", d.Transport, firstWord(info["transport"]))
+		same("board_id", d.Board)
+		same("phys_port_cnt", strconv.Itoa(len(d.Ports)))
 		for _, name := range []string{"max_qp", "max_qp_wr", "max_sge", "max_cq", "max_cqe", "max_mr", "max_pd", "max_mw"} {
-			want(name, d.Limits[name].String())
+			same(name, d.Limits[name].String())
 		}
-		want("max_mr_size", hexSize(d.Limits["max_mr_size_bytes"]))
-		want("max_qp_rd_atom", d.Reads.String())
-		for _, p := range d.Ports {
-			port := strconv.Itoa(p.Port) + "."
-			state, _, _ := strings.Cut(info[port+"state"], " ")
-			want(port+"state", strings.Replace(info[port+"state"], state, "PORT_"+p.State, 1))
-			want(port+"link_layer", p.Link)
-			want(port+"max_mtu", mtu(p.MaxMTU))
-			want(port+"active_mtu", mtu(p.ActiveMTU))
-			for _, g := range p.GIDs {
-				if field := fmt.Sprintf("%sGID[%d]", port, g.Index); info[field] != "" {
-					want(field, gid(g.GID)+", "+g.Type)
-				}
-			}
+		same("max_sge_rd", d.Limits["max_read_sge"].String())
+		same("max_mr_size", hexSize(d.Limits["max_mr_size_bytes"]))
+		same("max_qp_rd_atom", d.Reads.String())
+		for i := range d.Ports {
+			c.port(&d, &d.Ports[i], info)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(theirs)) {
 		if !slices.ContainsFunc(ours, func(d deviceLine) bool { return d.Device == name }) {
-			diff = append(diff, "no device "+name)
+			c.diff = append(c.diff, "no device "+name)
 		}
 	}
-	return fields, diff
+	return c.fields, c.diff
+}
+
+// port compares a port of a device.
+func (c *comparison) port(d *deviceLine, p *devicePort, info map[string]string) {
+	at := strconv.Itoa(p.Port) + "."
+	same := func(name, value string) { c.field(d.Device, at+name, value, info[at+name]) }
+	c.field(d.Device, at+"state", "PORT_"+p.State, firstWord(info[at+"state"]))
+	if physical := firstWord(info[at+"phys_state"]); physical != "" { // from rdma-core 27 on
+		c.field(d.Device, at+"phys_state", strings.ToUpper(p.Physical), strings.ReplaceAll(physical, "_", ""))
+	}
+	_, width, _ := strings.Cut(p.Rate, "(")
+	c.field(d.Device, at+"active_width", firstWord(width), firstWord(info[at+"active_width"]))
+	same("link_layer", p.Link)
+	same("max_mtu", mtu(p.MaxMTU))
+	same("active_mtu", mtu(p.ActiveMTU))
+	// The provider may allow shorter messages than the device, and no longer ones.
+	message, most := hexSize(d.Limits["max_message_size_bytes"]), info[at+"max_msg_sz"]
+	if len(message) < len(most) || len(message) == len(most) && message < most {
+		most = message
+	}
+	c.field(d.Device, at+"max_msg_sz", message, most)
+	gids := map[string]string{}
+	for _, g := range p.GIDs {
+		gids[fmt.Sprintf("%sGID[%d]", at, g.Index)] = gid(g.GID) + ", " + g.Type
+	}
+	for _, name := range slices.Sorted(maps.Keys(info)) {
+		if strings.HasPrefix(name, at+"GID[") {
+			c.field(d.Device, name, gids[name], info[name])
+		}
+	}
+}
+
+// firstWord returns a text up to its first space: ibv_devinfo prints a number after a name.
+func firstWord(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	return word
 }
 
 // hexSize returns a number as ibv_devinfo prints sizes.

@@ -9,12 +9,15 @@ const devinfoText = `hca_id:	rxe0
 	transport:			InfiniBand (0)
 	fw_ver:				0.0.0
 	node_guid:			847b:7aff:fe72:c04c
+	phys_port_cnt:			1
+	board_id:			MT_1
 	max_mr_size:			0xffffffffffffffff
 	max_qp:				1048560
 	max_qp_wr:			1048576
 	device_cap_flags:		0x01223c76
 					MEM_WINDOW
 	max_sge:			32
+	max_sge_rd:			30
 	max_cq:				1048576
 	max_cqe:			32767
 	max_mr:				524287
@@ -29,12 +32,16 @@ const devinfoText = `hca_id:	rxe0
 			max_mtu:		4096 (5)
 			active_mtu:		1024 (3)
 			link_layer:		Ethernet
+			max_msg_sz:		0x800000
+			active_width:		1X (1)
+			active_speed:		2.5 Gbps (1)
+			phys_state:		LINK_UP (5)
 			GID[  0]:		fe80::847b:7aff:fe72:c04c, RoCE v2
 			GID[  1]:		::ffff:192.168.77.1, RoCE v2
 
 `
 
-const devicesText = `{"type":"device","device":"rxe0","firmware":"","node_guid":"847b:7aff:fe72:c04c","reads":128,"limits":{"max_qp":1048560,"max_qp_wr":1048576,"max_sge":32,"max_cq":1048576,"max_cqe":32767,"max_mr":524287,"max_mr_size_bytes":18446744073709551615,"max_pd":1048576,"max_mw":524287},"ports":[{"port":1,"state":"ACTIVE","link_layer":"Ethernet","active_mtu_bytes":1024,"max_mtu_bytes":4096,"gids":[{"index":0,"gid":"fe80::847b:7aff:fe72:c04c","gid_type":"RoCE v2"},{"index":1,"gid":"192.168.77.1","gid_type":"RoCE v2"}]}]}
+const devicesText = `{"type":"device","device":"rxe0","transport":"InfiniBand","board":"MT_1","firmware":"","node_guid":"847b:7aff:fe72:c04c","reads":128,"limits":{"max_qp":1048560,"max_qp_wr":1048576,"max_sge":32,"max_read_sge":30,"max_message_size_bytes":8388608,"max_cq":1048576,"max_cqe":32767,"max_mr":524287,"max_mr_size_bytes":18446744073709551615,"max_pd":1048576,"max_mw":524287},"ports":[{"port":1,"state":"ACTIVE","physical":"LinkUp","rate":"2.5 Gb/sec (1X SDR)","link_layer":"Ethernet","active_mtu_bytes":1024,"max_mtu_bytes":4096,"gids":[{"index":0,"gid":"fe80::847b:7aff:fe72:c04c","gid_type":"RoCE v2"},{"index":1,"gid":"192.168.77.1","gid_type":"RoCE v2"}]}]}
 {"type":"locked_memory","used_bytes":0}
 `
 
@@ -44,6 +51,14 @@ func TestEachFieldOfDevicesIsComparedWithDevinfo(t *testing.T) {
 		{"", "", ""},
 		{`"firmware":""`, `"firmware":"1.2"`, "fw_ver"},
 		{"c04c\",\"reads", "c04d\",\"reads", "node_guid"},
+		{`"transport":"InfiniBand"`, `"transport":"iWARP"`, "transport of rxe0"},
+		{"MT_1", "MT_2", "board_id"},
+		{`"max_read_sge":30`, `"max_read_sge":32`, "max_sge_rd"},
+		{"8388608", "8388609", "1.max_msg_sz"},
+		{"8388608", "4096", ""}, // the provider's limit
+		{"LinkUp", "Polling", "1.phys_state"},
+		{"(1X", "(4X", "1.active_width"},
+		{`,{"index":1,"gid":"192.168.77.1","gid_type":"RoCE v2"}`, "", "1.GID[1]"},
 		{`"max_qp":1048560`, `"max_qp":7`, "max_qp of rxe0"},
 		{`"max_pd":1048576`, `"max_pd":7`, "max_pd"},
 		{"18446744073709551615", "4096", "max_mr_size"},
