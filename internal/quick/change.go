@@ -15,6 +15,7 @@ type scope struct {
 	title     string
 	files     []string // changed Go files that exist, for gofmt
 	touched   []string // packages with changed files
+	folders   []string // packages with their tests alone, see tree.folders
 	importers [][]string
 	notes     []string // checks that a change needs and quick does not have, with their commands
 }
@@ -66,7 +67,8 @@ func (t *tree) named(args []string) (*scope, error) {
 	}
 	slices.Sort(sc.touched)
 	sc.touched = slices.Compact(sc.touched)
-	sc.importers = t.importers(sc.touched)
+	sc.folders = t.folders(sc.touched)
+	sc.importers = without(t.importers(sc.touched), sc.folders)
 	return sc, nil
 }
 
@@ -191,11 +193,18 @@ func (t *tree) touch(changes []change) *scope {
 		sc.importers = append(sc.importers, t.rest(sc))
 	}
 	// A package is tested once: one whose own tests have changed may import a changed package.
-	for i, level := range sc.importers {
-		sc.importers[i] = slices.DeleteFunc(level, func(name string) bool { return tests[name] })
-	}
-	sc.importers = slices.DeleteFunc(sc.importers, func(level []string) bool { return len(level) == 0 })
+	sc.folders = slices.DeleteFunc(t.folders(from), func(name string) bool { return tests[name] })
+	sc.importers = without(sc.importers, sc.touched, sc.folders)
 	return sc
+}
+
+// without returns levels of packages without some of them.
+func without(levels [][]string, some ...[]string) [][]string {
+	not := slices.Concat(some...)
+	for i, level := range levels {
+		levels[i] = slices.DeleteFunc(level, func(name string) bool { return slices.Contains(not, name) })
+	}
+	return slices.DeleteFunc(levels, func(level []string) bool { return len(level) == 0 })
 }
 
 // note adds a note, once.

@@ -1,7 +1,7 @@
 // Command quick runs the checks that a change most likely breaks, nearest first, within a minute:
-// gofmt of the changed files, internal/archtest, go vet and short tests of the touched packages,
-// then of the packages that import them. It prints the seconds of each step, and at the end the
-// packages and checks that it left out.
+// gofmt of the changed files, internal/archtest, go vet and short tests of the touched packages and
+// their folders of tests, then of the packages that import them. It prints the seconds of each
+// step, and at the end the packages and checks that it left out.
 //
 //	go run ./internal/quick                      # the working tree against main's merge base
 //	go run ./internal/quick -base HEAD~3         # against another commit

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,6 +129,42 @@ func TestTouchMapsFilesToPackagesAndImporters(t *testing.T) {
 				t.Errorf("notes %q, want %q", notes, tt.note)
 			}
 		})
+	}
+}
+
+// Packages below a touched package that have nothing but its tests follow it at once.
+func TestTestsInFoldersFollowTheirPackage(t *testing.T) {
+	dir := module(t)
+	write(t, dir, "a/internal/test/x/doc.go", "package x\n")
+	write(t, dir, "a/internal/test/x/x_test.go", "package x\n\nimport _ \"example.com/m/a\"\n")
+	write(t, dir, "a/y/y.go", "package y\n\nimport _ \"example.com/m/f\"\n")
+	write(t, dir, "a/y/y_test.go", "package y\n\nimport _ \"example.com/m/a\"\n")
+	write(t, dir, "a/z/z_test.go", "package z\n\nimport _ \"example.com/m/b\"\n")
+	tr, err := loadTree(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, err := tr.named([]string{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sc := range []*scope{named, tr.touch([]change{{file: "a/a.go"}})} {
+		got := fmt.Sprint(sc.touched, sc.folders, sc.importers)
+		if want := "[a] [a/internal/test/x] [[a/y b d] [a/z c]]"; got != want {
+			t.Errorf("touched, folders and importers are %s, want %s", got, want)
+		}
+	}
+	sc := tr.touch([]change{{file: "a/a.go"}, {file: "a/internal/test/x/x_test.go"}})
+	if got := fmt.Sprint(sc.touched, sc.folders); got != "[a a/internal/test/x] []" {
+		t.Errorf("with a changed test: touched and folders are %s", got)
+	}
+	if sc := tr.touch([]change{{file: "a/a_test.go"}}); len(sc.folders) > 0 {
+		t.Errorf("folders of a package whose tests alone have changed: %v", sc.folders)
+	}
+	write(t, dir, "a/internal/test/x/x_test.go", "package x\n\nimport (\n\t\"testing\"\n\n\t_ \"example.com/m/a\"\n)\n\nfunc TestFails(t *testing.T) { t.Error(\"wrong\") }\n")
+	code, out := quick(t.Context(), dir, "-budget", "10m", "a")
+	if code != codeFailed || !strings.Contains(out, "tests in folders         0 packages passed, 1 FAILED\n") || !strings.Contains(out, "a nearer step did not pass") {
+		t.Errorf("exit code %d, want 1 before the importers:\n%s", code, out)
 	}
 }
 

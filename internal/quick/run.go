@@ -36,14 +36,18 @@ func (r *runner) run(ctx context.Context) int {
 	}
 	join := r.beside(ctx)
 	near, touched := true, true
-	if names := without(sc.touched, archtest); len(names) > 0 {
+	if names := except(sc.touched, archtest); len(names) > 0 {
 		near = r.vet(ctx, names)
 		touched = r.test(ctx, "touched packages", names, "-vet=off")
 		near = near && touched
 	}
+	if len(sc.folders) > 0 {
+		passed := r.test(ctx, "tests in folders", sc.folders, "-vet=off")
+		touched, near = touched && passed, near && passed
+	}
 	join()
 	for i, level := range sc.importers {
-		names := without(level, archtest)
+		names := except(level, archtest)
 		switch step := fmt.Sprintf("importers at distance %d", i+1); {
 		case len(names) == 0:
 		case ctx.Err() != nil:
@@ -240,6 +244,6 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], " "), len(names)-most)
 }
 
-func without(names []string, name string) []string {
+func except(names []string, name string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
 }

@@ -160,6 +160,22 @@ func (t *tree) importers(of []string) [][]string {
 	return levels
 }
 
+// folders returns the packages that have tests of one of those named, and nothing else, in a folder
+// below it, such as rdmaio/internal/test/credits of rdmaio.
+func (t *tree) folders(of []string) (list []string) {
+	for name, u := range t.units {
+		tests := len(u.Imports) == 0 && slices.ContainsFunc(of, func(above string) bool {
+			imported := path.Join(t.module, above)
+			return strings.HasPrefix(name, above+"/") && slices.Contains(slices.Concat(u.TestImports, u.XTestImports), imported)
+		})
+		if tests && !slices.Contains(of, name) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // output returns what a command prints, without space at its end.
 func output(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
