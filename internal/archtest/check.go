@@ -60,11 +60,12 @@ type checker struct {
 	table       []Row
 	fset        *token.FileSet
 	large, over map[string]Size // types over the limits, by package and name: allowed, and found
+	oneWord     map[string]int  // tests with names of one word, by package: allowed
 	findings    []Finding
 }
 
 func newChecker(root string, table []Row) (*checker, error) {
-	c := &checker{root: root, table: table, fset: token.NewFileSet(), large: Large(), over: make(map[string]Size)}
+	c := &checker{root: root, table: table, fset: token.NewFileSet(), large: Large(), over: make(map[string]Size), oneWord: OneWord()}
 	var err error
 	if c.modules, err = readModules(root); err != nil {
 		return nil, err
@@ -116,6 +117,7 @@ func (c *checker) pkg(name string, files []string) error {
 		c.report(name, 0, "row", "no row of internal/archtest/table.go matches this package: add one with the imports that it may have")
 	}
 	documented, onlyTests, types := false, true, make(sizes)
+	var tests names
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -136,6 +138,9 @@ func (c *checker) pkg(name string, files []string) error {
 		onlyTests = onlyTests && isTest
 		documented = documented || !isTest && describes(syntax)
 		c.lines(rel, text, isTest)
+		if isTest && !generated.Match(beforePackage(text)) {
+			tests.add(text)
+		}
 		if row != nil {
 			c.imports(name, rel, syntax, row, isTest)
 		}
@@ -150,6 +155,7 @@ func (c *checker) pkg(name string, files []string) error {
 		}
 	}
 	c.size(name, types)
+	c.testNames(name, tests)
 	if !documented && !onlyTests {
 		c.report(name, 0, "comment", "no package comment: describe the package in doc.go (\"Package %s ...\")", path.Base(name))
 	}

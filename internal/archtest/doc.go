@@ -8,9 +8,10 @@
 // Check also reports missing package comments, hand-written files that are too long, faulty headers
 // of generated files, imports of unsafe and C, exported declarations of public packages that name
 // internal ones, and types with too many methods or fields (size.go; size_table.go lists the types
-// from before that limit). It reads source text only (every build tag, no type checking), and skips
-// testdata and nested modules. CheckDocs reports broken links in the pages, and pages that the
-// indexes of docs and docs/adr do not list.
+// from before that limit), and tests whose name is one word (names.go; names_table.go). It reads
+// source text only (every build tag, no type checking), and skips testdata and nested modules.
+// CheckDocs reports broken links in the pages, and pages that the indexes of docs and docs/adr do
+// not list.
 //
 // CheckLanguage reports odd wordings, wide lines, and accents: turns that are rare in plain
 // English. TestLanguage allows a number of each for each package and page, in language.txt. The

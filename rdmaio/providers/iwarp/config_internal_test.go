@@ -7,7 +7,7 @@ import (
 )
 
 // The delay for Linux's siw is the default only where the peer can be Linux.
-func TestFirstDelay(t *testing.T) {
+func TestDelayForLinuxIsTheDefaultForLinuxPeers(t *testing.T) {
 	for _, tt := range []struct {
 		cfg  Config
 		want time.Duration

@@ -277,7 +277,7 @@ func TestPanicAndGoexit(t *testing.T) {
 }
 
 // A client waits for one of MaxCalls to end, for the context or for Close, before it sends a Call.
-func TestMaxCalls(t *testing.T) {
+func TestClientWaitsForOneOfMaxCalls(t *testing.T) {
 	server, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
