@@ -95,8 +95,13 @@ func (t Tree) Address(stage, addr, device string, port int, cause error) *Proble
 		return problem(NoRoute, cause, "ip route get "+host+": the route must go through a network device with RDMA, which rpcrdma devices lists",
 			"%s of %s: no RDMA device reaches it", stage, addr)
 	}
-	return problem(NoRoute, cause, "ping "+host+", and ip route get "+host+": the route must go through the network device of "+device,
-		"%s of %s: device %s does not reach it", stage, addr, device)
+	try := "ping " + host + ", and ip route get " + host + ": the route must go through the network device of " + device
+	if _, p := t.find(device, port); p != nil && p.Link == "InfiniBand" {
+		// A switch or a port drops packets of another partition, without an answer.
+		try += fmt.Sprintf("; rpcrdma devices at both ends: they need a partition key (P_Key) in common, with the full membership of one end at least (0x8000 and above), and %s has %#x",
+			device, p.PKeys)
+	}
+	return problem(NoRoute, cause, try, "%s of %s: device %s does not reach it", stage, addr, device)
 }
 
 // rejectReasons are the reasons with which InfiniBand's connection manager rejects a request.

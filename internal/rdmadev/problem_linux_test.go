@@ -204,6 +204,7 @@ func TestConnectionProblemsNameTheWay(t *testing.T) {
 		"subnet manager": {at(map[string]string{state: "2: INIT", link: "InfiniBand"}).Port("mlx5_0", 1), PortDown, []string{"opensm"}},
 		"cable":          {at(map[string]string{state: "1: DOWN", link: "InfiniBand"}).Port("mlx5_0", 1), PortDown, []string{"ibstat mlx5_0"}},
 		"MTU":            {root.Rejected("h:1", "mlx5_0", 26), Refused, []string{"path MTU rejected", "reason 26", "ip link show"}},
+		"partition":      {at(map[string]string{link: "InfiniBand"}).Address("connection", "h:1", "mlx5_0", 1, cause), NoRoute, []string{"P_Key", "mlx5_0 has [0xffff 0x8001]"}},
 		"GID":            {root.Rejected("h:1", "mlx5_0", 12), Refused, []string{"GID rejected"}},
 		"service":        {root.Rejected("h:1", "mlx5_0", 8), Refused, []string{"no service at the port", "start the service at h:1"}},
 		"unknown reason": {root.Rejected("h:1", "mlx5_0", 1000), Refused, []string{"reason 1000"}},

@@ -6,6 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
 )
 
 // MemoryCalls counts the calls of a device's library that cost an ioctl each. It leaves out queues
@@ -62,7 +63,7 @@ func OpenCounted(cfg *Config, windows bool) (*Device, *MemoryCalls, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, err := choose(l, all, cfg)
+	ctx, err := choose(rdmadev.System(), l, all, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,4 +73,9 @@ func OpenCounted(cfg *Config, windows bool) (*Device, *MemoryCalls, error) {
 	q.WindowsUnbounded, q.UnreportedInvalidate = false, true
 	d, err := open(c, cfg, &q)
 	return d, c, err
+}
+
+// open is openOn this machine.
+func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (*Device, error) {
+	return openOn(rdmadev.System(), l, cfg, override)
 }

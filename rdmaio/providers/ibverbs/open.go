@@ -31,7 +31,7 @@ func Open(cfg *Config) (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ibverbs: %w", loadProblem(err))
 	}
-	return open(l, cfg, nil)
+	return openOn(rdmadev.System(), l, cfg, nil)
 }
 
 // loadProblem explains an error of lib.Open.
@@ -43,9 +43,9 @@ func loadProblem(err error) *rdmadev.Problem {
 	return rdmadev.Unsupported(err)
 }
 
-// open opens a device of a library. The quirks of the driver are overridden by override, if not
-// nil.
-func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error) {
+// openOn opens a device of a library on a machine. The quirks of the driver are overridden by
+// override, if not nil.
+func openOn(tree rdmadev.Tree, l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error) {
 	var c Config
 	if cfg != nil {
 		c = *cfg
@@ -55,15 +55,15 @@ func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error
 	}
 	all, err := l.Devices()
 	if err != nil {
-		return nil, fmt.Errorf("ibverbs: list the devices: %w", rdmadev.System().Unusable(c.Device, []string{}, err))
+		return nil, fmt.Errorf("ibverbs: list the devices: %w", tree.Unusable(c.Device, []string{}, err))
 	}
-	ctx, err := choose(l, all, &c)
+	ctx, err := choose(tree, l, all, &c)
 	if err != nil {
 		return nil, err
 	}
 	d := &Device{cfg: c, waits: waits{flushWait, eventWait, callWait, withholdLimit, closeWait}}
 	d.objects.open()
-	d.identify(l, ctx, rdmadev.System())
+	d.identify(l, ctx, tree)
 	if override != nil {
 		d.quirks = *override
 	}
@@ -86,7 +86,7 @@ func open(l lib.Lib, cfg *Config, override *quirks.Quirks) (_ *Device, err error
 }
 
 // choose returns the device that the configuration means.
-func choose(l lib.Lib, all []lib.Context, c *Config) (lib.Context, error) {
+func choose(tree rdmadev.Tree, l lib.Lib, all []lib.Context, c *Config) (lib.Context, error) {
 	var names []string
 	var found []lib.Context
 	for _, ctx := range all {
@@ -107,7 +107,7 @@ func choose(l lib.Lib, all []lib.Context, c *Config) (lib.Context, error) {
 		return ctx, nil
 	}
 	if len(found) == 0 {
-		return 0, fmt.Errorf("ibverbs: %w", rdmadev.System().Unusable(c.Device, names, nil))
+		return 0, fmt.Errorf("ibverbs: %w", tree.Unusable(c.Device, names, nil))
 	}
 	if len(found) > 1 {
 		return 0, fmt.Errorf("ibverbs: there are %d devices, choose one with Config.Device or Config.Addr: %s: %w", len(found), strings.Join(names, ", "), verbs.ErrInvalidValue)
