@@ -261,7 +261,10 @@ func (q *queuePair) postError(err error) error {
 	case errors.Is(err, syscall.ENOMEM):
 		return fmt.Errorf("the device's queue is full: %w: %w", err, verbs.ErrQueueFull)
 	case errors.Is(err, syscall.EINVAL):
-		q.poll() // some devices take no requests after a failure, which may not be known yet
+		// Some devices take no requests after a failure, which may not be known yet.
+		if q.poll(); !q.end.begun && !q.takesRequests() {
+			q.end.callFailed("post", err)
+		}
 		if q.end.begun {
 			return fmt.Errorf("the connection has failed: %w: %w", err, verbs.ErrInvalidState)
 		}
@@ -269,6 +272,26 @@ func (q *queuePair) postError(err error) error {
 	}
 	q.end.callFailed("post", err)
 	return fmt.Errorf("%w: %w", q.dev.callError("post", err), verbs.ErrInvalidState)
+}
+
+// takesRequests reports whether the device takes a request that is not wrong for sure: a ping. It
+// returns true if that cannot be tried. q.mu must be held, and the batch must be empty.
+func (q *queuePair) takesRequests() bool {
+	if q.State() != verbs.StateConnected || q.sq.barred || q.held.on || q.life.pinging() {
+		return true
+	}
+	seq := q.sq.push()
+	e := q.sq.at(seq)
+	*e = request{kind: kindPing, signaled: true, sgl: e.sgl[:0]}
+	e.Opcode = verbs.RDMAWrite
+	q.enqueue(seq, e.wire(q.dev))
+	q.sq.batch = 0
+	if _, err := q.dev.lib.PostSend(q.hw, abi.Addr(q.area.reqs)); err != nil {
+		q.sq.tail--
+		return false
+	}
+	q.sq.internal++
+	return true
 }
 
 // post posts a request of the provider: the last one of the ring. q.mu is held.

@@ -150,9 +150,17 @@ func TestRefusedBindIsReplacedByARegistration(t *testing.T) {
 			}
 			regions = append(regions, mr)
 		}
-		if n := s.qp.sq.internal; n != 2 {
-			t.Errorf("%v: %d requests of the provider are posted, want 2", c.errno, n)
+		s.qp.mu.Lock()
+		binds := 0
+		for i := s.qp.sq.head; i < s.qp.sq.tail; i++ {
+			if s.qp.sq.at(i).kind == kindBind {
+				binds++
+			}
 		}
+		if binds != 2 {
+			t.Errorf("%v: %d binds are posted, want 2", c.errno, binds)
+		}
+		s.qp.mu.UnlockNotify()
 		for _, mr := range regions {
 			s.must(mr.Deregister())
 		}
@@ -163,16 +171,21 @@ func TestRefusedBindIsReplacedByARegistration(t *testing.T) {
 // A library may take no requests after a failure that is not known yet. The post then says that the
 // connection has failed, not that the request is wrong.
 func TestPostAfterAFailureSaysThatTheConnectionFailed(t *testing.T) {
-	f := openFakeDevices(t, fakelib.DeviceOptions{Manners: fakelib.Manners{RefusesFlush: true}}, noPings, itself)
-	c, _ := connectedSides(t, f)
-	c.recv(1, c.region(8, verbs.AccessLocalWrite))
-	for i, r := range c.dev.readers {
-		r.close()
-		c.dev.readers[i] = nil
-	}
-	f.client.Device("fake0").Fatal(c.qp.hw)
-	f.net.Settle()
-	if _, err := c.qp.PostSend([]verbs.SendWR{{Opcode: verbs.RDMAWrite}}); !errors.Is(err, verbs.ErrInvalidState) || errors.Is(err, verbs.ErrInvalidWR) {
-		t.Errorf("PostSend: %v, want ErrInvalidState", err)
+	for _, flushed := range []bool{true, false} { // then a completion reports the failure
+		f := openFakeDevices(t, fakelib.DeviceOptions{Manners: fakelib.Manners{RefusesFlush: true}}, noPings, itself)
+		c, _ := connectedSides(t, f)
+		if flushed {
+			c.recv(1, c.region(8, verbs.AccessLocalWrite))
+		}
+		for i, r := range c.dev.readers {
+			r.close()
+			c.dev.readers[i] = nil
+		}
+		f.client.Device("fake0").Fatal(c.qp.hw)
+		f.net.Settle()
+		if _, err := c.qp.PostSend([]verbs.SendWR{{Opcode: verbs.RDMAWrite}}); !errors.Is(err, verbs.ErrInvalidState) || errors.Is(err, verbs.ErrInvalidWR) {
+			t.Errorf("a Receive is flushed: %v; PostSend: %v, want ErrInvalidState", flushed, err)
+		}
+		<-c.lost
 	}
 }
