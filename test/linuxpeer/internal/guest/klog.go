@@ -32,33 +32,45 @@ var (
 	}, "|"))
 	// The emulated processors are slow: these depend on the load of the machine.
 	slow = regexp.MustCompile(`soft lockup|self-detected stall|clocksource: .*watchdog|hrtimer: interrupt took`)
-	// Linux 6.1's NFS server loses a thread, which waits for a Read on a connection that is gone.
-	// The kernel reports it two to four minutes later, during whatever case runs then.
-	lostThread = regexp.MustCompile(`INFO: task nfsd:\d+ blocked for more than`)
-	lostIn     = "svc_rdma_process_read_list"
 )
 
-// lostThreadLines returns how long the report of a lost thread is with which lines begin, or 0 if
-// they begin with something else.
-func lostThreadLines(lines []string) int {
-	if !lostThread.MatchString(lines[0]) {
-		return 0
-	}
-	found := false
-	for n, l := range lines[:min(len(lines), problemLines)] {
-		found = found || strings.Contains(l, lostIn)
-		if strings.Contains(l, "</TASK>") {
-			if !found {
-				break
+// known are reports that begin with a line like first, and end with one that contains end. Between
+// them, a line contains within. Linux writes them by itself when a connection is lost.
+var known = []struct {
+	first       *regexp.Regexp
+	within, end string
+}{
+	// Linux 6.1's NFS server loses a thread, which waits for a Read on a connection that is lost.
+	// The kernel reports it two to four minutes later, during whatever case runs then.
+	{regexp.MustCompile(`INFO: task nfsd:\d+ blocked for more than`), "svc_rdma_process_read_list", "</TASK>"},
+	// If a connection is lost during two Reads, siw of Linux 6.12 completes only one. The NFS
+	// server then destroys the queue pair with the region of the other. The kernel reports it once.
+	{regexp.MustCompile(`WARNING: .* ib_destroy_qp_user\+`), "svc_rdma_free", "---[ end trace"},
+}
+
+// knownLines returns how many lines the report has with which lines begin, if it is a known one, or
+// else 0.
+func knownLines(lines []string) int {
+	for _, k := range known {
+		if !k.first.MatchString(lines[0]) {
+			continue
+		}
+		found := false
+		for n, l := range lines[:min(len(lines), problemLines)] {
+			found = found || strings.Contains(l, k.within)
+			if found && strings.Contains(l, k.end) {
+				return n + 1
 			}
-			return n + 1
+			if n > 0 && problem.MatchString(stamp.ReplaceAllString(l, "")) {
+				break // another report begins
+			}
 		}
 	}
 	return 0
 }
 
 // JudgeLog returns the problems in the lines of a kernel log. Lines of a problem's own trace are no
-// further problems. A thread that the NFS server has lost is not a problem.
+// further problems. Known reports are not problems.
 func JudgeLog(lines []string) []Problem {
 	var found []Problem
 	for i := 0; i < len(lines); i++ {
@@ -66,7 +78,7 @@ func JudgeLog(lines []string) []Problem {
 		if slow.MatchString(text) || !problem.MatchString(text) {
 			continue
 		}
-		if n := lostThreadLines(lines[i:]); n > 0 {
+		if n := knownLines(lines[i:]); n > 0 {
 			i += n - 1
 			continue
 		}

@@ -55,6 +55,19 @@ linuxpeer: agent ready`, nil},
 		{"another task in the same function", `[  244.000000] INFO: task rping:178 blocked for more than 120 seconds.
 [  244.032129]  svc_rdma_process_read_list+0x106/0x2e0 [rpcrdma]
 [  244.035377]  </TASK>`, []int{0}},
+		{"a region that the NFS server leaves, and a warning after it", `[   13.186820] WARNING: CPU: 0 PID: 238 at drivers/infiniband/core/verbs.c:2104 ib_destroy_qp_user+0x165/0x1a0 [ib_core]
+[   13.194124] Call Trace:
+[   13.195510]  svc_rdma_free+0x88/0x130 [rpcrdma]
+[   13.198593]  </TASK>
+[   13.198769] ---[ end trace 0000000000000000 ]---
+[   14.000000] WARNING: CPU: 1 PID: 30 at net/core/dev.c:2 g+0x1/0x2`, []int{5}},
+		{"a region that the client leaves", `[   13.186820] WARNING: CPU: 0 PID: 238 at drivers/infiniband/core/verbs.c:2104 ib_destroy_qp_user+0x165/0x1a0 [ib_core]
+[   13.195510]  rpcrdma_ep_destroy+0x88/0x130 [rpcrdma]
+[   13.198769] ---[ end trace 0000000000000000 ]---`, []int{0}},
+		{"a region left, and the NFS server in another report", `[   13.186820] WARNING: CPU: 0 PID: 238 at drivers/infiniband/core/verbs.c:2104 ib_destroy_qp_user+0x165/0x1a0 [ib_core]
+[   14.000000] BUG: kernel NULL pointer dereference, address: 0000000000000008
+[   14.195510]  svc_rdma_free+0x88/0x130 [rpcrdma]
+[   14.198769] ---[ end trace 0000000000000000 ]---`, []int{0}},
 		{"a reference count", `[    1.000000] refcount_t: underflow; use-after-free.`, []int{0}},
 		{"no memory", `[    1.000000] Out of memory: Killed process 12 (rping)`, []int{0}},
 		{"a failed step of the start", `[    1.000000] linuxpeer: failed: rdma link add siw0 type siw netdev eth0`, []int{0}},
