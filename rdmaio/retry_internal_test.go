@@ -10,7 +10,7 @@ import (
 
 // R284: a Call that would fail in the same way on another connection is not sent again, even where
 // the connection ended too.
-func TestLasting(t *testing.T) {
+func TestLastingErrorIsNotRetried(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want bool

@@ -18,7 +18,7 @@ import (
 
 // Every error of the engine except ErrInternal reaches users as one that this package exports, with
 // the details.
-func TestTranslate(t *testing.T) {
+func TestErrorsOfTheEngineReachUsers(t *testing.T) {
 	tests := []struct {
 		from, is error
 		text     string

@@ -120,7 +120,7 @@ func (p *pair) accepted() *rdmaio.Conn {
 }
 
 // R293 to R297: one round trip sets the terms of both ends.
-func TestConfigure(t *testing.T) {
+func TestOneRoundTripSetsTheTerms(t *testing.T) {
 	p := newPair(t, &connconf.Config{Reads: 3}, true)
 	c := p.dial()
 	ok, err := connconf.Configure(context.Background(), c, &connconf.Config{Reads: 5})
@@ -195,7 +195,7 @@ const (
 
 // The server's replies, compared with bytes written by hand: to valid Calls with normal and extreme
 // numbers (R300, T124), and to invalid ones.
-func TestServer(t *testing.T) {
+func TestServersRepliesHaveTheirBytes(t *testing.T) {
 	for _, tt := range []struct {
 		name, call, want string
 		terms            rdmaio.Terms // of the server then
@@ -266,7 +266,7 @@ func TestNoReads(t *testing.T) {
 
 // R295, R296: a client configures each of its connections by one Call of at most 1024 bytes, before
 // any other Call. Later Calls may have the size that the server allowed.
-func TestConnected(t *testing.T) {
+func TestClientConfiguresEachConnection(t *testing.T) {
 	p := newPair(t, nil, true)
 	c, err := rdmaio.NewClient(p.client, "here", &rdmaio.ClientConfig{Connected: connconf.Connected(nil)})
 	if err != nil {
@@ -287,7 +287,7 @@ func TestConnected(t *testing.T) {
 
 // On a connection of version 2, which negotiates sizes itself, a Client makes no call of the
 // protocol, and one that comes is answered as if it was not served.
-func TestVersion2(t *testing.T) {
+func TestVersion2IsNotConfigured(t *testing.T) {
 	net := mem.New(nil)
 	open := func(name string) verbs.Device {
 		d, err := net.Open(name, nil)

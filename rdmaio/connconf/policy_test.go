@@ -41,7 +41,7 @@ func seven(t *testing.T) oncrpc.OpaqueAuth {
 // R299: Config.Allow decides which client may configure, before the arguments are believed. A
 // refusal is AUTH_ERROR, an error at the client, and changes nothing at either end; the client may
 // call again with another credential (R293 to R296).
-func TestPolicy(t *testing.T) {
+func TestAllowDecidesByClient(t *testing.T) {
 	p := newPair(t, &connconf.Config{Allow: onlySeven}, true)
 	c := p.dial()
 	client, server := c.Terms(), p.accepted().Terms()
@@ -127,7 +127,7 @@ func (c counted) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, er
 }
 
 // The call goes over Config.Carrier. If there is none, the connection stays as it is.
-func TestCarrier(t *testing.T) {
+func TestCallGoesOverTheCarrier(t *testing.T) {
 	p := newPair(t, nil, true)
 	calls := 0
 	cfg := &connconf.Config{Carrier: func(conn *rdmaio.Conn) (oncrpc.Carrier, error) { return counted{conn, &calls}, nil }}

@@ -25,7 +25,7 @@ func begun(t testing.TB, m hostauth.Method, limits hostauth.Limits) *hostauth.Se
 }
 
 // Messages of all sizes arrive as they were sent, whatever the size of a value (R219).
-func TestValues(t *testing.T) {
+func TestMessagesOfAllSizesArrive(t *testing.T) {
 	for _, size := range []int{1025, 1026, 4000, 1 << 20} {
 		for _, n := range []int{0, 1, 1023, 1024, 1025, 2048, 2049, 3999, 4000, 7998, 7999, 60000} {
 			for _, done := range []bool{false, true} {

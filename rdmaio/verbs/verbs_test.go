@@ -82,7 +82,7 @@ func TestReliableConnectedOnly(t *testing.T) {
 }
 
 // R304: the sets of rights that make sense, of all 256.
-func TestAccess(t *testing.T) {
+func TestRightsMustMakeSense(t *testing.T) {
 	const lw, rr, rw, ri = verbs.AccessLocalWrite, verbs.AccessRemoteRead, verbs.AccessRemoteWrite, verbs.AccessRemoteInvalidate
 	valid := map[verbs.Access]bool{ // value: has a remote right
 		0: false, lw: false,

@@ -30,9 +30,10 @@ func TestConfigRefused(t *testing.T) {
 	}
 }
 
-// TestExtension proves R242 and R257 for the numbers: the header type has the configured number, by
-// default one of those for experiments, and no number of the extension is one of version 2 (A12).
-func TestExtension(t *testing.T) {
+// TestExtensionHasTheConfiguredNumber proves R242 and R257 for the numbers: the header type has the
+// configured number, by default one of those for experiments, and no number of the extension is one
+// of version 2 (A12).
+func TestExtensionHasTheConfiguredNumber(t *testing.T) {
 	base := rpcrdma2.Extension()
 	for cfg, want := range map[*Config]uint32{nil: 4294967040, {}: 4294967040, {HeaderType: 14}: 14, {HeaderType: 4294967295}: 4294967295} {
 		ext, err := cfg.Extension()
@@ -64,8 +65,8 @@ func TestExtension(t *testing.T) {
 	}
 }
 
-// TestStrings pins the texts of values, states and results, which are in errors and logs.
-func TestStrings(t *testing.T) {
+// TestStringsAreFixed pins the texts of values, states and results, which are in errors and logs.
+func TestStringsAreFixed(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{ReceiveSize(1).String(), "receive size 1"},
 		{RemoteInvalidation(true).String(), "remote invalidation true"},

@@ -71,9 +71,9 @@ func judge(t *testing.T, e *Endpoint, out Effects) {
 	}
 }
 
-// TestMemory proves R324 for an Endpoint: counts that claim much cost an error, long lists cost no
-// memory for each element but the bits of a RESP, and nothing remains.
-func TestMemory(t *testing.T) {
+// TestClaimedCountsCostNoMemory proves R324 for an Endpoint: counts that claim much cost an error,
+// long lists cost no memory for each element but the bits of a RESP, and nothing remains.
+func TestClaimedCountsCostNoMemory(t *testing.T) {
 	if xdrtest.Race {
 		t.Skip("the race detector allocates")
 	}

@@ -101,9 +101,9 @@ func TestReqPositions(t *testing.T) {
 	}
 }
 
-// TestSettle proves R249, R250 and R251 at the endpoint that defers: the UPD makes a change real or
-// ends the request without one.
-func TestSettle(t *testing.T) {
+// TestUpdateSettlesADeferredRequest proves R249, R250 and R251 at the endpoint that defers: the UPD
+// makes a change real or ends the request without one.
+func TestUpdateSettlesADeferredRequest(t *testing.T) {
 	for _, v := range []Value{RemoteInvalidation(true), Backward(wire.BackwardGeneral), ReceiveSize(1024)} {
 		for _, accept := range []bool{false, true} {
 			e := endpoint(t, &Config{Policy: &answers{decision: Defer}})
@@ -150,10 +150,10 @@ func TestLaterRequest(t *testing.T) {
 	same(t, "level", e.Own().Backward, wire.BackwardNone)
 }
 
-// TestSet proves R251: an endpoint reports a change that no request asked for, without clear, also
-// while a request is pending. R255: it never changes what it declared fixed. R238: it never reduces
-// its receive size on its own.
-func TestSet(t *testing.T) {
+// TestEndpointReportsItsOwnChange proves R251: an endpoint reports a change that no request asked
+// for, without clear, also while a request is pending. R255: it never changes what it declared
+// fixed. R238: it never reduces its receive size on its own.
+func TestEndpointReportsItsOwnChange(t *testing.T) {
 	e := endpoint(t, &Config{Policy: &answers{decision: Defer}, Fixed: []wire.ID{wire.IDRemoteInvalidation}})
 	receive(t, e, 1, reqOf(t, Backward(wire.BackwardGeneral)))
 	out, err := e.Set(Backward(wire.BackwardNone))

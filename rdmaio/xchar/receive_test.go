@@ -10,10 +10,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestInit proves R243: the description has all characteristics and the subset that is fixed. R254:
-// it fits the smallest initial Receive, 1024 bytes, with the prefix of version 2. R234, R235, R236:
-// until then the defaults hold.
-func TestInit(t *testing.T) {
+// TestDescriptionHasAllCharacteristics proves R243: the description has all characteristics and the
+// subset that is fixed. R254: it fits the smallest initial Receive, 1024 bytes, with the prefix of
+// version 2. R234, R235, R236: until then the defaults hold.
+func TestDescriptionHasAllCharacteristics(t *testing.T) {
 	a := endpoint(t, &Config{
 		Local: Characteristics{ReceiveSize: 65536, RemoteInvalidation: true, Backward: wire.BackwardGeneral},
 		Fixed: []wire.ID{wire.IDBackwardSupport, wire.IDRemoteInvalidation},
@@ -80,9 +80,9 @@ func TestUnknownSkipped(t *testing.T) {
 	same(t, "state", e.PeerState(wire.IDBackwardSupport), StateFixed)
 }
 
-// TestFaults proves R232: data that do not fit are an XDR error, and nothing of the set is applied
-// (A33). Duplicates are refused in the same way.
-func TestFaults(t *testing.T) {
+// TestFaultySetIsNotApplied proves R232: data that do not fit are an XDR error, and nothing of the
+// set is applied (A33). Duplicates are refused in the same way.
+func TestFaultySetIsNotApplied(t *testing.T) {
 	good := ReceiveSize(9000).wire()
 	bad := func(id wire.ID, data ...byte) wire.Spec { return wire.Spec{good, {Which: id, Data: data}} }
 	start := func(s wire.Spec) xdr.Value { return &wire.Init{Start: s} }
@@ -168,8 +168,9 @@ func badXDR(h *xcharcarrier.Optional) rpcrdma2.ErrCode {
 	return rpcrdma2.ErrBadXDR
 }
 
-// TestTruncated proves R232: each prefix of each operation is an XDR error without an effect.
-func TestTruncated(t *testing.T) {
+// TestTruncatedOperationHasNoEffect proves R232: each prefix of each operation is an XDR error
+// without an effect.
+func TestTruncatedOperationHasNoEffect(t *testing.T) {
 	for _, h := range []*xcharcarrier.Optional{
 		initOf(t, wire.Subset{2}, ReceiveSize(8192), RemoteInvalidation(true)),
 		reqOf(t, ReceiveSize(8192), Backward(wire.BackwardNone)),

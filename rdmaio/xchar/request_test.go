@@ -15,8 +15,8 @@ var (
 	genl = Backward(wire.BackwardGeneral)
 )
 
-// TestResp proves R245 to R249: the answer to a REQ, by element.
-func TestResp(t *testing.T) {
+// TestRequestIsAnsweredByElement proves R245 to R249: the answer to a REQ, by element.
+func TestRequestIsAnsweredByElement(t *testing.T) {
 	e := endpoint(t, nil)
 	m := ask(t, e, 5, cut, inv, genl)
 	same[any](t, "REQ", sent(t, m), &wire.Req{Want: spec(cut, inv, genl)})

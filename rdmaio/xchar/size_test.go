@@ -7,9 +7,9 @@ import (
 	wire "github.com/rpcrdma/rpcrdma/gen/xchar"
 )
 
-// TestRaise proves T114 and R237: a larger receive size is announced when the last smaller Receive
-// is gone, and not before, whether the peer requested it or not.
-func TestRaise(t *testing.T) {
+// TestLargerSizeIsAnnouncedInTime proves T114 and R237: a larger receive size is announced when the
+// last smaller Receive is gone, and not before, whether the peer requested it or not.
+func TestLargerSizeIsAnnouncedInTime(t *testing.T) {
 	for _, requested := range []bool{false, true} {
 		e := endpoint(t, &Config{Policy: &answers{decision: Accept}})
 		var out Effects

@@ -190,9 +190,9 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// TestReplay plays a recorded exchange to a new exchange of the same ends. In the second half the
-// attacker replaces the digests.
-func TestReplay(t *testing.T) {
+// TestReplayedExchangeIsRefused plays a recorded exchange to a new exchange of the same ends. In
+// the second half the attacker replaces the digests.
+func TestReplayedExchangeIsRefused(t *testing.T) {
 	p := newPair()
 	recorded := p.run(t, nil).messages
 	for _, adapted := range []bool{false, true} {
@@ -236,8 +236,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReflection returns the messages of an end to it. Both ends have the same key.
-func TestReflection(t *testing.T) {
+// TestReflectedMessagesAreRefused returns the messages of an end to it. Both ends have the same
+// key.
+func TestReflectedMessagesAreRefused(t *testing.T) {
 	p := newPair()
 	both := map[string]ed25519.PublicKey{"server": public(edKey(1))}
 	p.client.Keys, p.server.Keys, p.server.Key = both, both, edKey(1)
@@ -334,8 +335,9 @@ func TestStolenIdentity(t *testing.T) {
 	checkError(t, err, hostauth.ErrSignature, "the client has not proved")
 }
 
-// TestRelay puts an attacker between two connections. It passes on every message unchanged.
-func TestRelay(t *testing.T) {
+// TestRelayBetweenConnectionsIsNoticed puts an attacker between two connections. It passes on every
+// message unchanged.
+func TestRelayBetweenConnectionsIsNoticed(t *testing.T) {
 	relay := func(client, server hostauth.Binding) result {
 		p := newPair()
 		p.clientInfo.Binding, p.serverInfo.Binding = client, server

@@ -65,8 +65,8 @@ func TestConfigCopied(t *testing.T) {
 	}
 }
 
-// TestDefaults: the defaults are the clock and the randomness of this process.
-func TestDefaults(t *testing.T) {
+// TestDefaultsAreThoseOfTheProcess: the defaults are the clock and the randomness of this process.
+func TestDefaultsAreThoseOfTheProcess(t *testing.T) {
 	root := newIssuer(t, nil, "root")
 	p := newPair()
 	p.server.Roots, p.server.Time = root.pool(), nil

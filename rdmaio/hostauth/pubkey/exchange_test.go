@@ -16,8 +16,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
 )
 
-// TestExchange runs every kind of key at one end against every kind at the other (R219).
-func TestExchange(t *testing.T) {
+// TestEveryKindOfKeyWorks runs every kind of key at one end against every kind at the other (R219).
+func TestEveryKindOfKeyWorks(t *testing.T) {
 	root := newIssuer(t, nil, "root")
 	middle := newIssuer(t, root, "middle")
 	type host struct {
@@ -68,8 +68,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestNames: the name of a peer whose name is not configured.
-func TestNames(t *testing.T) {
+// TestUnknownPeerIsNamed: the name of a peer whose name is not configured.
+func TestUnknownPeerIsNamed(t *testing.T) {
 	root := newIssuer(t, nil, "root")
 	uri, err := url.Parse("spiffe://example/node7")
 	if err != nil {
@@ -95,8 +95,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestCallbacks: Verify and UnknownKey accept peers.
-func TestCallbacks(t *testing.T) {
+// TestCallbacksAcceptPeers: Verify and UnknownKey accept peers.
+func TestCallbacksAcceptPeers(t *testing.T) {
 	root := newIssuer(t, nil, "root")
 	p := newPair()
 	p.client.Chain = [][]byte{issue(t, root, p.client.Key, dns("client.example"))}
@@ -130,9 +130,9 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
-// TestOrder gives each end messages that its state does not allow. It uses the exchanges without a
-// Session.
-func TestOrder(t *testing.T) {
+// TestMessagesOutOfOrderAreRefused gives each end messages that its state does not allow. It uses
+// the exchanges without a Session.
+func TestMessagesOutOfOrderAreRefused(t *testing.T) {
 	p := newPair()
 	messages := p.run(t, nil).messages
 	start := func(cfg *Config, info hostauth.Info, begin bool) hostauth.Exchange {
@@ -267,8 +267,8 @@ func TestLocalFaults(t *testing.T) {
 	}
 }
 
-// TestConcurrent uses one Method for several connections at the same time.
-func TestConcurrent(t *testing.T) {
+// TestMethodServesSeveralConnections uses one Method for several connections at the same time.
+func TestMethodServesSeveralConnections(t *testing.T) {
 	p := newPair()
 	client, err := New(&p.client)
 	if err != nil {

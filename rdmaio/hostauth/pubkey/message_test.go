@@ -14,8 +14,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
 )
 
-// TestFormat reads the messages of an exchange by the offsets of the package comment.
-func TestFormat(t *testing.T) {
+// TestMessagesHaveTheirFormat reads the messages of an exchange by the offsets of the package
+// comment.
+func TestMessagesHaveTheirFormat(t *testing.T) {
 	p := newPair()
 	p.client.Rand = bytes.NewReader(bytes.Repeat([]byte{0xcc}, 32))
 	p.server.Rand = bytes.NewReader(bytes.Repeat([]byte{0x55}, 32))
@@ -95,8 +96,9 @@ func decode(msg []byte) (again []byte, err error) {
 	return appendProof(appendHeader(nil, t), &p), nil
 }
 
-// TestTruncated decodes every prefix of every message, and every message with a byte more.
-func TestTruncated(t *testing.T) {
+// TestTruncatedMessageIsRefused decodes every prefix of every message, and every message with a
+// byte more.
+func TestTruncatedMessageIsRefused(t *testing.T) {
 	for i, msg := range samples() {
 		if again, err := decode(msg); err != nil || !bytes.Equal(again, msg) {
 			t.Errorf("sample %d: %v, encoded again %x, want %x", i, err, again, msg)
@@ -172,9 +174,9 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestMemory: a decoder allocates little, whatever lengths a message announces, and an exchange a
-// small multiple of the message.
-func TestMemory(t *testing.T) {
+// TestDecoderAllocatesLittle: a decoder allocates little, whatever lengths a message announces, and
+// an exchange a small multiple of the message.
+func TestDecoderAllocatesLittle(t *testing.T) {
 	const gib = "\x40\x00\x00\x00"
 	for i, msg := range samples() {
 		for off := headerSize; off+4 <= len(msg); off++ {

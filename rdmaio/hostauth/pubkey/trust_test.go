@@ -70,8 +70,8 @@ func TestUntrustedKeys(t *testing.T) {
 	}
 }
 
-// TestCertificates: certificates that are refused. Both ends hold the keys of theirs.
-func TestCertificates(t *testing.T) {
+// TestBadCertificatesAreRefused: certificates that are refused. Both ends hold the keys of theirs.
+func TestBadCertificatesAreRefused(t *testing.T) {
 	root, other := newIssuer(t, nil, "root"), newIssuer(t, nil, "other")
 	middle := newIssuer(t, root, "middle")
 	limited := limitedIssuer(t, root)

@@ -21,7 +21,7 @@ func lens(c []header.Segment) (n []uint32) {
 }
 
 // R78, R80, R85: segments are filled in order, without gaps. Unused segments have length 0.
-func TestFill(t *testing.T) {
+func TestSegmentsAreFilledInOrder(t *testing.T) {
 	offered := func() []header.Segment { return []header.Segment{seg(1, 10, 100), seg(2, 0, 200), seg(3, 20, 300)} }
 	for _, c := range []struct {
 		name string
@@ -57,7 +57,7 @@ func TestFill(t *testing.T) {
 }
 
 // R79 to R81, R87: returned chunks are compared with those offered.
-func TestReturned(t *testing.T) {
+func TestReturnedChunksAreCompared(t *testing.T) {
 	offered := &header.Lists{
 		Writes:   [][]header.Segment{{seg(1, 10, 100), seg(2, 10, 200)}, {seg(3, 10, 300)}, {}},
 		HasReply: true, Reply: []header.Segment{seg(4, 100, 400)},
@@ -108,7 +108,7 @@ func TestReturned(t *testing.T) {
 }
 
 // R59, R309: offers over a limit are refused.
-func TestOffered(t *testing.T) {
+func TestOffersOverALimitAreRefused(t *testing.T) {
 	lim := &chunk.Limits{Bytes: 1 << 20, Segments: 2, Chunks: 2, Requests: 5, Transfer: 100}
 	for _, c := range []struct {
 		name string
@@ -130,7 +130,7 @@ func TestOffered(t *testing.T) {
 }
 
 // Segments have at most the given length, and cover the region in order.
-func TestLayout(t *testing.T) {
+func TestSegmentsCoverTheRegion(t *testing.T) {
 	got := chunk.Layout(nil, 7, 1000, 25, 10)
 	want := []header.Segment{seg(7, 10, 1000), seg(7, 10, 1010), seg(7, 5, 1020)}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -30,7 +30,7 @@ func pull(at, n int, h uint32, off uint64) chunk.Piece {
 func pad(at, n int) chunk.Piece { return chunk.Piece{At: at, Len: n, Source: chunk.FromPad} }
 
 // A Call is planned as written by hand, also with a Plan used before.
-func TestPlan(t *testing.T) {
+func TestCallIsPlannedAsByHand(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		reads  []header.ReadSegment

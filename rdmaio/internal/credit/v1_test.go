@@ -7,7 +7,7 @@ import (
 )
 
 // A requester follows each grant, from the initial one on (R126 to R131, R135, R136; T3 to T5).
-func TestRequester(t *testing.T) {
+func TestRequesterFollowsEachGrant(t *testing.T) {
 	r := credit.NewRequester(32)
 	if r.Want() != 32 {
 		t.Errorf("asks for %d", r.Want())
@@ -53,7 +53,7 @@ func TestRequester(t *testing.T) {
 
 // A grant is at most the number asked for, the limit, and the number of Receives (R129, R132, R133;
 // T6).
-func TestResponder(t *testing.T) {
+func TestGrantKeepsToTheReceives(t *testing.T) {
 	r := credit.NewResponder(4, 0)
 	if g := r.Grant(10); g != 1 {
 		t.Errorf("grants %d with no Receive posted", g)
@@ -86,7 +86,7 @@ func TestResponder(t *testing.T) {
 
 // R134, R270, R271, R283: reserved Receives are not promised. Calls beyond the limit are not
 // accepted, with any number of Receives.
-func TestReserved(t *testing.T) {
+func TestReservedReceivesAreNotPromised(t *testing.T) {
 	r := credit.NewResponder(4, 3)
 	for _, c := range []struct{ posted, grant int }{{2, 1}, {1, 1}, {1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 4}} {
 		r.Posted(c.posted)

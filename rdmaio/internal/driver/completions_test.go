@@ -14,7 +14,7 @@ import (
 
 // A completion between a Poll of a queue and its Arm would wait for the next one, so queues are
 // armed first. More completions may follow a full batch.
-func TestGather(t *testing.T) {
+func TestQueuesAreArmedBeforeTheyArePolled(t *testing.T) {
 	for _, tt := range []struct{ sends, receives, first, second int }{
 		{0, 0, 0, 0}, {3, 4, 7, 0}, {0, 31, 31, 0}, {0, 32, 32, 0}, {32, 8, 32, 8}, {20, 20, 32, 8}, {0, 40, 32, 8},
 	} {

@@ -17,7 +17,7 @@ import (
 
 // New closes what it made if a later object cannot be made. Close closes the queue pair first, and
 // all objects even if one cannot be closed.
-func TestObjects(t *testing.T) {
+func TestNewClosesWhatItMade(t *testing.T) {
 	boom := errors.New("boom")
 	made := []string{"create receives", "create sends", "create queue pair"}
 	closed := []string{"close queue pair", "close sends", "close receives"}

@@ -44,7 +44,7 @@ func (r *rig) endOnReply() {
 
 // A connection drains when all Requests have ended: EventDrain comes once, with the reason, and no
 // further Request begins.
-func TestDrain(t *testing.T) {
+func TestConnectionDrainsWithTheLastRequest(t *testing.T) {
 	why := errors.New("shutdown")
 	r := newRig(t)
 	r.d.Start(fakeEngine{r})
@@ -131,7 +131,7 @@ func TestStopWaitsForRequests(t *testing.T) {
 }
 
 // The counts are those when the queue was last empty. PeerFaults gets what increased.
-func TestStats(t *testing.T) {
+func TestStatsAreThoseOfTheEmptyQueue(t *testing.T) {
 	r := newRig(t)
 	r.step = func([]engine.Event, *engine.Effects) {
 		r.stats.Sent++
@@ -163,7 +163,7 @@ func TestStats(t *testing.T) {
 
 // Credits are those of the engine, before the effects of the step. CreditsChanged is called for
 // each change.
-func TestCredits(t *testing.T) {
+func TestChangesOfCreditsAreReported(t *testing.T) {
 	r := newRig(t)
 	r.d.Start(fakeEngine{r})
 	for _, n := range []int{1, 32, 32, 29, 0, 0, 8} {

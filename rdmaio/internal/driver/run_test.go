@@ -79,7 +79,7 @@ func TestEventsBeforeStart(t *testing.T) {
 
 // Each call of the provider, the engine and the owner may post events on the same goroutine, and
 // may notify: nothing deadlocks, no Step runs inside another, and no event is lost.
-func TestReentrance(t *testing.T) {
+func TestCallsMayPostEvents(t *testing.T) {
 	calls := []string{
 		"step", "post receives", "post sends", "fault", "ending", "disconnect", "effects", "peer faults",
 		"arm receives", "armed receives", "poll receives", "polled receives",
@@ -246,7 +246,7 @@ func TestPostTogetherTaken(t *testing.T) {
 }
 
 // Stop waits for the runner. Afterwards no event, notification or timer runs the engine.
-func TestStop(t *testing.T) {
+func TestStopWaitsForTheRunner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.alone = false

@@ -108,7 +108,7 @@ func TestRefusedPost(t *testing.T) {
 }
 
 // The queue pair's failure comes as an event with its cause.
-func TestLost(t *testing.T) {
+func TestFailureOfTheQueuePairIsAnEvent(t *testing.T) {
 	r := newRig(t)
 	r.d.Start(fakeEngine{r})
 	r.qpErr = verbs.ErrPeerDisconnected
@@ -122,7 +122,7 @@ func TestLost(t *testing.T) {
 
 // The timer fires at the earliest deadline. One that moves to a later time does not set it: the
 // engine gets EventTimer at the earlier time, and asks for the later one then.
-func TestTimer(t *testing.T) {
+func TestTimerFiresAtTheEarliestDeadline(t *testing.T) {
 	const s = time.Second
 	for _, tt := range []struct {
 		name      string

@@ -10,7 +10,7 @@ import (
 
 // Completions of the send queue are awaited only by work that depends on them. The memory of an
 // answer without chunks is released at once, since it was copied.
-func TestAwait(t *testing.T) {
+func TestCompletionsAreAwaitedWhereWorkDepends(t *testing.T) {
 	want := func(b *bench, wait bool, released int, why string) {
 		t.Helper()
 		if b.wait != wait || len(b.out) != released {

@@ -12,7 +12,7 @@ import (
 
 // R153 to R155, R163 to R166; T86: Calls and Replies of any length arrive as they were made, both
 // ways at the same time, also with one credit (T92).
-func TestContinued(t *testing.T) {
+func TestContinuedMessagesArriveWhole(t *testing.T) {
 	for _, credits := range []int{1, 2, 5} {
 		for _, n := range []int{0, 1, 4059, 4060, 4061, 8100, 8120, 8121, 30000, 65528} {
 			p := newPair(t, [2]int{credits, credits}, [2]int{credits, credits}, nil)

@@ -12,7 +12,7 @@ import (
 
 // T107, R312: a Call that comes before Config.Guard allows it is not delivered and ends the
 // connection. Afterwards Calls are delivered.
-func TestGuard(t *testing.T) {
+func TestGuardHoldsCallsBack(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		p := newPair(t, [2]int{2, 0}, [2]int{0, 2}, func(i int, c *engine.Config) {
 			if i == 1 {

@@ -16,7 +16,7 @@ import (
 
 // R153, R161; T86, A26: a message that is cut anywhere, also into empty parts, is one message at
 // either end.
-func TestCuts(t *testing.T) {
+func TestCutMessageIsOneMessage(t *testing.T) {
 	rest := pattern(20)
 	call, reply := rpcCall2(1, rest...), rpcReply2(1, rest...)
 	for at := range len(call) + 1 {
@@ -251,7 +251,7 @@ func TestContinuedMemoryIsBounded(t *testing.T) {
 
 // R162, R324; T90: a message that never ends costs at most about twice the bytes that have come,
 // has a limit of parts, and ends the connection after Config.ContinueTimeout.
-func TestEndless(t *testing.T) {
+func TestEndlessMessageIsLimited(t *testing.T) {
 	s := newTalking(t, 1, 0, 2, nil)
 	part := peer2.Call(5, pattern(1000))
 	part.Flags = peer2.More

@@ -187,7 +187,7 @@ func TestFetchGrants(t *testing.T) {
 
 // A requester reads the chunks of the Reply, ends its Call with the whole message, and sends DONE
 // with the same XID; the credit is free when DONE has been sent (R105, R106; T70).
-func TestFetch(t *testing.T) {
+func TestRequesterReadsChunksOfTheReply(t *testing.T) {
 	b := newLegacy(t, engine.Requester, 2, 8)
 	c := call(0xcafe0001)
 	b.call(c)
@@ -311,7 +311,7 @@ func TestFetchCancelled(t *testing.T) {
 
 // R111 to R113, T123: impossible padding is ERR_CHUNK, and so is all padding without Legacy; valid
 // padding is delivered with its message, and not with the next.
-func TestPadding(t *testing.T) {
+func TestImpossiblePaddingIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		align, threshold uint32

@@ -21,7 +21,7 @@ func versionsOf(numbers ...int) setup {
 
 // The answers to the offer of version 2. The client has made a Call before, which goes when there
 // is a version (R42, R43, R178, R182, R184 to R186; A1, T96 to T98).
-func TestOffer(t *testing.T) {
+func TestClientActsOnAnswersToItsOffer(t *testing.T) {
 	const xid = 0xfffffff0
 	for _, c := range []struct {
 		name   string
@@ -248,7 +248,7 @@ func TestVersionFlood(t *testing.T) {
 
 // R188, T101: a message of another version, when one is fixed, ends the connection. The server says
 // before which version it is.
-func TestFlip(t *testing.T) {
+func TestOtherVersionEndsTheConnection(t *testing.T) {
 	for _, fixed := range []uint32{1, 2} {
 		other := version1(3, 2, 0, rpcCall2(3))
 		if fixed == 1 {

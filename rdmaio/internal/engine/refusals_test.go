@@ -53,7 +53,7 @@ func TestErrorsEndCalls(t *testing.T) {
 
 // R194, R206, R207: a handler's refusal goes out as it is, with the XID of the Call, and grants
 // nothing (R177). It costs a credit (R169).
-func TestRefusals(t *testing.T) {
+func TestRefusalGoesOutAsItIs(t *testing.T) {
 	for _, c := range []struct {
 		refuse header.Error
 		want   peer2.Message

@@ -65,7 +65,7 @@ func TestCallBytes(t *testing.T) {
 }
 
 // Credits as seen from outside: R127, R128, R130, R131, R135; T3 to T5, T14, T16, T17.
-func TestCredits(t *testing.T) {
+func TestCreditsBoundTheCallsInFlight(t *testing.T) {
 	b := newBench(t, engine.Requester, 8, 64)
 	xid := uint32(0)
 	made := make(map[uint32]*engine.Call)
@@ -147,7 +147,7 @@ func TestSendQueueFull(t *testing.T) {
 }
 
 // The end: each Call ends once, in order, and knows whether it was sent (R284, R285).
-func TestBroken(t *testing.T) {
+func TestBrokenConnectionEndsEachCallOnce(t *testing.T) {
 	b := newBench(t, engine.Requester, 4, 4)
 	calls := []*engine.Call{call(3), call(1), call(2)}
 	for _, c := range calls {
@@ -197,7 +197,7 @@ func TestProviderFaults(t *testing.T) {
 }
 
 // T50, T128: a chain that does not complete ends the connection, at its time and not before.
-func TestTimer(t *testing.T) {
+func TestStuckChainEndsTheConnection(t *testing.T) {
 	b := newBench(t, engine.Requester, 2, 2)
 	b.now = 5 * time.Second
 	b.call(call(1))

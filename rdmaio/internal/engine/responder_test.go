@@ -101,7 +101,7 @@ func TestReplyChunk(t *testing.T) {
 }
 
 // Grants: never more than asked for, nor than Receives back them (R129, R132, R133; T6).
-func TestGrants(t *testing.T) {
+func TestGrantsAreBackedByReceives(t *testing.T) {
 	b := newBench(t, engine.Responder, 4, 16)
 	for i, want := range []uint32{0, 2, 3, 0xffffffff} {
 		msg := unhex(t, short(uint32(i)))

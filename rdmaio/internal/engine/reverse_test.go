@@ -56,7 +56,7 @@ func TestSameXIDBothWays(t *testing.T) {
 // The direction of a message, and whether its credit value is used (RFC 8167 §4.1; A27; R267, R281;
 // T17, T73, T117). Our own Call with XID 1 is in flight with a grant of 1, and another waits for
 // its credit.
-func TestDirection(t *testing.T) {
+func TestDirectionOfAMessageIsRecognized(t *testing.T) {
 	const none = "00000000 00000000 00000000 "
 	pzrc := "00000001 00000000 000000aa 00000028 00000000 00001000 "
 	for _, c := range []struct {
@@ -164,7 +164,7 @@ func TestReverseChunksOff(t *testing.T) {
 
 // Calls beyond the grant are dropped and their Receive posted again, so that Replies always find
 // one (R134, R283; T1, T119, B21). The bench checks the latter after each step.
-func TestFlood(t *testing.T) {
+func TestCallsBeyondTheGrantAreDropped(t *testing.T) {
 	for _, role := range []engine.Role{engine.Requester, engine.Responder} {
 		b := newBoth(t, role, 2, 2, 16)
 		mine := call(1)
@@ -262,7 +262,7 @@ func TestReverseKeys(t *testing.T) {
 }
 
 // A Request that is dropped: no message, its Receive posted again, its share of the grants free.
-func TestDrop(t *testing.T) {
+func TestDroppedRequestFreesItsShare(t *testing.T) {
 	b := newBoth(t, engine.Responder, 0, 2, 16)
 	b.receive(0, unhex(t, short(1)))
 	b.logged()

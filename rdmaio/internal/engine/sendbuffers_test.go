@@ -22,7 +22,7 @@ func granted(t *testing.T) *bench {
 
 // An engine borrows send buffers when messages wait for nothing else, as many as there are of them,
 // and gives back what it did not use for a while.
-func TestBorrow(t *testing.T) {
+func TestSendBuffersAreBorrowed(t *testing.T) {
 	b := granted(t)
 	burst := func(from, n uint32) {
 		for x := range n {

@@ -11,7 +11,7 @@ import (
 
 // A step that is not in the drawings ends the connection, with the names of both states. The steps
 // of the drawings do not.
-func TestStates(t *testing.T) {
+func TestForbiddenStepEndsTheConnection(t *testing.T) {
 	r, p := &Request{}, &pending{}
 	drawn := New(Config{Versions: []protocol.Version{new(v1.Version)}})
 	for _, s := range []requestState{received, assembling, readDeferred, readQueued, reading, delivered, deferred, queued, sentReads, awaitingDone, released} {

@@ -11,7 +11,7 @@ import (
 )
 
 // R59: a range may end at 2^64, but not pass it.
-func TestWraps(t *testing.T) {
+func TestRangeMayEndAtTheTop(t *testing.T) {
 	for _, c := range []struct {
 		seg  header.Segment
 		want bool
@@ -30,7 +30,7 @@ func TestWraps(t *testing.T) {
 }
 
 // R52: sums do not wrap at 32 bits.
-func TestTotal(t *testing.T) {
+func TestTotalsDoNotWrap(t *testing.T) {
 	chunk := []header.Segment{{Length: 0xffffffff}, {Length: 0xffffffff}, {Length: 3}}
 	if got := header.Total(chunk); got != 0x200000001 {
 		t.Errorf("total %#x, want 0x200000001", got)

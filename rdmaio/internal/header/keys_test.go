@@ -8,7 +8,7 @@ import (
 )
 
 // Keys are found in every list. FirstKey skips segments of no bytes.
-func TestKeys(t *testing.T) {
+func TestKeysAreFoundInEveryList(t *testing.T) {
 	seg := func(key, n uint32) header.Segment { return header.Segment{Handle: key, Length: n} }
 	read := func(key, n uint32) header.ReadSegment { return header.ReadSegment{Segment: seg(key, n)} }
 	for _, c := range []struct {

@@ -26,7 +26,7 @@ func (p countedPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.Memory
 }
 
 // T79: a region that the peer has invalidated is not invalidated again, and its object is reused.
-func TestInvalidated(t *testing.T) {
+func TestInvalidatedRegionIsReused(t *testing.T) {
 	_, _, pd := newPool(t, mrpool.Config{})
 	n := 0
 	p := mrpool.New(countedPD{pd, &n}, mrpool.Config{Heap: true, KeepIdle: 1})

@@ -31,7 +31,7 @@ func newPool(t *testing.T, cfg mrpool.Config) (*mrpool.Pool, *mem.Device, verbs.
 const remote = verbs.AccessLocalWrite | verbs.AccessRemoteWrite
 
 // A region object is reused, but its key never is (R286, R302).
-func TestRegister(t *testing.T) {
+func TestKeyIsNeverReused(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 2})
 	keys := make(map[uint32]bool)
 	buf := make([]byte, 100)
@@ -77,7 +77,7 @@ func TestRegister(t *testing.T) {
 }
 
 // Invalid registrations are refused, and so is use after Close.
-func TestRefused(t *testing.T) {
+func TestInvalidRegistrationIsRefused(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 2})
 	for range 2 { // the second time with a region object to reuse
 		if _, err := p.Register(nil, 0); !errors.Is(err, verbs.ErrInvalidValue) {
@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 }
 
 // Buffers have the length asked for, are reused by class, and have no rights for the peer.
-func TestBuffers(t *testing.T) {
+func TestBuffersHaveTheLengthAskedFor(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 1, KeepBytes: 1 << 30})
 	for _, n := range []int{0, 1, 512, 513, 1000, 65536, 65537, 1 << 22, 1<<22 + 1, 17 << 20} {
 		b, err := p.Buffer(n)
@@ -159,7 +159,7 @@ func TestBuffers(t *testing.T) {
 }
 
 // No buffer wastes more than a fifth, and buffers of a class are reused for it.
-func TestClasses(t *testing.T) {
+func TestClassWastesAFifthAtMost(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 1, KeepBytes: 1 << 30})
 	sizes := make(map[uint64]int)
 	for n := 513; n <= 1<<22; n += 1 + n/97 {
@@ -243,7 +243,7 @@ func TestKeepBytesAgain(t *testing.T) {
 }
 
 // Goroutines share a Pool.
-func TestConcurrent(t *testing.T) {
+func TestGoroutinesShareAPool(t *testing.T) {
 	p, _, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 4, KeepBytes: 1 << 20})
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -277,7 +277,7 @@ func TestConcurrent(t *testing.T) {
 
 // Without heap memory the region is of a copy. Unstage copies the bytes that the peer wrote, and
 // the copy's buffer is reused.
-func TestStages(t *testing.T) {
+func TestStagedBytesAreCopiedBack(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 2, KeepBytes: 1 << 20})
 	for range 2 {
 		user := []byte("what the peer may write to")

@@ -8,7 +8,7 @@ import (
 )
 
 // Messages written by hand from RFC 8166 §4.1 print in words. Truncated ones print an error.
-func TestMessage(t *testing.T) {
+func TestMessagePrintsInWords(t *testing.T) {
 	const (
 		msg   = "00000001 00000001 00000020 00000000 "
 		nomsg = "00000001 00000001 00000020 00000001 "

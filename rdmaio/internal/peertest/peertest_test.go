@@ -48,7 +48,7 @@ func pair(t *testing.T, addr string, open func(name string) (verbs.Device, error
 
 // A message arrives with the bytes that the peer sent. Changes of its memory are recorded. A
 // forbidden access ends the connection.
-func TestPeer(t *testing.T) {
+func TestPeerSeesMessagesAndChanges(t *testing.T) {
 	network := mem.New(nil)
 	for name, c := range map[string]struct {
 		addr string

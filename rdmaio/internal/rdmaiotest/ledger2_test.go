@@ -11,7 +11,7 @@ import (
 
 // The oracle reports each rule of version 2 that an end breaks (R142, R155, R169, R170, R172, R175,
 // R179, R182, R193).
-func TestLedger2(t *testing.T) {
+func TestOracleReportsBrokenRulesOfVersion2(t *testing.T) {
 	rpc := func(typ byte) []byte { return append([]byte{0, 0, 0, 7, 0, 0, 0, typ}, make([]byte, 24)...) }
 	call, reply := peer2.Call(7, rpc(0)), peer2.Reply(7, rpc(1))
 	parts := call.Split(8)

@@ -9,7 +9,7 @@ import (
 )
 
 // The ledger reports each rule that is broken.
-func TestLedger(t *testing.T) {
+func TestLedgerReportsBrokenRules(t *testing.T) {
 	none := "000000000000000000000000"
 	msg := func(xid, credit, typ string) string { return xid + "00000001" + credit + "00000000" + none + xid + typ }
 	const call, reply = "00000000", "00000001"

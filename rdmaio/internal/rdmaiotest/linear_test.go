@@ -3,7 +3,7 @@ package rdmaiotest
 import "testing"
 
 // The search finds each history that is linearizable, and no other.
-func TestLinearizable(t *testing.T) {
+func TestSearchFindsLinearizableHistories(t *testing.T) {
 	for name, c := range map[string]struct {
 		h    []Swap
 		want bool

@@ -11,7 +11,7 @@ import (
 )
 
 // R13, R304, T85: the oracle reports each rule that is broken, and raw peers may break all.
-func TestOracle(t *testing.T) {
+func TestOracleReportsBrokenRules(t *testing.T) {
 	const (
 		none  = "00000000 00000000 00000000 "
 		call  = "00000001 00000000"

@@ -15,7 +15,7 @@ func (c sentCalls) Outstanding(xid uint32) bool { return c[xid] }
 
 // R110, R274, R281; A27: the purpose of each kind of message, at the end that dialed and at the end
 // that accepted. XID 1 is outstanding at both, XID 2 is not.
-func TestClassify(t *testing.T) {
+func TestKindDecidesThePurpose(t *testing.T) {
 	var (
 		call      = []byte{0, 0, 0, 1, 0, 0, 0, 0}
 		reply     = []byte{0, 0, 0, 1, 0, 0, 0, 1}

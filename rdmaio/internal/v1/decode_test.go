@@ -13,7 +13,7 @@ import (
 
 // R28, R29, R118, R325: Decode returns the fault of an invalid message, and its XID if there is
 // one.
-func TestRefuse(t *testing.T) {
+func TestDecodeReturnsTheFault(t *testing.T) {
 	const prefix = "cafe0001 00000001 00000020 "
 	for _, c := range []struct {
 		name string
@@ -60,7 +60,7 @@ func TestRefuse(t *testing.T) {
 }
 
 // R30, R31: no prefix of a valid message is valid, unless it ends where the lists do. None panics.
-func TestTruncated(t *testing.T) {
+func TestTruncatedMessageIsRefused(t *testing.T) {
 	for _, v := range vectors() {
 		b := unhex(t, v.hex)
 		whole := len(b) - len(v.msg.Payload)
@@ -77,7 +77,7 @@ func TestTruncated(t *testing.T) {
 
 // Every word of every vector is set to edge values. Decode may accept or refuse the result; a
 // message that it accepts encodes to the same bytes.
-func TestSubstituted(t *testing.T) {
+func TestSubstitutedWordsPanicNowhere(t *testing.T) {
 	tried, taken := 0, 0
 	for _, v := range vectors() {
 		good := unhex(t, v.hex)
@@ -140,7 +140,7 @@ func TestDoesNotFit(t *testing.T) {
 }
 
 // R324: decoding and encoding again allocate nothing.
-func TestAllocations(t *testing.T) {
+func TestCodecAllocatesNothing(t *testing.T) {
 	for _, v := range vectors() {
 		if v.oneWay {
 			continue

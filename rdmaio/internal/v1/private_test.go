@@ -103,7 +103,7 @@ func TestPrivateTruncated(t *testing.T) {
 }
 
 // R36 to R39, R265: each direction is negotiated by itself, and both ends compute the same terms.
-func TestAgree(t *testing.T) {
+func TestBothEndsComputeTheSameTerms(t *testing.T) {
 	type P = v1.Private
 	for _, c := range []struct {
 		name      string

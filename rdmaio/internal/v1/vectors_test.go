@@ -126,7 +126,7 @@ func unhex(t testing.TB, s string) []byte {
 var same = cmp.Options{cmpopts.EquateEmpty()}
 
 // Decode returns the message of each vector.
-func TestDecode(t *testing.T) {
+func TestDecodeReadsEachVector(t *testing.T) {
 	for _, v := range vectors() {
 		t.Run(v.name, func(t *testing.T) {
 			var c v1.Version
@@ -161,7 +161,7 @@ func TestDecodeReused(t *testing.T) {
 }
 
 // Append and Size return the bytes of each vector, and their number.
-func TestEncode(t *testing.T) {
+func TestAppendWritesEachVector(t *testing.T) {
 	var c v1.Version
 	for _, v := range vectors() {
 		if v.oneWay {

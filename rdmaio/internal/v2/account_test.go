@@ -18,7 +18,7 @@ func newAccount(dialed bool) protocol.Account {
 
 // R167, R169, R178: each class of message costs a credit. The credit word has the ceiling and the
 // new credits, which an ERROR does not grant (R177).
-func TestAccount(t *testing.T) {
+func TestEachMessageCostsACredit(t *testing.T) {
 	for class, word := range map[protocol.Class]uint32{
 		protocol.ClassCall:   0x00050005,
 		protocol.ClassPart:   0x00050005,

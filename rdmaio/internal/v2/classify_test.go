@@ -22,7 +22,7 @@ func (c noLookup) Outstanding(uint32) bool {
 
 // R144, R146, T34: the purpose of a message comes from its kind and RESPONSE flag, at both ends,
 // and no XID is looked up.
-func TestClassify(t *testing.T) {
+func TestKindAndFlagDecideThePurpose(t *testing.T) {
 	invalid := &header.Fault{Code: header.FaultXDR}
 	for name, c := range map[string]struct {
 		m    header.Message
@@ -77,7 +77,7 @@ func TestClassifyOtherVersion(t *testing.T) {
 
 // The error that answers each fault: R141, R143, R196 to R200, R202, R203, R205 and R210, A9, T29,
 // T51 and T118.
-func TestRefusal(t *testing.T) {
+func TestEachFaultHasItsError(t *testing.T) {
 	badXDR := header.Error{Code: header.ErrChunk}
 	want := map[header.Code]header.Error{
 		header.FaultVersion:   {Code: header.ErrVers, Low: 2, High: 2},

@@ -14,7 +14,7 @@ import (
 )
 
 // The fault of each invalid message. Of its fields, only those that Decode documents are set.
-func TestRefuse(t *testing.T) {
+func TestDecodeReturnsTheFault(t *testing.T) {
 	const (
 		// An entry of the read list.
 		chunk   = "00000001 00000078 00000007 00001000 00000000 00000000 "
@@ -160,7 +160,7 @@ func TestVersionOneForm(t *testing.T) {
 
 // No prefix of a valid message is valid, unless it ends where the header does or is an ERROR. None
 // panics.
-func TestTruncated(t *testing.T) {
+func TestTruncatedMessageIsRefused(t *testing.T) {
 	for _, v := range vectors() {
 		b := unhex(t, v.hex)
 		whole := len(b) - len(v.msg.Payload)
@@ -179,7 +179,7 @@ func TestTruncated(t *testing.T) {
 
 // Every word of every vector is set to edge values. Decode may accept or refuse the result; what it
 // accepts encodes to bytes that it decodes to the same message.
-func TestSubstituted(t *testing.T) {
+func TestSubstitutedWordsPanicNowhere(t *testing.T) {
 	tried, taken := 0, 0
 	for _, v := range vectors() {
 		good := unhex(t, v.hex)
@@ -256,7 +256,7 @@ func TestDoesNotFit(t *testing.T) {
 }
 
 // Decoding and encoding again allocate nothing.
-func TestAllocations(t *testing.T) {
+func TestCodecAllocatesNothing(t *testing.T) {
 	for _, v := range vectors() {
 		if v.cut || v.dialed {
 			continue

@@ -39,7 +39,7 @@ func checkTerms(t *testing.T, got header.Terms, own v2.Properties) {
 // R214 to R218, R225: this end sends all five numbers, in a message that every peer can receive and
 // whose size is not the 28 bytes of an ERR_VERS of version 1 (A1). The bytes were written by hand:
 // five properties, each with its number, the length 4, and the value.
-func TestProperties(t *testing.T) {
+func TestAllPropertiesAreSent(t *testing.T) {
 	const want = prefix + "00000005 00000000 00000005 " +
 		"00000001 00000004 00002000 " + "00000002 00000004 00004000 " + "00000003 00000004 00010000 " +
 		"00000004 00000004 00000008 " + "00000005 00000004 00000002"
@@ -83,7 +83,7 @@ func TestOwnBounded(t *testing.T) {
 
 // R41, R42, R43, R190, R226, A6, T100: without properties of the peer, both ends send up to 4096
 // bytes, but the end that dialed no more than 1024 until it has received a message.
-func TestTerms(t *testing.T) {
+func TestTermsWithoutPropertiesAreTheDefaults(t *testing.T) {
 	for _, c := range []struct {
 		dialed, heard bool
 		send          int
@@ -103,7 +103,7 @@ func TestTerms(t *testing.T) {
 }
 
 // The terms after a set of the peer: R214 to R218, R221 to R224, R229, T102, T104.
-func TestLearn(t *testing.T) {
+func TestTermsFollowThePeersProperties(t *testing.T) {
 	known := func(id uint32, data []byte) (bool, error) {
 		if id == 77 && len(data) > 0 && string(data) != "good" {
 			return true, errors.New("not good")

@@ -293,7 +293,7 @@ func unhex(t testing.TB, s string) []byte {
 var same = cmp.Options{cmpopts.EquateEmpty()}
 
 // Decode returns the message of each vector.
-func TestDecode(t *testing.T) {
+func TestDecodeReadsEachVector(t *testing.T) {
 	for _, v := range vectors() {
 		t.Run(v.name, func(t *testing.T) {
 			var m header.Message
@@ -331,7 +331,7 @@ func TestDecodeReused(t *testing.T) {
 
 // Append writes the bytes of each vector, and Overhead is the number of those before a payload:
 // R142, R144, R147, R174, R194, R259.
-func TestEncode(t *testing.T) {
+func TestAppendWritesEachVector(t *testing.T) {
 	c := newVersion(false)
 	for _, v := range vectors() {
 		if v.cut {

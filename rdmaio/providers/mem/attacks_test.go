@@ -230,7 +230,7 @@ func TestA10Invalidate(t *testing.T) {
 // The memory that a connection costs is at most four times the bytes that it has sent, 64 KiB for
 // each end, and the posted Receives. 16 attackers send small messages until the Receives are used
 // up, and then use a wrong key.
-func TestAmplification(t *testing.T) {
+func TestConnectionCostsFourTimesItsBytesAtMost(t *testing.T) {
 	const attackers, messages, size = 16, 8, 16
 	heap := func() uint64 {
 		var m runtime.MemStats

@@ -77,7 +77,7 @@ func handles(t *testing.T, dev *mem.Device, n int) (keys []uint32) {
 
 // R301; RFC 5042 §6.1.1: keys are not used again, are evenly distributed, and are reproducible only
 // with Config.Rand.
-func TestHandles(t *testing.T) {
+func TestKeysAreNotUsedAgain(t *testing.T) {
 	open := func(seed string) *mem.Device {
 		var cfg mem.Config
 		if seed != "" {
@@ -121,7 +121,7 @@ func TestHandles(t *testing.T) {
 }
 
 // RFC 5042 §6.1.1: the keys around a valid one are invalid, and each guess costs a connection.
-func TestGuessing(t *testing.T) {
+func TestGuessedKeyCostsAConnection(t *testing.T) {
 	_, client, server := openPair(t)
 	victim := newSide(t, server, sideConfig{})
 	key := victim.mr.RKey()

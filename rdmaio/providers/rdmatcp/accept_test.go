@@ -75,7 +75,7 @@ func (v *victim) recvScript() {
 
 // Correct segments are accepted, however TCP splits the stream (draft-williams-rdmatcp-00 §2; R333,
 // R341, R345, R352, R353).
-func TestAccepts(t *testing.T) {
+func TestCorrectSegmentsAreAccepted(t *testing.T) {
 	dev := device(t, rawConfig())
 	p, _ := attack(t, dev, true)
 	whole := script(p, 0)
@@ -115,7 +115,7 @@ func TestAccepts(t *testing.T) {
 
 // draft-williams-rdmatcp-00 §4: responses to our Reads come between the segments of a Write of the
 // peer (R346, R358). After the last of them the stream may end.
-func TestInterleaved(t *testing.T) {
+func TestResponsesComeBetweenSegments(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	p.put(segment.Header{Type: segment.Write}, nil, nil)
 	v.send(t, []verbs.SendWR{{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, SGL: []verbs.SGE{{MR: v.mr, Offset: 10, Length: 4}, {MR: v.mr, Offset: 5000, Length: 6000}}}})
@@ -167,7 +167,7 @@ func TestServerWaitsForClient(t *testing.T) {
 
 // draft-williams-rdmatcp-00 §3.4, Order: a Send that must not overtake a Read waits until the
 // response was sent. One that may overtake it waits only for the Sends before (R348 to R350).
-func TestOrder(t *testing.T) {
+func TestSendWaitsForTheReadBefore(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		order uint16

@@ -153,7 +153,7 @@ func certificate(t *testing.T) tls.Certificate {
 }
 
 // Two devices of this package work without the profile, except for its functions.
-func TestRaw(t *testing.T) {
+func TestDevicesWorkWithoutTheProfile(t *testing.T) {
 	a, b := tcpPair(t)
 	cfg := rawConfig()
 	cfg.Raw.MaxSend = 3 << 20
@@ -271,7 +271,7 @@ func TestReportNamesRead(t *testing.T) {
 }
 
 // Removing a device ends its connections at both ends.
-func TestRemove(t *testing.T) {
+func TestRemovedDeviceEndsItsConnections(t *testing.T) {
 	c, s := newPair(t, nil)
 	ln, err := s.dev.Listen(context.Background(), local)
 	if err != nil {
@@ -320,7 +320,7 @@ func TestConfig(t *testing.T) {
 }
 
 // A message or an RDMA operation does not allocate.
-func TestAllocations(t *testing.T) {
+func TestMessageDoesNotAllocate(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}

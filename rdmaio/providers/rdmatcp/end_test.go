@@ -54,7 +54,7 @@ func TestGoodbyeUnderLoad(t *testing.T) {
 
 // Connection requests that wait are refused when the listener closes. Those beyond the backlog are
 // refused at once.
-func TestBacklog(t *testing.T) {
+func TestWaitingRequestsAreRefusedAtClose(t *testing.T) {
 	server, client := device(t, &rdmatcp.Config{Backlog: 1}), device(t, nil)
 	ln, err := server.Listen(context.Background(), local)
 	if err != nil {

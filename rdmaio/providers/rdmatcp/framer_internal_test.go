@@ -44,7 +44,7 @@ func TestLastBytes(t *testing.T) {
 }
 
 // Each reason of package stream has a reason of the profile, with the same meaning to the peer.
-func TestReasons(t *testing.T) {
+func TestEachReasonHasOneOfTheProfile(t *testing.T) {
 	for why := stream.ReasonGoodbye; why <= stream.ReasonSlow; why++ {
 		if got := reasonOf(why); got != reason(why) {
 			t.Errorf("reason %d is reported as %d, %v", why, got, got)

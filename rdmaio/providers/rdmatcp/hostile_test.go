@@ -171,7 +171,7 @@ func TestResponseRules(t *testing.T) {
 
 // R9; RFC 5042 §6.2.1, §6.3.1: a range that is not entirely inside the region moves no byte, in
 // whatever segments it comes.
-func TestBounds(t *testing.T) {
+func TestRangeOutsideTheRegionMovesNothing(t *testing.T) {
 	dev := device(t, rawConfig())
 	_, other := attack(t, dev, true)
 	region := func(v *victim, access verbs.Access) verbs.MemoryRegion {
@@ -224,7 +224,7 @@ func TestBounds(t *testing.T) {
 }
 
 // R8, R290, R301: keys that the peer may not use.
-func TestKeys(t *testing.T) {
+func TestForbiddenKeysMoveNothing(t *testing.T) {
 	dev := device(t, rawConfig())
 	_, other := attack(t, dev, true)
 	for name, key := range map[string]func(v *victim) uint32{
@@ -295,7 +295,7 @@ func TestLongBadCRC(t *testing.T) {
 }
 
 // R3: a Send without a Receive, or with one that is too short, ends the connection.
-func TestReceives(t *testing.T) {
+func TestSendWithoutReceiveEndsTheConnection(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		room   int // of the Receive; negative: none

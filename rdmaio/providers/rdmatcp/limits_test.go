@@ -20,7 +20,7 @@ import (
 )
 
 // A peer that begins a segment or message and does not continue loses its connection.
-func TestStalls(t *testing.T) {
+func TestStalledPeerIsLost(t *testing.T) {
 	const short, long = 30 * time.Millisecond, time.Hour
 	for _, tc := range []struct {
 		name             string
@@ -57,7 +57,7 @@ func TestStalls(t *testing.T) {
 
 // An idle connection is not ended. A busy machine may take longer for a message than a limit
 // allows, so a failure only counts if it also occurs with longer limits.
-func TestIdle(t *testing.T) {
+func TestIdleConnectionStays(t *testing.T) {
 	for limit := 200 * time.Millisecond; ; limit *= 4 {
 		err := idle(t, limit)
 		if err == nil {

@@ -75,7 +75,7 @@ func (d dialed) must(t testing.TB) dialed {
 
 // Dial and Listen use TLS 1.3, with the host of the address as the server's name. Both ends have
 // the other's certificate and the same channel binding (RFC 9266).
-func TestTLS(t *testing.T) {
+func TestTLSNamesTheServer(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	named := func(name string) *tls.Config {
 		c := a.Config()

@@ -108,7 +108,7 @@ func (h withoutCred) ServeRPC(r *oncrpc.Request) {
 }
 
 // A carrier with RPCSEC_GSS is a carrier like all others, with each service over each of them.
-func TestCarrier(t *testing.T) {
+func TestSecuredCarrierPassesTheSuite(t *testing.T) {
 	for name, connect := range carriers {
 		for _, service := range services {
 			t.Run(name+"/"+service.String(), func(t *testing.T) {

@@ -29,7 +29,7 @@ func serviceOf(f func(*rpc.Request) error) *rpc.Service {
 
 // Many calls at once keep to the window of the server, however small: none of them is dropped. They
 // share one context.
-func TestConcurrent(t *testing.T) {
+func TestConcurrentCallsKeepToTheWindow(t *testing.T) {
 	for _, service := range services {
 		realm := gsstest.NewRealm(2)
 		h := gss.NewHandler(rpc.NewHandler(nil, serviceOf(nil)), realm.Acceptor(), &gss.HandlerConfig{Window: 5})

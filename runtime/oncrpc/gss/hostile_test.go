@@ -18,7 +18,7 @@ import (
 
 // The answers to calls in which one thing is wrong (RFC 2203 §5.3.3, §5.4). None of them reaches
 // the next Handler, except those that expect "ok".
-func TestRefusals(t *testing.T) {
+func TestEachWrongCallIsRefused(t *testing.T) {
 	const (
 		badCred  = "AUTH_BADCRED"
 		rejected = "AUTH_REJECTEDCRED"
@@ -384,7 +384,7 @@ func TestNextHandlerSeesTheService(t *testing.T) {
 
 // Whatever clients of one source begin, the contexts of another stay, and the number is bounded.
 // Nothing is left when their time is over.
-func TestFlood(t *testing.T) {
+func TestFloodEvictsNoOtherContexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		realm := gsstest.NewRealm(3)
 		h := gss.NewHandler(oncrpc.HandlerFunc(echo), realm.Acceptor(), &gss.HandlerConfig{
@@ -495,7 +495,7 @@ func TestBadTokens(t *testing.T) {
 }
 
 // Every truncation of every message is refused, and none is served.
-func TestTruncated(t *testing.T) {
+func TestTruncatedMessageIsRefused(t *testing.T) {
 	realm := gsstest.NewRealm(2)
 	h := gss.NewHandler(oncrpc.HandlerFunc(func(r *oncrpc.Request) {
 		if gss.FromContext(r.Context()) != nil && binary.BigEndian.Uint32(r.Message[44:]) == uint32(gss.ProcData) {

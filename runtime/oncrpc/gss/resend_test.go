@@ -145,7 +145,7 @@ func TestLostConnection(t *testing.T) {
 
 // Every carrier that sends a call again asks for a new message, and fails the call if there is
 // none.
-func TestRenew(t *testing.T) {
+func TestRepeatedCallIsRenewed(t *testing.T) {
 	for name, connect := range reconnecting {
 		t.Run(name, func(t *testing.T) {
 			var cut func()

@@ -14,7 +14,7 @@ import (
 
 // Calls of a server to its client on the same connection have contexts of their own, with other
 // users (RFC 8167 §8; R282).
-func TestReverse(t *testing.T) {
+func TestReverseCallsHaveTheirOwnContexts(t *testing.T) {
 	for name, connect := range carriers {
 		t.Run(name, func(t *testing.T) {
 			realm, back := gsstest.NewRealm(2), gsstest.NewRealm(3)

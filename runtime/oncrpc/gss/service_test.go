@@ -77,7 +77,7 @@ func write(t testing.TB, c oncrpc.Carrier, data []byte) error {
 // Bulk data is written and read with each service, over each carrier, with mechanisms of any number
 // of tokens. The procedure knows the user, no context is left at either side, and READ gets its
 // data with and without memory for it (R305, R306; RFC 8166 §8.2.2).
-func TestService(t *testing.T) {
+func TestDataTravelsWithEachService(t *testing.T) {
 	for name, connect := range carriers {
 		for i, service := range services {
 			for tokens := 1 + i%2; tokens <= 4; tokens += 2 {
@@ -135,7 +135,7 @@ func TestService(t *testing.T) {
 }
 
 // A service refuses calls with too little protection, and a Handler does so for all services.
-func TestRequire(t *testing.T) {
+func TestTooLittleProtectionIsRefused(t *testing.T) {
 	realm := gsstest.NewRealm(2)
 	sys, err := (&oncrpc.AuthSysParms{}).Auth()
 	if err != nil {
@@ -224,7 +224,7 @@ func TestCredentialWithoutHandler(t *testing.T) {
 
 // A call is made again in a new context when the server has forgotten the old one, or when it has
 // expired (RFC 2203 §5.3.3.3), and is executed once.
-func TestRefresh(t *testing.T) {
+func TestCallIsMadeAgainInANewContext(t *testing.T) {
 	for name, lose := range map[string]func(realm *gsstest.Realm, other func()){
 		"evicted": func(_ *gsstest.Realm, other func()) { other() },
 		"expired": func(realm *gsstest.Realm, _ func()) { realm.Expire() },

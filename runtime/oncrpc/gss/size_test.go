@@ -61,7 +61,7 @@ func TestReplyOfLargestSize(t *testing.T) {
 
 // A handler whose reply has exactly the size of Room is answered to, and the items of replies are
 // joined under integrity and privacy (R306), where no memory for results is offered.
-func TestRoom(t *testing.T) {
+func TestReplyMayFillTheRoom(t *testing.T) {
 	for _, service := range services {
 		t.Run(service.String(), func(t *testing.T) {
 			realm := gsstest.NewRealm(2)

@@ -20,7 +20,7 @@ import (
 
 // Wireshark reads our messages as RPCSEC_GSS: the creation of a context, calls with each service,
 // and the destruction, each of the context that was created. Nothing is malformed.
-func TestTshark(t *testing.T) {
+func TestTsharkReadsOurMessages(t *testing.T) {
 	witness.Program(t, "tshark")
 	// Wireshark shows the tokens of known programs only. Those of gsstest have another form than
 	// GSS-API's.

@@ -108,7 +108,7 @@ func unhex(t *testing.T, s string) (b []byte) {
 
 // The bytes of all messages, written out by hand from RFC 2203 §5 and RFC 5531 §9. The handle is
 // random: 'H' stands for each of its bytes.
-func TestBytes(t *testing.T) {
+func TestMessagesHaveTheirBytes(t *testing.T) {
 	const (
 		handle  = " 00000010 'HHHHHHHHHHHHHHHH' "
 		program = " 00061a80 00000001 " // 400000, 1

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
-func TestCarrier(t *testing.T) {
+func TestConnectionsPassTheCarrierSuite(t *testing.T) {
 	carriertest.Run(t, func(t *testing.T, server, client oncrpc.Handler) carriertest.Conn {
 		c := mem.New(server, &tcp.Config{ReverseHandler: client, Logger: slog.New(slog.DiscardHandler)})
 		t.Cleanup(func() { _ = c.Close() })
@@ -29,7 +29,7 @@ func TestCarrier(t *testing.T) {
 }
 
 // A service is called with a clock that advances when all goroutines wait.
-func TestSynctest(t *testing.T) {
+func TestClockOfABubbleAdvances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		program := oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
 		svc := rpc.NewService(program)

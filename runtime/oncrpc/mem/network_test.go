@@ -196,7 +196,7 @@ func TestFaultKinds(t *testing.T) {
 }
 
 // A record that is held back is overtaken: replies come in another order.
-func TestOvertaken(t *testing.T) {
+func TestHeldRecordIsOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := new(account)
 		_, c, end := open(t, a.handler(), at(true, 0, mem.Fault{Kind: mem.Hold, Delay: time.Second}))
@@ -243,7 +243,7 @@ func TestStalledNetwork(t *testing.T) {
 }
 
 // Random depends on the seed and the place of a record alone, and has each kind.
-func TestRandom(t *testing.T) {
+func TestRandomDependsOnSeedAndPlace(t *testing.T) {
 	places := func(seed uint64) (all []mem.Fault) {
 		fault := mem.Random(seed, 0.5)
 		for conn := range 10 {

@@ -58,7 +58,7 @@ func small(tb testing.TB, way string) func() {
 }
 
 // A small call allocates no more than this, at both ends together.
-func TestAllocations(t *testing.T) {
+func TestSmallCallAllocatesLittle(t *testing.T) {
 	if xdrtest.Race {
 		t.Skip("the race detector makes pools forget")
 	}

@@ -148,7 +148,7 @@ func TestClientInterceptors(t *testing.T) {
 }
 
 // The events of both sides have the procedure, the sizes, the status and the reason.
-func TestEvents(t *testing.T) {
+func TestEventsTellOfBothSides(t *testing.T) {
 	served, called := make(chan rpc.Served, 1), make(chan rpc.Called, 1)
 	var err error
 	w := newWorld(t, "mem")
@@ -220,7 +220,7 @@ func TestDroppedEvent(t *testing.T) {
 }
 
 // HandlerConfig.Timeout ends the context of a call, and of no call if it is zero.
-func TestTimeout(t *testing.T) {
+func TestTimeoutEndsTheContext(t *testing.T) {
 	for _, limit := range []time.Duration{0, time.Millisecond} {
 		w := newWorld(t, "mem")
 		w.serve(rpc.NewHandler(&rpc.HandlerConfig{Timeout: limit}, storerpc.NewService(&echo{read: func(r *rpc.Request, res *store.ReadRes) error {

@@ -33,7 +33,7 @@ func (*badResults) EncodeXDR(*xdr.Encoder) error { panic("out of coffee") }
 // rpc calls before the answer, costs its call and nothing else: the caller gets SYSTEM_ERR (RFC
 // 5531 §9), the connection and the calls in progress on it go on, Failed and Events have the error,
 // and it is logged with the procedure, the peer and the stack.
-func TestPanic(t *testing.T) {
+func TestPanicCostsItsCallAlone(t *testing.T) {
 	type (
 		void  = oncrpc.Void
 		value = oncrpc.Uint32

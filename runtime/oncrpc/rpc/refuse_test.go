@@ -21,7 +21,7 @@ var bogus = &oncrpc.ReplyError{Accept: 99}
 
 // The caller gets the refusal that RFC 5531 §9 has for each error of a procedure, and for
 // procedures, versions and programs that are not served (R328).
-func TestRefusals(t *testing.T) {
+func TestErrorsBecomeRefusals(t *testing.T) {
 	outcomes := []struct {
 		name string
 		err  error              // of the procedure
@@ -193,7 +193,7 @@ func TestBadReplies(t *testing.T) {
 
 // A server decides by the credential of a call, and ClientConfig.CheckVerf checks the verifier of
 // the reply.
-func TestAuth(t *testing.T) {
+func TestServerDecidesByTheCredential(t *testing.T) {
 	w := newWorld(t, "mem")
 	svc := rpc.NewService(storeV1)
 	rpc.Handle(svc, store.ProcWrite, func(r *rpc.Request, _ *store.WriteArgs, res *store.WriteRes) error {

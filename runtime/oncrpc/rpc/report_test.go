@@ -22,7 +22,7 @@ var namedV1 = oncrpc.Program{
 // An error of a procedure, and a result that cannot be encoded, are logged without any
 // configuration, with the procedure's name. ServeEnd has them with the accept status. Errors of the
 // caller are in ServeEnd only.
-func TestReported(t *testing.T) {
+func TestErrorsOfProceduresAreLogged(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		for _, tt := range []struct {
 			name   string

@@ -162,7 +162,7 @@ func exchange(t *testing.T, c *rpc.Client, chunks bool) {
 }
 
 // Messages of all shapes arrive over a connection, a client and a backchannel.
-func TestTransports(t *testing.T) {
+func TestMessagesOfAllShapesArrive(t *testing.T) {
 	for _, tt := range []struct {
 		provider string
 		versions []int
@@ -208,7 +208,7 @@ func TestTransientProgram(t *testing.T) {
 }
 
 // Concurrent calls that share pooled memory get their own results.
-func TestConcurrent(t *testing.T) {
+func TestConcurrentCallsGetTheirResults(t *testing.T) {
 	w := newWorld(t, "mem")
 	svc := rpc.NewService(storeV1)
 	rpc.HandleAsync(svc, store.ProcRead, func(_ *rpc.Request, args *store.ReadArgs, res *store.ReadRes, answer func(error)) {

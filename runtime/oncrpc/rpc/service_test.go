@@ -72,7 +72,7 @@ func (padded) Call(context.Context, *oncrpc.Call) (*oncrpc.Reply, error) {
 
 // Generated decoders do not support the padding of RDMA_MSGP: a padded reply is an error, and a
 // padded call is answered with GARBAGE_ARGS.
-func TestPadded(t *testing.T) {
+func TestPaddedMessagesAreRefused(t *testing.T) {
 	var res store.WriteRes
 	var e *rpc.Error
 	if err := rpc.NewClient(padded{}, storeV1, nil).Call(context.Background(), store.ProcWrite, new(store.WriteArgs), &res, nil); !errors.Is(err, rpc.ErrPadded) || !errors.As(err, &e) || !e.MayHaveRun {

@@ -111,7 +111,7 @@ func mismatch(t testing.TB, low, high uint32) []byte {
 var at = netip.MustParseAddrPort("192.0.2.7:20049")
 
 // R317: registration and lookup with both netids, compared byte by byte.
-func TestRequests(t *testing.T) {
+func TestRequestsHaveTheirBytes(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		call, answer string

@@ -85,7 +85,7 @@ func TestAddressesAreNotTrusted(t *testing.T) {
 }
 
 // Netids that have no IP address are listed as they are.
-func TestLocal(t *testing.T) {
+func TestLocalNetidsAreListed(t *testing.T) {
 	all, err := newest(Version4, "192.0.2.9:111", unhex(t, "00000001 "+nfs4+str("local")+str("/run/rpcbind.sock")+owner+empty)).Dump(context.Background())
 	if err != nil || len(all) != 1 || string(all[0].NetID) != "local" || string(all[0].Addr) != "/run/rpcbind.sock" {
 		t.Fatalf("%v, %v", all, err)
@@ -96,7 +96,7 @@ func TestLocal(t *testing.T) {
 }
 
 // Each answer that ends early is an error, and so is each with bytes behind it.
-func TestTruncation(t *testing.T) {
+func TestTruncatedAnswerIsAnError(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		vers    uint32

@@ -21,7 +21,7 @@ import (
 )
 
 // Our server does what rpcbind of Debian does. R317
-func TestServer(t *testing.T) {
+func TestServerAnswersAsDebiansDoes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	handler := replycache.New(rpc.NewHandler(nil, NewServer(nil).Services()...), nil)
@@ -76,7 +76,7 @@ func user(t testing.TB, conn oncrpc.Conn, name string) *Client {
 
 // RFC 1833 §2.2.1: only the owner and the superuser remove a service, whatever owner the request
 // names. ServerConfig.Owner names the caller.
-func TestOwners(t *testing.T) {
+func TestOwnerAloneRemovesAService(t *testing.T) {
 	ctx := context.Background()
 	s, conn := within(t, nil)
 	alice, bob, root := user(t, conn, "alice"), user(t, conn, "bob"), user(t, conn, Superuser)
@@ -155,7 +155,7 @@ func TestServerSet(t *testing.T) {
 // A client gets an address that it can use: the server's on the connection in place of 0.0.0.0, and
 // none of the other family. A missing version gets the highest there is, except from
 // GETVERSADDR.
-func TestMerge(t *testing.T) {
+func TestClientGetsAnAddressItCanUse(t *testing.T) {
 	for _, tt := range []struct{ addr, here, want string }{
 		{"0.0.0.0.78.81", "192.0.2.9", "192.0.2.9.78.81"},
 		{"0.0.0.0.78.81", "2001:db8::9", ""},

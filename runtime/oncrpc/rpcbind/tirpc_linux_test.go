@@ -17,7 +17,7 @@ import (
 
 // libtirpc registers at our server, over the socket in the file system, and finds and lists over
 // TCP. It asks for the time over UDP.
-func TestTirpc(t *testing.T) {
+func TestTirpcUsesOurServer(t *testing.T) {
 	cc, headers := witness.Program(t, "cc"), witness.Libtirpc(t)
 	if !isolated.Run(t) {
 		return

@@ -15,7 +15,7 @@ import (
 
 // RFC 5531 §9: after PROG_MISMATCH the client goes on with the highest version that both have, and
 // stays with it. It gives up if there is none, and after version 2 whatever the server says.
-func TestVersions(t *testing.T) {
+func TestClientGoesToTheHighestCommonVersion(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	const found = "00000001 " + nfs4 + "00000004 72646d61 " + where + owner + empty
@@ -53,7 +53,7 @@ func TestVersions(t *testing.T) {
 }
 
 // An answer in several fragments is joined (RFC 5531 §11).
-func TestFragments(t *testing.T) {
+func TestFragmentsAreJoined(t *testing.T) {
 	good := unhex(t, replyHead+entries)
 	client, _ := serve(t, append(append([]byte{0, 0, 0, 5}, good[:5]...), framed(good[5:])...))
 	if got, err := client.Lookup(context.Background(), 100003, 4, oncrpc.NetIDRDMA); err != nil || got != at {
@@ -62,7 +62,7 @@ func TestFragments(t *testing.T) {
 }
 
 // RFC 1833 §3: version 2, byte by byte. The last request is compared; the first got PROG_MISMATCH.
-func TestVersion2(t *testing.T) {
+func TestVersion2HasItsBytes(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		call, answer string

@@ -16,7 +16,7 @@ type step struct {
 }
 
 // Both ends count the same, and the receiver's book finds each message too many.
-func TestBook(t *testing.T) {
+func TestBooksOfBothEndsAgree(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		steps []step

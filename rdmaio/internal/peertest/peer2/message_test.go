@@ -66,7 +66,7 @@ var messages = []struct {
 
 // Bytes, Parse and String agree with bytes written by hand. No truncated message is decoded, except
 // where the payload ends earlier.
-func TestMessages(t *testing.T) {
+func TestMessagesAgreeWithBytesByHand(t *testing.T) {
 	for _, c := range messages {
 		want := []byte(peertest.Bytes(t, c.hex))
 		c.m.Credit = peer2.Word(8, 3)
@@ -124,7 +124,7 @@ func TestParseRefuses(t *testing.T) {
 
 // The parts of a message have its payload in order, its chunks with the last one, and MORE in all
 // others.
-func TestSplit(t *testing.T) {
+func TestPartsHaveThePayloadInOrder(t *testing.T) {
 	m := peer2.Call(7, []byte("abcdefgh"))
 	m.Writes = [][]peertest.Segment{{segment}}
 	var got []string

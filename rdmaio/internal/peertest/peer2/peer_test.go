@@ -53,7 +53,7 @@ func pair(t *testing.T, test func(t *testing.T, client, server *peer2.Peer)) {
 }
 
 // Two peers exchange messages of all kinds. Their books agree, and Send waits for a credit.
-func TestPeers(t *testing.T) {
+func TestTwoPeersExchangeAllKinds(t *testing.T) {
 	pair(t, func(t *testing.T, client, server *peer2.Peer) {
 		client.Send(peer2.Props(1, peer2.Prop(peer2.ReceiveSize, 4096)))
 		if m := server.Next(); m.Type != peer2.ConnProp || m.Credit != peer2.Word(2, 2) {

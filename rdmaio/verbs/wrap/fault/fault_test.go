@@ -34,7 +34,7 @@ func devices(t testing.TB, inj *fault.Injector) (client, server verbs.Device) {
 
 // The wrapper passes the suite without a fault, and with delayed completions, which the rules
 // allow.
-func TestAcceptance(t *testing.T) {
+func TestWrapperPassesTheSuite(t *testing.T) {
 	for name, cfg := range map[string]fault.Config{
 		"none":           {},
 		"delay":          {Seed: 1, Rate: map[fault.Kind]float64{fault.DelayCompletion: 0.3}},
@@ -438,7 +438,7 @@ func TestCompletions(t *testing.T) {
 }
 
 // The same seed and the same calls give the same faults; another seed does not.
-func TestSeed(t *testing.T) {
+func TestSameSeedGivesTheSameFaults(t *testing.T) {
 	history := func(seed uint64) (h []bool, n uint64) {
 		inj := fault.New(fault.Config{Seed: seed, Rate: map[fault.Kind]float64{fault.RefuseAlloc: 0.2}})
 		dev, _ := devices(t, inj)

@@ -13,7 +13,7 @@ func once(k fault.Kind) fault.Config { return fault.Config{Script: []fault.Fault
 
 // A peer whose Receives are missing or too short breaks the connection, and its Receives
 // complete.
-func TestReceives(t *testing.T) {
+func TestMissingReceivesBreakTheConnection(t *testing.T) {
 	for kind, status := range map[fault.Kind]string{
 		fault.LoseRecv:  "1 receiver not ready",
 		fault.ShortRecv: "1 remote invalid request",
@@ -145,7 +145,7 @@ func TestNotificationAfterClose(t *testing.T) {
 }
 
 // Removing a device ends its connections, and all its objects can be closed.
-func TestRemove(t *testing.T) {
+func TestRemovedDeviceEndsItsConnections(t *testing.T) {
 	for at := uint64(1); ; at++ {
 		inj := fault.New(fault.Config{Script: []fault.Fault{{Kind: fault.RemoveDevice, At: at}}})
 		dev, _ := devices(t, inj)

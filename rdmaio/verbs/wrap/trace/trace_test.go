@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
 // The wrapper passes the suite, and its records are consistent.
-func TestAcceptance(t *testing.T) {
+func TestWrapperPassesTheSuite(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		rec := trace.NewRecorder(1 << 20)
 		tr := trace.New(trace.Config{Sink: rec.Add})
@@ -244,7 +244,7 @@ const wantText = `   16 server     cq2    arm        solicited only
 
 // The event of each Send has its first Config.Head bytes, from all its elements. Events of
 // other requests have none, and invalid elements add none.
-func TestHead(t *testing.T) {
+func TestEventsHaveTheFirstBytes(t *testing.T) {
 	for _, tc := range []struct {
 		head int
 		op   verbs.Opcode
