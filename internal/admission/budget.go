@@ -2,15 +2,16 @@ package admission
 
 import (
 	"math"
+	"net/netip"
 	"sync"
 )
 
 // Budget is an amount of memory, in bytes, that the connections of a server share. The zero Budget
 // has no limit.
 //
-//	left ──Take, TakeShare──> used ──Give──> left
-//	            │                     │
-//	            └──no: Waiter <──call─┘
+//	left ──Take, Share.Take──> used ──Give──> left
+//	            │                      │
+//	            └──no: Waiter <───call─┘
 //
 // Replies take from it without asking, because their handlers have run. They count against later
 // requests only.
@@ -20,6 +21,7 @@ type Budget struct {
 	mu      sync.Mutex
 	used    int64
 	replies int64 // bytes of replies that are not written
+	shares  map[netip.Prefix]*Share
 	waiting map[*Waiter]bool
 }
 
@@ -40,26 +42,6 @@ func (b *Budget) Take(n int) bool {
 	return ok
 }
 
-// TakeShare takes n bytes for a connection that has own bytes, unless it would then have more than
-// remain: so n greedy connections leave 1/(n+1) to others. Replies leave half of the Budget, so
-// that peers that do not read them do not keep out the Requests of others. If TakeShare takes
-// nothing, w is called once when memory has been given back, unless it is nil or forgotten before.
-func (b *Budget) TakeShare(n, own int, w *Waiter) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if int64(own+n) <= b.most()-b.used-min(b.replies, b.most()/2)-int64(n) {
-		b.used += int64(n)
-		return true
-	}
-	if w != nil {
-		if b.waiting == nil {
-			b.waiting = make(map[*Waiter]bool)
-		}
-		b.waiting[w] = true
-	}
-	return false
-}
-
 // Forget removes a Waiter. It may be called once more, by a Give in progress.
 func (b *Budget) Forget(w *Waiter) {
 	b.mu.Lock()
@@ -75,14 +57,16 @@ func (b *Budget) AddReply(n int) {
 }
 
 // Give gives back n bytes that were taken.
-func (b *Budget) Give(n int) { b.GiveBoth(n, 0) }
-
-// GiveBoth gives back n bytes that were taken, and the bytes of a reply.
-func (b *Budget) GiveBoth(n, reply int) {
-	if n == 0 && reply == 0 {
-		return
+func (b *Budget) Give(n int) {
+	if n != 0 {
+		b.mu.Lock()
+		b.giveBoth(n, 0)
 	}
-	b.mu.Lock()
+}
+
+// giveBoth gives back n bytes and the bytes of a reply, and calls the Waiters. b.mu must be held;
+// giveBoth releases it.
+func (b *Budget) giveBoth(n, reply int) {
 	b.used -= int64(n)
 	b.replies -= int64(reply)
 	waiting := b.waiting
@@ -115,7 +99,7 @@ func (b *Budget) Used() int64 {
 	return b.used + b.replies
 }
 
-// most returns the limit.
+// most returns the limit. b.mu need not be held.
 func (b *Budget) most() int64 {
 	if b.Most == 0 {
 		return math.MaxInt64

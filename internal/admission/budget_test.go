@@ -33,45 +33,8 @@ func TestLeftIsNeverLessThanNothing(t *testing.T) {
 	if b.Left() != 0 || b.Take(1) || b.Used() != 101 {
 		t.Errorf("%d are left, %d used", b.Left(), b.Used())
 	}
-	if b = (admission.Budget{}); !b.Take(math.MaxInt/2) || !b.TakeShare(1, 1, nil) || b.Left() != math.MaxInt {
+	if b = (admission.Budget{}); !b.Take(math.MaxInt/2) || !b.Join(admission.Source{}).Take(1, nil) || b.Left() != math.MaxInt {
 		t.Errorf("without a limit %d are left", b.Left())
-	}
-}
-
-// A connection has at most as much as remains after it. Replies count, for half of the Budget at
-// most.
-func TestConnectionLeavesAsMuchAsItHas(t *testing.T) {
-	for _, tt := range []struct {
-		used, replies, own, n int
-		want                  bool
-	}{
-		{0, 0, 0, 500, true},
-		{0, 0, 0, 501, false},
-		{400, 0, 0, 300, true},
-		{400, 0, 0, 301, false},
-		{300, 0, 300, 200, true},
-		{300, 0, 300, 201, false},
-		{0, 300, 0, 350, true},
-		{0, 300, 0, 351, false},
-		{0, 500, 0, 250, true},
-		{0, 5000, 0, 250, true},
-		{0, 5000, 0, 251, false},
-	} {
-		b := admission.Budget{Most: 1000}
-		if !b.Take(tt.used) {
-			t.Fatal("not taken")
-		}
-		b.AddReply(tt.replies)
-		if got := b.TakeShare(tt.n, tt.own, nil); got != tt.want {
-			t.Errorf("%+v: %t", tt, got)
-		}
-		want := int64(tt.used + tt.replies)
-		if tt.want {
-			want += int64(tt.n)
-		}
-		if b.Used() != want {
-			t.Errorf("%+v: %d used, want %d", tt, b.Used(), want)
-		}
 	}
 }
 
@@ -79,34 +42,36 @@ func TestConnectionLeavesAsMuchAsItHas(t *testing.T) {
 // forgotten. It may ask again.
 func TestWaiterIsCalledWhenMemoryIsGivenBack(t *testing.T) {
 	b := admission.Budget{Most: 100}
+	share := b.Join(admission.Source{Local: true})
 	calls := make(map[string]int)
 	waiter := func(name string) *admission.Waiter {
 		return &admission.Waiter{Call: func() { calls[name]++ }}
 	}
 	one, other, gone := waiter("one"), waiter("other"), waiter("gone")
-	if !b.TakeShare(40, 0, one) {
+	if !share.Take(40, one) {
 		t.Fatal("not taken")
 	}
 	for _, w := range []*admission.Waiter{one, other, gone} {
-		if b.TakeShare(40, 0, w) {
+		if share.Take(40, w) {
 			t.Fatal("taken")
 		}
 	}
 	b.Forget(gone)
+	share.Give(0)
 	b.Give(0)
 	if len(calls) != 0 {
 		t.Errorf("called %v, and nothing was given back", calls)
 	}
-	b.Give(1)
-	b.Give(1)
+	share.Give(1)
+	share.Give(1)
 	if calls["one"] != 1 || calls["other"] != 1 || calls["gone"] != 0 {
 		t.Errorf("called %v, want one and other once", calls)
 	}
-	if b.TakeShare(40, 0, one) {
+	if share.Take(40, one) {
 		t.Fatal("taken")
 	}
 	b.AddReply(1)
-	b.GiveBoth(0, 1)
+	share.GiveBoth(0, 1)
 	if calls["one"] != 2 || calls["other"] != 1 {
 		t.Errorf("called %v, want one a second time", calls)
 	}

@@ -2,6 +2,7 @@ package main
 
 const (
 	budgetFile         = "internal/admission/budget.go"
+	shareFile          = "internal/admission/share.go"
 	admissionConnsFile = "internal/admission/conns.go"
 )
 
@@ -75,8 +76,10 @@ var rdmaioMutants = []mutant{
 
 	// Limits and retries.
 	{"a budget that was exceeded stays so", budgetFile, "	if ok {\n		b.used += int64(n)\n	}\n", "	b.used += int64(n)\n", placesTests},
-	{"replies take more than half of a budget", budgetFile, "min(b.replies, b.most()/2)", "b.replies", placesTests},
-	{"a connection takes all that is left", budgetFile, "int64(own+n) <= ", "int64(n) <= ", placesTests},
+	{"replies take more than half of a budget", shareFile, "min(s.budget.replies, s.budget.most()/2)", "s.budget.replies", placesTests},
+	{"a source takes all that is left", shareFile, "return int64(t * t / (t + m + math.Sqrt(m*(m+2*t))))", "return rest + 0*int64(math.Sqrt(m*t))", placesTests},
+	{"each connection of a source has a share", shareFile, "	if s.Local {\n", "	if true {\n", placesTests},
+	{"a share goes with the first connection of its source", shareFile, "s.conns--; s.conns == 0", "s.conns--; true", placesTests},
 	{"a Waiter for memory is not called", budgetFile, "		w.Call()\n", "		_ = w\n", placesTests},
 	{"a Waiter that was forgotten is called", budgetFile, "	delete(b.waiting, w)\n", "", placesTests},
 	{"an IPv6 host has as many sources as addresses", admissionConnsFile, "bits := 64", "bits := 128", placesTests},

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -33,6 +34,48 @@ func (l *results) Accept() (net.Conn, error) {
 
 func (l *results) Close() error   { close(l.closed); return nil }
 func (l *results) Addr() net.Addr { return namedAddr("results") }
+
+// remote is a stream that seems to come from an address.
+type remote struct {
+	net.Conn
+	addr namedAddr
+}
+
+func (c remote) RemoteAddr() net.Addr { return c.addr }
+
+// Connections of one source share its memory. The share goes with the last one.
+func TestShareOfASourceGoesWithItsConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := newResults()
+		s, err := Serve(ln, oncrpc.HandlerFunc(func(r *oncrpc.Request) { r.Drop(nil) }), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares := map[*admission.Share]bool{}
+		for range 2 {
+			var ends []net.Conn
+			for range 2 {
+				ours, theirs := net.Pipe()
+				ln.ch <- remote{theirs, "192.0.2.1:1"}
+				ends = append(ends, ours)
+			}
+			synctest.Wait()
+			for _, c := range s.Conns() {
+				shares[c.reserved.share] = true
+			}
+			for _, c := range ends {
+				_ = c.Close()
+			}
+			synctest.Wait()
+		}
+		if len(shares) != 2 {
+			t.Errorf("four connections, two at a time, had %d shares, want 2", len(shares))
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
 
 // A failure to accept, for want of descriptors for example, does not end a server. What it has of a
 // connection goes with that, and after the end it serves no connection that was accepted before.

@@ -64,9 +64,12 @@ type Config struct {
 
 	// MaxMemory is the memory in bytes that the Requests on all connections of a server take,
 	// including those that have not arrived completely, and the replies that are not written. If
-	// zero, the default is 256 MiB. If negative, there is no limit. A connection takes at most as
-	// much as remains after it, so n greedy connections leave 1/(n+1). Beyond that it stops
-	// reading, for RecordTimeout at most.
+	// zero, the default is 256 MiB. If negative, there is no limit. Beyond its share a connection
+	// stops reading, for RecordTimeout at most.
+	//
+	// All connections from one source, as MaxPerSource counts them, have a share together, and each
+	// connection from this machine its own: half while others have nothing, otherwise at most 27 %,
+	// and less the more others have. n greedy sources leave at least 2/(n+3) of MaxMemory.
 	//
 	// A connection with more than 4 MiB of replies that are not written, or more than remains of
 	// MaxMemory, starts no further handler until some are written, and stops reading unless Calls

@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -49,7 +48,7 @@ type Conn struct {
 	// The goroutine that reads alone uses these.
 	began    bool // a message has come
 	record   *[]byte
-	reserved int // of the budget, for record
+	reserved reservation // for record
 
 	tls atomic.Pointer[oncrpc.TLSState] // nil: not known yet
 
@@ -135,7 +134,7 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *s
 	c.xids.Seed()
 	c.ready.Store(!accepted)
 	c.in = records{
-		r: bufio.NewReaderSize(nc, readBuffer), maxSize: set.MaxRecord, maxFragments: set.MaxFragments,
+		maxSize: set.MaxRecord, maxFragments: set.MaxFragments,
 		deadline: func(t time.Time) { _ = nc.SetReadDeadline(t) }, timeout: set.RecordTimeout, grow: c.reserve,
 	}
 	c.mu.Lock() // the timer may fire at once
@@ -149,6 +148,7 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *s
 
 // join connects the parts of a connection with what they share.
 func (c *Conn) join() {
+	c.reserved.share = c.shared.budget.Join(admission.SourceOf(c.local, c.remote))
 	c.wake.L = &c.mu
 	c.pendings.New = newPending
 	c.out = writer{run: c.write, timeout: c.set.SendTimeout, mu: &c.mu, wake: &c.wake, wg: &c.wg}
@@ -157,7 +157,7 @@ func (c *Conn) join() {
 // setStream sets the stream. The deadlines of TLS are those of the stream below. Nothing is read or
 // written meanwhile.
 func (c *Conn) setStream(nc net.Conn) {
-	c.in.r.Reset(nc)
+	c.in.reset(nc)
 	w := &c.out
 	w.nc, w.deadline, w.vector = nc, time.Time{}, false
 	switch nc.(type) {
@@ -201,8 +201,7 @@ func (c *Conn) read() {
 			break
 		}
 	}
-	c.shared.budget.Give(c.reserved)
-	c.reserved = 0
+	c.reserved.give()
 }
 
 // awaitWriter returns the error of a write in progress, if that says that the system has given up
@@ -284,8 +283,7 @@ func (c *Conn) dispatch(rec []byte) error {
 		keep(rec)
 		c.record = memories.Get().(*[]byte)
 	}
-	c.shared.budget.Give(c.reserved)
-	c.reserved = 0
+	c.reserved.give()
 	return nil
 }
 

@@ -22,20 +22,35 @@ func newShared(memory, handlers int) *shared {
 	return &shared{budget: admission.Budget{Most: memory}, places: admission.Places[request]{Most: handlers, Run: (*request).run}}
 }
 
+// reservation counts bytes of the server's budget for the record that is read.
+type reservation struct {
+	share *admission.Share // of its source
+	bytes int
+}
+
+// give gives it back.
+func (r *reservation) give() {
+	r.share.Give(r.bytes)
+	r.bytes = 0
+}
+
 // reserve takes n bytes from the server's budget for the record that is read. It waits for them,
 // for RecordTimeout at most.
 func (c *Conn) reserve(n int) error {
-	if n > 0 && !c.shared.budget.TakeShare(n, c.reserved, nil) {
+	if n > 0 && !c.reserved.share.Take(n, nil) {
 		if err := c.shared.awaitMemory(c, n); err != nil {
 			return err
 		}
 	}
-	c.reserved += max(n, 0)
+	c.reserved.bytes += max(n, 0)
 	return nil
 }
 
-// awaitMemory takes n bytes from the budget for a connection as soon as it has as many.
+// awaitMemory takes n bytes from the budget as soon as it has as many. The wait does not count as
+// the peer's time.
 func (s *shared) awaitMemory(c *Conn, n int) error {
+	c.stopFirst()
+	defer c.in.renew()
 	freed := make(chan struct{}, 1)
 	w := &admission.Waiter{Call: func() {
 		select {
@@ -45,7 +60,7 @@ func (s *shared) awaitMemory(c *Conn, n int) error {
 	}}
 	defer s.budget.Forget(w)
 	var limit <-chan time.Time
-	for !s.budget.TakeShare(n, c.reserved, w) {
+	for !c.reserved.share.Take(n, w) {
 		c.mu.Lock()
 		calls := len(c.calls)
 		c.mu.Unlock()

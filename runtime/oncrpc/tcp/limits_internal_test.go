@@ -147,6 +147,17 @@ func TestRecordMemoryFollowsBytes(t *testing.T) {
 	if len(*grown) != 2 {
 		t.Errorf("the memory grew by %v", *grown)
 	}
+	// A connection that has brought a long record has memory for the next one at once.
+	rd, grown = reader(append(fragment(size, true), fragment(size, true)...), size, 1)
+	for range 2 {
+		*grown = nil
+		if _, err := rd.next(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(*grown) != 1 {
+		t.Errorf("the memory of a second record grew by %v", *grown)
+	}
 	rd.grow = func(int) error { return net.ErrClosed }
 	rd.r.Reset(bytes.NewReader(fragment(size, true)))
 	if _, err := rd.next(nil); !errors.Is(err, net.ErrClosed) {

@@ -2,10 +2,10 @@ package tcp
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -27,7 +27,7 @@ func appendMark(b []byte, n int) []byte {
 // Sizes of a record's memory. The first is for records shorter than that.
 const (
 	firstSize   = 64 << 10
-	growth      = 32       // a longer record has at most as many times the bytes that have come
+	growth      = 3        // a longer one has at most 3 times the bytes that the peer sent
 	progress    = 64 << 10 // bytes that must come in each Config.RecordTimeout
 	readBuffer  = 16 << 10
 	firstQuoted = 32 // the most bytes of a peer that an error quotes
@@ -35,7 +35,8 @@ const (
 
 // records reads records from a stream.
 type records struct {
-	r            *bufio.Reader
+	src          io.Reader     // the stream
+	r            *bufio.Reader // of src; nil before the first byte
 	maxSize      int
 	maxFragments int
 
@@ -47,11 +48,46 @@ type records struct {
 	// read.
 	grow func(n int) error
 
-	begun bool // a record has been read
-	armed bool // a deadline is set
-	due   int  // bytes that must come until then, marks included
+	begun bool  // a record has been read
+	armed bool  // a deadline is set
+	due   int   // bytes that must come until then, marks included
+	came  int64 // bytes of all records, this one included
 
 	parts atomic.Uint64 // reads of a fragment before the last: a long record is on its way
+}
+
+// reset sets the stream. A stream that brings nothing has no read buffer.
+func (rd *records) reset(src io.Reader) {
+	rd.src = src
+	if rd.r != nil {
+		rd.r.Reset(src)
+	}
+}
+
+// begin waits for the first bytes, in memory of the caller, and makes the read buffer.
+func (rd *records) begin(b []byte) error {
+	n, err := io.ReadAtLeast(rd.src, b, 1)
+	if err != nil {
+		return err
+	}
+	rd.r = bufio.NewReaderSize(&resumed{bytes.Clone(b[:n]), rd.src}, readBuffer)
+	return nil
+}
+
+// resumed is a stream with the bytes that have been read from it in front.
+type resumed struct {
+	read []byte
+	io.Reader
+}
+
+// Read implements io.Reader.
+func (r *resumed) Read(b []byte) (int, error) {
+	if len(r.read) == 0 {
+		return r.Reader.Read(b)
+	}
+	n := copy(b, r.read)
+	r.read = r.read[n:]
+	return n, nil
 }
 
 // next reads a record into the empty slice buf and returns it. It replaces buf by larger memory
@@ -59,6 +95,12 @@ type records struct {
 // be.
 func (rd *records) next(buf []byte) ([]byte, error) {
 	defer rd.disarm()
+	if rd.r == nil {
+		first := append(buf, 0)
+		if err := rd.begin(first[:cap(first)]); err != nil {
+			return buf, fmt.Errorf("record mark: %w", err)
+		}
+	}
 	for fragments := 1; ; fragments++ {
 		if len(buf) > 0 || fragments > 1 {
 			rd.arm(markSize)
@@ -113,6 +155,7 @@ func (rd *records) fragment(buf []byte, n int) ([]byte, error) {
 		got, err := io.ReadFull(rd.r, buf[at:at+part])
 		buf = buf[:at+got]
 		rd.due -= got
+		rd.came += int64(got)
 		if n -= got; err != nil {
 			return buf, fmt.Errorf("fragment, %d bytes before its end: %w", n, noEOF(err))
 		}
@@ -134,7 +177,7 @@ func (rd *records) more() error {
 
 // larger returns memory for buf and n more bytes, or for a part of them.
 func (rd *records) larger(buf []byte, n int) ([]byte, error) {
-	to := memoryFor(min(len(buf)+n, max(firstSize, growth*min(len(buf), math.MaxInt/growth))))
+	to := memoryFor(int(min(int64(len(buf)+n), max(firstSize, growth*rd.came))))
 	if err := rd.grow(cap(to) - cap(buf)); err != nil {
 		keep(to)
 		return buf, err
@@ -175,6 +218,13 @@ func keep(b []byte) {
 func (rd *records) arm(n int) {
 	if rd.timeout > 0 && (rd.armed && rd.due <= 0 || !rd.armed && rd.r.Buffered() < n) {
 		rd.armed, rd.due = true, progress
+		rd.deadline(time.Now().Add(rd.timeout))
+	}
+}
+
+// renew renews the limit, if there is one: this side has waited, not the peer.
+func (rd *records) renew() {
+	if rd.armed {
 		rd.deadline(time.Now().Add(rd.timeout))
 	}
 }

@@ -47,13 +47,13 @@ func (c *Conn) accept(xid uint32, refusal *oncrpc.ReplyError) error {
 	if refusal == nil && c.handler == nil {
 		refusal = unavailable(*c.record)
 	}
-	if err := c.reserve(cap(*c.record) - c.reserved); err != nil {
+	if err := c.reserve(cap(*c.record) - c.reserved.bytes); err != nil {
 		c.forget()
 		return err
 	}
-	r := &request{conn: c, memory: c.record, reserved: c.reserved, xid: xid}
+	r := &request{conn: c, memory: c.record, reserved: c.reserved.bytes, xid: xid}
 	r.out.request, r.Responder, r.Message = r, r, *c.record
-	c.record, c.reserved = memories.Get().(*[]byte), 0
+	c.record, c.reserved.bytes = memories.Get().(*[]byte), 0
 	if refusal != nil {
 		b, _ := refusal.Header(xid).AppendBinary(nil) // cannot fail
 		r.Request.Reply(oncrpc.Message{Inline: b}, nil)
@@ -195,7 +195,7 @@ func (r *request) release(err error) {
 	}
 	r.memory, r.Message, r.out.Message = nil, nil, oncrpc.Message{}
 	c.mu.Lock()
-	c.shared.budget.GiveBoth(r.reserved, r.reply)
+	c.reserved.share.GiveBoth(r.reserved, r.reply)
 	c.unsent -= r.reply
 	c.requests--
 	c.resume()

@@ -24,7 +24,7 @@ type Server struct {
 	limits  admission.Conns
 	ctx     context.Context // ends when the server accepts no more connections
 	stop    context.CancelCauseFunc
-	wg      sync.WaitGroup // the accept loop and one for each connection
+	wg      sync.WaitGroup // the accept loop and each connection
 
 	mu    sync.Mutex
 	conns map[*Conn]bool
@@ -140,7 +140,7 @@ func (s *Server) open(nc net.Conn) {
 	s.stats.Accepted++
 	s.conns[c] = true
 	s.wg.Add(1)
-	go s.attend(c, source)
+	context.AfterFunc(c.ctx, func() { s.finish(c, source) }) // no goroutine waits for that
 }
 
 // reject says that a connection is not served, and closes it. The buffer of a new socket has room
@@ -165,11 +165,11 @@ func (s *Server) admit(source admission.Source) error {
 	return nil
 }
 
-// attend frees a connection when it is down.
-func (s *Server) attend(c *Conn, source admission.Source) {
+// finish frees a connection that is down.
+func (s *Server) finish(c *Conn, source admission.Source) {
 	defer s.wg.Done()
-	<-c.Done()
 	c.finish()
+	c.reserved.share.Leave()
 	s.limits.Leave(source)
 	s.mu.Lock()
 	defer s.mu.Unlock()

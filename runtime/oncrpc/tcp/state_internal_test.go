@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -83,8 +84,9 @@ func TestReserveWaits(t *testing.T) {
 		}
 		connection := func(timeout time.Duration) *Conn {
 			c := bare(settings{Config: Config{RecordTimeout: timeout}})
-			c.shared = newShared(2000, 0)
-			c.shared.budget.Take(2000)
+			c.shared = newShared(4000, 0)
+			c.shared.budget.Take(4000)
+			c.reserved.share = c.shared.budget.Join(admission.Source{Local: true})
 			return c
 		}
 		c := connection(10 * time.Second)
@@ -94,13 +96,13 @@ func TestReserveWaits(t *testing.T) {
 				c.shared.budget.Give(100)
 			}
 		}()
-		if err, took := wait(c); !errors.Is(err, ErrLimit) || took != 10*time.Second || c.reserved != 0 {
-			t.Errorf("too little: %v after %v, %d bytes", err, took, c.reserved)
+		if err, took := wait(c); !errors.Is(err, ErrLimit) || took != 10*time.Second || c.reserved.bytes != 0 {
+			t.Errorf("too little: %v after %v, %d bytes", err, took, c.reserved.bytes)
 		}
 		time.Sleep(time.Minute)
-		go func() { time.Sleep(6 * time.Second); c.shared.budget.Give(1600) }()
-		if err, took := wait(c); err != nil || took != 6*time.Second || c.reserved != 1000 || c.shared.budget.Used() != 1000 {
-			t.Errorf("enough: %v after %v, %d bytes", err, took, c.reserved)
+		go func() { time.Sleep(6 * time.Second); c.shared.budget.Give(3500) }()
+		if err, took := wait(c); err != nil || took != 6*time.Second || c.reserved.bytes != 1000 || c.shared.budget.Used() != 1100 {
+			t.Errorf("enough: %v after %v, %d bytes", err, took, c.reserved.bytes)
 		}
 		c = connection(0)
 		go func() { time.Sleep(time.Hour); c.cancel(ErrPeerClosed) }()
@@ -111,6 +113,14 @@ func TestReserveWaits(t *testing.T) {
 		c.calls[1] = &pending{}
 		if err, took := wait(c); !errors.Is(err, ErrLimit) || took != 0 {
 			t.Errorf("while called: %v after %v", err, took)
+		}
+		// The limit for the record that is read begins again after the wait.
+		c = connection(time.Minute)
+		var limit time.Time
+		c.in = records{armed: true, timeout: time.Minute, deadline: func(at time.Time) { limit = at }}
+		go func() { time.Sleep(50 * time.Second); c.shared.budget.Give(4000) }()
+		if err, _ := wait(c); err != nil || !limit.Equal(time.Now().Add(time.Minute)) {
+			t.Errorf("a record that waited: %v, limit in %v", err, time.Until(limit))
 		}
 		if err := c.reserve(0); err != nil {
 			t.Errorf("nothing: %v", err)

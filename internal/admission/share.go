@@ -1,0 +1,116 @@
+package admission
+
+import (
+	"math"
+	"net/netip"
+)
+
+// Share is the part of a Budget that a source of connections has. Join returns it.
+//
+// While others have nothing, a source may have half of the Budget. Otherwise it may have less, the
+// more others have: with the limit M, and T that others have not taken, at most x bytes so that
+//
+//	(T - x)² >= 2 x M
+//
+// which is 27 % of M at most. So n greedy sources leave at least the part 2/(n+3), in whatever
+// order they take and give back, and a further one gets the part 2/(n+4)² (ADR 0149).
+type Share struct {
+	budget *Budget
+	source netip.Prefix // invalid: of one connection
+
+	// Guarded by Budget.mu.
+	conns int
+	used  int64
+}
+
+// Join returns the Share of a connection. Connections of one source have one together, and each
+// connection of this machine has its own. Leave must be called at the connection's end.
+func (b *Budget) Join(s Source) *Share {
+	if s.Local {
+		return &Share{budget: b}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	share := b.shares[s.Prefix]
+	if share == nil {
+		share = &Share{budget: b, source: s.Prefix}
+		if b.shares == nil {
+			b.shares = make(map[netip.Prefix]*Share)
+		}
+		b.shares[s.Prefix] = share
+	}
+	share.conns++
+	return share
+}
+
+// Leave is called at the end of a connection. It has given back all that it took.
+func (s *Share) Leave() {
+	if !s.source.IsValid() {
+		return
+	}
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	if s.conns--; s.conns == 0 {
+		delete(s.budget.shares, s.source)
+	}
+}
+
+// Take takes n bytes, and reports whether it did: not if the source would have more than it may.
+// Replies leave half of the Budget, so that peers that do not read them do not keep out the
+// Requests of others. If Take takes nothing, w is called once when memory has been given back,
+// unless it is nil or forgotten before.
+func (s *Share) Take(n int, w *Waiter) bool {
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if int64(n) <= s.most()-s.used {
+		b.used += int64(n)
+		s.used += int64(n)
+		return true
+	}
+	if w != nil {
+		if b.waiting == nil {
+			b.waiting = make(map[*Waiter]bool)
+		}
+		b.waiting[w] = true
+	}
+	return false
+}
+
+// most returns the number of bytes that the source may have: the root x of the equation above.
+// Budget.mu must be held.
+func (s *Share) most() int64 {
+	all := s.budget.most() - min(s.budget.replies, s.budget.most()/2)
+	rest := all - (s.budget.used - s.used)
+	switch {
+	case rest <= 0:
+		return 0
+	case rest == all:
+		return all / 2
+	}
+	m, t := float64(all), float64(rest)
+	return int64(t * t / (t + m + math.Sqrt(m*(m+2*t))))
+}
+
+// Never reports whether n bytes are more than any source may have.
+func (s *Share) Never(n int) bool { return int64(n) > s.budget.most()/2 }
+
+// Left returns the number of bytes that the source may still take.
+func (s *Share) Left() int {
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	return int(min(max(s.most()-s.used, 0), math.MaxInt))
+}
+
+// Give gives back n bytes that were taken.
+func (s *Share) Give(n int) { s.GiveBoth(n, 0) }
+
+// GiveBoth gives back n bytes that were taken, and the bytes of a reply.
+func (s *Share) GiveBoth(n, reply int) {
+	if n == 0 && reply == 0 {
+		return
+	}
+	s.budget.mu.Lock()
+	s.used -= int64(n)
+	s.budget.giveBoth(n, reply)
+}
