@@ -222,6 +222,41 @@ func TestOldRepliesAreLookedForAtTimes(t *testing.T) {
 	})
 }
 
+// By default a reply of 64 KiB is kept, and a longer one is not.
+func TestDefaultOfMaxReply(t *testing.T) {
+	for more, want := range map[int]uint64{64<<10 - 28: 0, 64<<10 - 24: 1} {
+		d := newDesk(t, nil)
+		d.reply = numbered(more)
+		c := d.conn("192.0.2.1")
+		d.ran(c, 1, true)
+		d.ran(c, 1, want == 1)
+		if s := d.cache.Stats(); s.TooLarge != 2*want {
+			t.Errorf("a reply of %d bytes: %+v", 28+more, s)
+		}
+	}
+}
+
+// Two Calls that differ in their last byte alone are two Calls, whatever their length.
+func TestEveryByteOfACallCounts(t *testing.T) {
+	d := newDesk(t, nil)
+	c := d.conn("192.0.2.1")
+	for _, size := range []int{4, 60, 5000, 70 << 10} {
+		for last := range byte(2) {
+			b, _ := oncrpc.NewCall(7, 1, 1, 1, oncrpc.None()).AppendBinary(nil)
+			b = append(b, make([]byte, size)...)
+			b[len(b)-1] = last
+			for range 2 {
+				x := &fuzzCall{t: t, conn: c, message: b}
+				x.request = oncrpc.Request{Message: bytes.Clone(b), Responder: x}
+				x.Serve(d.cache)
+			}
+		}
+	}
+	if n := d.executed.Load(); n != 8 {
+		t.Errorf("%d Calls were executed, want 8; %+v", n, d.cache.Stats())
+	}
+}
+
 // A reply of MaxReply bytes is kept, items included, and a longer one is not.
 func TestMaxReply(t *testing.T) {
 	d := newDesk(t, &replycache.Config{MaxReply: 100})

@@ -139,6 +139,15 @@ func TestCallsOfConn(t *testing.T) {
 	if err := c.begin(1, all[0]); !errors.Is(err, oncrpc.ErrXIDInUse) {
 		t.Fatalf("an XID in use: %v", err)
 	}
+	for range 3 {
+		again := &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}}
+		if _, err := c.Call(canceled(t), again); !errors.Is(err, context.Canceled) {
+			t.Errorf("a Call that was cancelled before: %v", err)
+		}
+		if _, err := c.Call(t.Context(), again); !errors.Is(err, oncrpc.ErrXIDInUse) || len(c.slots) != 0 {
+			t.Fatalf("an XID in use: %v, %d places are taken", err, len(c.slots))
+		}
+	}
 	c.fail(syscall.EHOSTUNREACH)
 	for i, p := range all {
 		if len(p.done) != 1 || <-p.done != syscall.EHOSTUNREACH {
