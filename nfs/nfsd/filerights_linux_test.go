@@ -166,6 +166,27 @@ func TestInvalidAttributes(t *testing.T) {
 	}
 }
 
+// An object that cannot get its attributes is not made.
+func TestNothingIsMadeWithInvalidAttributes(t *testing.T) {
+	needRoot(t)
+	e := newExport(t, nfsd.Config{Async: true, AllowRoot: true})
+	c := e.client(t, auth(t, 0, 0))
+	set := setOwner(1<<32 - 1)
+	made, err := c.Create(t.Context(), &nfs3.CreateArgs{Where: c.at(c.root, "file"), How: nfs3.CreateHow{Mode: nfs3.CreateModeGuarded, ObjAttributes: set}})
+	check(t, err)
+	want(t, "CREATE", made.Status, nfs3.StatusInval)
+	dir, err := c.MkDir(t.Context(), &nfs3.MkDirArgs{Where: c.at(c.root, "dir"), Attributes: set})
+	check(t, err)
+	want(t, "MKDIR", dir.Status, nfs3.StatusInval)
+	link, err := c.SymLink(t.Context(), &nfs3.SymLinkArgs{Where: c.at(c.root, "link"), SymLink: nfs3.SymLinkData{Path: nfs3.Path("to"), Attributes: set}})
+	check(t, err)
+	want(t, "SYMLINK", link.Status, nfs3.StatusInval)
+	for _, name := range []string{"file", "dir", "link"} {
+		_, code := c.lookup(t, c.root, name)
+		want(t, "LOOKUP of the "+name, code, nfs3.StatusNoent)
+	}
+}
+
 // Of another user's objects, a caller may LINK only regular files that it can read and write and
 // that have no set-ID bit, as Linux protects hard links (proc_sys_fs(5)).
 func TestLinkOfAnotherUsersFile(t *testing.T) {

@@ -180,6 +180,9 @@ func TestExtremes(t *testing.T) {
 	res, err := c.Write(ctx, &nfs3.WriteArgs{File: file, Count: math.MaxUint32, Data: []byte("data")})
 	check(t, err)
 	want(t, "WRITE with another count", res.Status, nfs3.StatusInval)
+	res, err = c.Write(ctx, &nfs3.WriteArgs{File: file, Count: 2, Data: []byte("new"), Stable: nfs3.StableHowFileSync})
+	check(t, err)
+	want(t, "WRITE with a lower count", res.Status, nfs3.StatusInval)
 
 	for _, count := range []nfs3.Count{0, 1, 100, math.MaxUint32} {
 		code := nfs3.StatusToosmall

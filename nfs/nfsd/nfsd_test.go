@@ -372,6 +372,9 @@ func TestTree(t *testing.T) {
 		if want(t, "READLINK", to.Status, nfs3.StatusOK); string(to.OK.Path) != "../b/moved" {
 			t.Errorf("the link leads to %q", to.OK.Path)
 		}
+		if a := to.OK.Attributes; !a.AttributesFollow || a.Attributes.Type != nfs3.FileTypeLnk {
+			t.Errorf("the attributes of the link are %+v", a)
+		}
 		want(t, "READ of a link", c.read(t, sym, 0, 10).Status, nfs3.StatusInval)
 		want(t, "READ of a directory", c.read(t, a, 0, 10).Status, nfs3.StatusIsdir)
 
