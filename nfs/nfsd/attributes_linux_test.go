@@ -14,13 +14,18 @@ import (
 // A caller without AUTH_SYS, and user 0, have the user and the group of the configuration.
 func TestAnonymousHasItsOwnGroup(t *testing.T) {
 	needRoot(t)
-	e := newExport(t, nfsd.Config{Async: true, AnonUID: 1001, AnonGID: 2002})
-	for name, cred := range map[string]oncrpc.OpaqueAuth{"none": {}, "root": auth(t, 0, 0)} {
-		c := e.client(t, cred)
-		h, code := c.create(t, c.root, name)
-		want(t, "CREATE", code, nfs3.StatusOK)
-		if a, _ := c.attr(t, h); a.UID != 1001 || a.GID != 2002 {
-			t.Errorf("%s: the file is of %d:%d, expected 1001:2002", name, a.UID, a.GID)
+	const unset = 65534 // the default
+	for _, tt := range []struct{ uid, gid, wantUID, wantGID uint32 }{
+		{1001, 2002, 1001, 2002}, {1001, 0, 1001, unset}, {0, 2002, unset, 2002},
+	} {
+		e := newExport(t, nfsd.Config{Async: true, AnonUID: tt.uid, AnonGID: tt.gid})
+		for name, cred := range map[string]oncrpc.OpaqueAuth{"none": {}, "root": auth(t, 0, 0)} {
+			c := e.client(t, cred)
+			h, code := c.create(t, c.root, name)
+			want(t, "CREATE", code, nfs3.StatusOK)
+			if a, _ := c.attr(t, h); a.UID != nfs3.UID(tt.wantUID) || a.GID != nfs3.GID(tt.wantGID) {
+				t.Errorf("%s: the file is of %d:%d, expected %d:%d", name, a.UID, a.GID, tt.wantUID, tt.wantGID)
+			}
 		}
 	}
 }
