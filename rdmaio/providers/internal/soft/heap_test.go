@@ -63,6 +63,7 @@ func TestRemoteRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	at, key := mr.RemoteAddr(), mr.RKey()
+	const both = verbs.AccessRemoteRead | verbs.AccessRemoteWrite
 	for _, tc := range []struct {
 		name string
 		pd   *Domain
@@ -79,6 +80,7 @@ func TestRemoteRefusals(t *testing.T) {
 		{"before it", pd, key, at - 1, 1, verbs.AccessRemoteRead, "range is not within the region"},
 		{"behind it", pd, key, at + 64, 1, verbs.AccessRemoteRead, "range is not within the region"},
 		{"no right", pd, key, at, 1, verbs.AccessRemoteWrite, "region has no remote-write right"},
+		{"one right of two", pd, key, at, 1, both, Denial("region has no " + both.String() + " right")},
 		{"no such key", pd, key + 1, at, 1, verbs.AccessRemoteRead, "key names no region"},
 		{"other domain", other, key, at, 1, verbs.AccessRemoteRead, "region belongs to another protection domain"},
 	} {

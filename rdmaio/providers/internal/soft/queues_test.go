@@ -28,6 +28,36 @@ func newQP(pd *Domain, cq *CompletionQueue, sends, recvs int) (*QueuePair, error
 	return q, q.Register(interrupter(func() {}))
 }
 
+// A completion queue in use cannot be closed, whichever queue of a queue pair completes there.
+func TestCompletionQueueInUseStaysOpen(t *testing.T) {
+	d := newDevice(t, 1)
+	pd, err := d.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sends, _ := newCQ(t, d, 10)
+	recvs, _ := newCQ(t, d, 10)
+	q := new(QueuePair)
+	if err := q.Configure(pd, 1, verbs.QPConfig{SendCQ: sends, RecvCQ: recvs, MaxSendWR: 2, MaxRecvWR: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Register(interrupter(func() {})); err != nil {
+		t.Fatal(err)
+	}
+	for name, cq := range map[string]*CompletionQueue{"send": sends, "receive": recvs} {
+		if err := cq.Close(); !errors.Is(err, verbs.ErrBusy) {
+			t.Errorf("closed the %s queue in use: %v", name, err)
+		}
+	}
+	q.ReleaseCQs()
+	q.Unregister()
+	for name, cq := range map[string]*CompletionQueue{"send": sends, "receive": recvs} {
+		if err := cq.Close(); err != nil {
+			t.Errorf("close the %s queue: %v", name, err)
+		}
+	}
+}
+
 // RFC 5042 §6.4.3.2: queue pairs reserve entries of a completion queue. What a closed one has left
 // there keeps its entries until it is polled, and nothing of the others.
 func TestQueuePairsReserveEntries(t *testing.T) {
