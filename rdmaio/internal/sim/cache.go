@@ -11,7 +11,7 @@ import (
 // The reply cache of the servers follows the rules of replycache.New. Two Calls are the same
 // if their XIDs and bytes are, whichever RPC of the simulation they belong to. A repeated Call
 // waits while the first one is in progress. A Call of another connection is answered from the cache
-// only when that connection has ended.
+// only when that connection is closed.
 
 // callKey identifies a Call at a server.
 type callKey struct {
@@ -61,7 +61,7 @@ func (e *end) lookUp(q *engine.Request, p *rpc) {
 	}
 }
 
-// finish ends the execution of a Call. Without keep the entry is removed, as there is no reply.
+// finish notes that a Call was executed. Without keep there is no reply, so the entry is removed.
 func (c *cached) finish(w *world, keep bool) {
 	switch {
 	case c == nil:

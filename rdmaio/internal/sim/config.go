@@ -69,13 +69,13 @@ type Result struct {
 	Trace     string // hash of all events
 	Events    int
 	Failures  []string       // the first ten
-	Fired     [Faults]int    // number of faults of each kind
+	Fired     [Faults]int    // number of faults by kind
 	Outcomes  map[string]int // number of RPCs by outcome
 	Time      time.Duration  // of the simulated clock
 	Links     int            // connections made
 	FromCache int            // Calls answered from a reply cache
 
-	Version  int  // of the connections; 0: the ends have none in common
+	Version  int  // of the connections; 0: the ends have no common version
 	FellBack bool // from version 2 to version 1
 	Mixed    bool // an end has version 2
 	Ones     bool // version 2, with ceilings of one credit

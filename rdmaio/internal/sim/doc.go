@@ -1,6 +1,6 @@
 // Package sim runs both ends of RPC-over-RDMA connections over a simulated network. The ends are
 // the product's own engines. One loop takes events from a queue, ordered by virtual time and a
-// seed. Thousands of RPCs of random shapes are made in both directions, while connections break,
+// seed. Thousands of RPCs with random shapes are made in both directions, while connections break,
 // close and stall, callers cancel, memory runs out, posts are refused, and handlers are slow,
 // refuse or do not answer. The ends negotiate sizes by the private data of RFC 8797, which one of
 // them may not send, and may negotiate others while Calls are in progress. In a third of the runs
@@ -25,7 +25,7 @@
 //     which accesses may be late: those for a cancelled Call (R285, R289, R290);
 //   - each message arrives as it was made, in any shape, and each result in the memory offered for
 //     it. No byte of a buffer's old contents is sent (R63, R66, R84, R314);
-//   - each Call ends once, and its caller's result agrees with the server: the Call was executed at
+//   - each Call has one result, which agrees with the server: the Call was executed at
 //     most once with a reply cache, and not at all if the error says so (R284, R286, R288);
 //   - a Call is busy at its server only while there is a Request for it (R135). A handler's memory
 //     is free when its Request is released: it is filled with poison then, which must not be sent;

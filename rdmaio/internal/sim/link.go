@@ -201,7 +201,7 @@ func (w *world) clean(b []byte) {
 // stale is found in memory that was never written.
 var stale = bytes.Repeat([]byte{poison}, 8)
 
-// complete schedules a completion. Those of one end are polled in order. While the engine does not
+// complete schedules a completion. An end polls its completions in order. While the engine does not
 // wait for completions of the send queue, they are polled only together with others.
 func (e *end) complete(wc verbs.WC) {
 	if wc.Opcode != verbs.WCRecv && !e.port.await && len(e.port.wcs) == 0 {
@@ -244,7 +244,7 @@ func (e *end) poll() {
 	e.step(list...)
 }
 
-// endBy ends the connection by one of three faults.
+// endBy breaks or closes the connection, as the fault says.
 func (l *link) endBy(f Fault) {
 	switch f {
 	case Break:

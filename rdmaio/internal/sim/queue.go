@@ -63,7 +63,7 @@ func (c *clock) after(d time.Duration, name string, do func()) {
 // soon returns a short random duration.
 func (c *clock) soon() time.Duration { return time.Duration(c.rng.IntN(20)) * time.Microsecond }
 
-// next runs the next event. It returns false if there is none.
+// next runs the next event. It returns false if the queue is empty.
 func (c *clock) next() bool {
 	if len(c.queue) == 0 {
 		return false

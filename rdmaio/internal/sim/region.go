@@ -4,7 +4,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// region is registered memory of one end of a connection.
+// region is memory that one end of a connection has registered.
 type region struct {
 	verbs.MemoryRegion // never called: the engine does not, and the network uses the fields below
 	bytes              []byte
@@ -28,7 +28,7 @@ func poisoned(n int) []byte {
 	return b
 }
 
-// local returns the memory of an element of a request.
+// local returns the memory of a request's element.
 func local(s *verbs.SGE) []byte {
 	return s.MR.(*region).bytes[s.Offset : s.Offset+s.Length]
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// headSize is the size in bytes of the head of a Call or Reply here: XID, type, and the tag of the
-// RPC.
+// headSize is the size in bytes of the head of each Call and Reply here: XID, type, and the RPC's
+// tag.
 const headSize = 16
 
 // rpc is one RPC, with its tries over one or more connections.
@@ -152,7 +152,7 @@ func without(b []byte, cut []span) (rest []byte) {
 	return append(rest, b[at:]...)
 }
 
-// segments returns the number of segments of chunk i with n bytes. It depends on the tag only, so
+// segments returns how many segments chunk i with n bytes has. It depends on the tag only, so
 // each try has the same.
 func segments(tag uint64, i, n int) int {
 	if n == 0 {

@@ -9,7 +9,7 @@ import (
 
 var (
 	seeds = flag.Int("seeds", 0, "number of seeds that TestSeeds runs; 0: 1000, or 60 with -short")
-	seed  = flag.Uint64("seed", 0, "the first of them, to repeat a failure with -seeds 1")
+	seed  = flag.Uint64("seed", 0, "the first seed, to repeat a failure with -seeds 1")
 	rpcs  = flag.Int("rpcs", 200, "RPCs of each seed")
 )
 

@@ -10,13 +10,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
 )
 
-// This file has the choices for version 2. They come from a generator of their own, so runs of
+// This file has the choices for version 2. They come from their own generator, so runs of
 // version 1 alone are as they would be without version 2.
 
 // versions are the choices of a run for the versions of both ends.
 type versions struct {
 	lists  [2][]int         // of each end, in order of preference
-	number int              // of the connections; 0: the ends have none in common
+	number int              // of the connections; 0: the ends have no common version
 	fall   bool             // the client offers version 2, and falls back to version 1
 	mixed  bool             // an end has version 2
 	own    [2]v2.Properties // of each end
@@ -63,7 +63,7 @@ func (v *versions) apply(d *draw, r *rand.Rand) {
 	d.rate[Resize], d.rate[Pad], d.rate[NoDone] = 0, 0, 0
 	switch {
 	case v.number == 0, v.number == 1 && !v.fall && len(v.lists[1]) > 1:
-		// Reverse Calls wait for the first message of the client, which may have none to send.
+		// Reverse Calls wait for the first message of the client, which may have nothing to send.
 		d.credits[1] = 0
 		return
 	case v.number == 1:
@@ -86,7 +86,7 @@ func (v *versions) prefix() int {
 	return header.PrefixSize
 }
 
-// of returns the versions of end i for a new engine.
+// of returns the versions that end i has, for a new engine.
 func (v *versions) of(i int, d *draw) (list []protocol.Version) {
 	for _, n := range v.lists[i] {
 		if n == 1 {

@@ -166,7 +166,7 @@ func (w *world) cancel(p *rpc, try int) {
 	}
 }
 
-// done ends a try, with the Call that the engine ended.
+// done takes back a Call that the engine is done with. That try is over.
 func (w *world) done(e *end, p *rpc) {
 	c := &p.call
 	if !p.posted || p.end != e {
@@ -225,7 +225,7 @@ func (w *world) done(e *end, p *rpc) {
 	}
 }
 
-// finish ends an RPC. Its caller makes the next one.
+// finish notes the outcome of an RPC. Its caller makes the next one.
 func (w *world) finish(p *rpc, how string) {
 	p.outcome = how
 	w.tally.outcomes[how]++
