@@ -110,7 +110,7 @@ func (g *genFlags) generate(env environment) ([]gogen.File, int) {
 		var more []diag.Diagnostic
 		path, stubs := importPath(g.Out, r.Bind.Package), g.RPC || r.Bind.RPC
 		if stubs && path == "" {
-			return nil, usage(env, errors.New("the stubs import the package of the types, whose import path is not known: write into a folder of a module, or add the line \"package PATH\" to the sidecar"))
+			return nil, usage(env, fmt.Errorf("-o %s is in no Go module, so the import path of the package is not known, which the stubs of -rpc import: write into a folder of a module (go mod init), or add the line \"package PATH\" to the sidecar", g.Out))
 		}
 		var err error
 		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{

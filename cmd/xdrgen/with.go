@@ -10,9 +10,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
-// checkWith checks the values of -with. Its error is a usage error.
+// checkWith removes blanks around the values of -with, and checks them. Its error is a usage error.
 func checkWith(words []string) error {
-	for _, w := range words {
+	for i, w := range words {
+		w = strings.TrimSpace(w)
+		words[i] = w
+		if w == "" {
+			return fmt.Errorf("-with: a name is missing before or after a comma: %s are the names", strings.Join(ir.MethodWords(), ", "))
+		}
 		if new(ir.Methods).Apply(w) {
 			continue
 		}

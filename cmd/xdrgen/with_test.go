@@ -41,9 +41,14 @@ func TestWith(t *testing.T) {
 		}
 	}
 
-	dir := writeFiles(t, map[string]string{"u.x": text})
+	dir := writeFiles(t, map[string]string{"u.x": text, "go.mod": "module example.org/m\n"})
+	if _, stderr, code := runCommand(t, "gen", "-o", filepath.Join(dir, "blanks"), "-with", "clone, equal", filepath.Join(dir, "u.x")); code != exitClean {
+		t.Errorf("-with with a blank: exit code %d, %s", code, stderr)
+	}
 	for flag, want := range map[string]string{
 		"strnig":      `-with: "strnig" is not an optional method; did you mean string?`,
+		"json,,clone": "-with: a name is missing before or after a comma",
+		"json, clon":  `-with: "clon" is not an optional method; did you mean clone?`,
 		"string,xxxx": `-with: "xxxx" is not an optional method: use one of none, string, clone, equal, stream`,
 	} {
 		_, stderr, code := runCommand(t, "gen", "-o", filepath.Join(dir, "out"), "-with", flag, filepath.Join(dir, "u.x"))

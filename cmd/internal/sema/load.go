@@ -258,7 +258,8 @@ func (c *compiler) goPackage(u *unit, at source.Span) {
 	case c.o.ImportRoot != "":
 		u.imp.Package = strings.TrimSuffix(c.o.ImportRoot, "/") + "/" + u.name
 	case c.o.Generate:
-		c.report(diag.New(diag.ImportPackage, at, "the Go package of unit %s is not known", u.name))
+		c.report(diag.New(diag.ImportPackage, at, "the Go package of unit %s is not known", u.name).
+			Helpf("give -import-root PATH, if PATH/%s is its import path: for units of the folder spec/x of rpcrdma that is -import-root github.com/rpcrdma/rpcrdma/gen; or add the line \"package PATH\" to its sidecar", u.name))
 	}
 	u.imp.GoName = packageName(path.Base(u.imp.Package))
 }

@@ -74,6 +74,9 @@ func TestImportPackage(t *testing.T) {
 	if diff := cmp.Diff([]string{"import-package"}, rules(r)); diff != "" {
 		t.Error(diff)
 	}
+	if help := r.Diags[0].Help; !strings.Contains(help, "if PATH/b is its import path") || !strings.Contains(help, "rpcrdma/gen;") {
+		t.Error(help)
+	}
 }
 
 func TestIncludeDepth(t *testing.T) {

@@ -98,7 +98,8 @@ func (c *Client) ExportInto(ctx context.Context, res *mount3.Exports, opt *rpc.O
 
 // Server serves program MOUNT_PROGRAM version MOUNT_V3.
 // A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.
-// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.
+// The memory of args is reused when a method has returned, so it copies what it keeps.
+// [rpc.Handle] describes errors and concurrency, and how long r and res are valid.
 type Server interface {
 	// Mount serves procedure MOUNTPROC3_MNT.
 	Mount(r *rpc.Request, args *mount3.DirPath, res *mount3.MountRes) error

@@ -403,7 +403,8 @@ func (c *Client) CommitInto(ctx context.Context, args *nfs3.CommitArgs, res *nfs
 
 // Server serves program NFS_PROGRAM version NFS_V3.
 // A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.
-// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.
+// The memory of args is reused when a method has returned, so it copies what it keeps.
+// [rpc.Handle] describes errors and concurrency, and how long r and res are valid.
 type Server interface {
 	// GetAttr serves procedure NFSPROC3_GETATTR.
 	GetAttr(r *rpc.Request, args *nfs3.GetAttrArgs, res *nfs3.GetAttrRes) error

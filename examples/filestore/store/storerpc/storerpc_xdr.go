@@ -83,7 +83,8 @@ func (c *Client) ReadInto(ctx context.Context, args *store.ReadArgs, res *store.
 
 // Server serves program STORE_PROGRAM version STORE_V1.
 // A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.
-// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.
+// The memory of args is reused when a method has returned, so it copies what it keeps.
+// [rpc.Handle] describes errors and concurrency, and how long r and res are valid.
 type Server interface {
 	// Write serves procedure STORE_WRITE.
 	Write(r *rpc.Request, args *store.WriteArgs, res *store.WriteRes) error

@@ -84,7 +84,8 @@ func (c *Client) ListInto(ctx context.Context, res *notes.NoteNames, opt *rpc.Op
 
 // Server serves program NOTES version NOTES_V1.
 // A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.
-// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.
+// The memory of args is reused when a method has returned, so it copies what it keeps.
+// [rpc.Handle] describes errors and concurrency, and how long r and res are valid.
 type Server interface {
 	// Put serves procedure NOTES_PUT.
 	Put(r *rpc.Request, args *notes.Note) error

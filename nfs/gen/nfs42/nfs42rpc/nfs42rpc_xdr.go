@@ -98,7 +98,8 @@ func (c *Client) CompoundInto(ctx context.Context, args *nfs42.CompoundArgs, res
 
 // Server serves program NFS4_PROGRAM version NFS_V4.
 // A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.
-// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.
+// The memory of args is reused when a method has returned, so it copies what it keeps.
+// [rpc.Handle] describes errors and concurrency, and how long r and res are valid.
 type Server interface {
 	// Compound serves procedure NFSPROC4_COMPOUND.
 	Compound(r *rpc.Request, args *nfs42.CompoundArgs, res *nfs42.CompoundRes) error
@@ -157,7 +158,8 @@ func (c *CallbackClient) CompoundInto(ctx context.Context, args *nfs42.CBCompoun
 
 // CallbackServer serves program NFS4_CALLBACK version NFS_CB.
 // A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.
-// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.
+// The memory of args is reused when a method has returned, so it copies what it keeps.
+// [rpc.Handle] describes errors and concurrency, and how long r and res are valid.
 type CallbackServer interface {
 	// Compound serves procedure CB_COMPOUND.
 	Compound(r *rpc.Request, args *nfs42.CBCompoundArgs, res *nfs42.CBCompoundRes) error

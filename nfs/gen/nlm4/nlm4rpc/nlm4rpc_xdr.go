@@ -240,7 +240,8 @@ func (c *Client) FreeAll(ctx context.Context, args *nlm4.Notify) error {
 
 // Server serves program NLM4_PROG version NLM4_VERS.
 // A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.
-// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.
+// The memory of args is reused when a method has returned, so it copies what it keeps.
+// [rpc.Handle] describes errors and concurrency, and how long r and res are valid.
 type Server interface {
 	// Test serves procedure NLMPROC4_TEST.
 	Test(r *rpc.Request, args *nlm4.TestArgs, res *nlm4.TestRes) error

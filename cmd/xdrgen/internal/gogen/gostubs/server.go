@@ -20,7 +20,8 @@ func (x *stub) server() *jen.File {
 	}
 	file.Commentf("// %s serves %s.\n"+
 		"// A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.\n"+
-		"// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.", x.called.Server, x.title())
+		"// The memory of args is reused when a method has returned, so it copies what it keeps.\n"+
+		"// [rpc.Handle] describes errors and concurrency, and how long r and res are valid.", x.called.Server, x.title())
 	file.Type().Id(x.called.Server).Interface(methods...)
 	file.Commentf("// %s returns a service whose procedures are the methods of s.", x.called.NewService)
 	body := append([]jen.Code{jen.Id("service").Op(":=").Qual(rpcPath, "NewService").Call(jen.Id(x.called.Program).Call())}, handles...)
